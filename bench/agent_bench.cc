@@ -1,4 +1,5 @@
-// An agent's episode: what a long conversation takes on disk, and saving and loading of large and of many.
+// An agent's episode: the disk space of a long conversation, and saving and loading of large and of many
+// checkpoints.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -46,7 +47,7 @@ void save(Episode& episode, const std::string& id, const std::string& payload, s
   PAWL_CHECK(saving && (*saving)->append(payload) && (*saving)->finish());
 }
 
-// Messages as an agent keeps them, of words that are drawn from a few hundred: they pack as text does.
+// Messages like those of an agent, from a few hundred words: they compress as text does.
 class Conversation {
  public:
   std::string more(std::size_t bytes) {

@@ -1,6 +1,7 @@
-// A plain client of an agent's socket: journaled steps, as many as go. Prints one JSON object.
+// A plain client of an agent's socket that runs as many journaled steps as it can. Prints one JSON object.
 //   agent_load SOCKET CONNECTIONS SECONDS
-// A step is begun and completed, each answered when it is durable. CONNECTIONS steps are in flight, one each.
+// A step is begun and completed; each response comes when the change is durable. CONNECTIONS steps are in
+// flight, one per connection.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -48,7 +49,7 @@ struct Client {
     if (send(fd, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size()))
       give_up("send");
   }
-  // Whether the answer is whole now.
+  // Whether the response is complete now.
   bool read_answer() {
     char buffer[4096];
     const ssize_t size = recv(fd, buffer, sizeof buffer, 0);

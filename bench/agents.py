@@ -7,7 +7,7 @@ import subprocess
 import time
 
 STEPS_SECONDS = 5
-HOSTILE_SECONDS = 40  # thousands of requests, of which the slowest hundredth counts
+HOSTILE_SECONDS = 40  # thousands of requests, whose slowest hundredth counts
 
 
 def journaled_steps(place):
@@ -30,5 +30,5 @@ def among_hostile_clients(place):
     """An honest client's requests while six others do their worst, for PAWL_HOSTILE_SECONDS."""
     env = {"PAWL_HOSTILE_SECONDS": str(HOSTILE_SECONDS), **os.environ, "PAWL": str(place.pawl), "PYTHONPATH": "tests/support"}
     done = subprocess.run(["/usr/bin/python3", "tests/agent/hostile_test.py", "Hostile.test_an_honest_client_among_hostile_ones"],
-                          env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # which fails when this is missed
+                          env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # the test fails when the goal is missed
     yield "agent.p99_among_hostile_ms", float(re.search(r"p99 ([0-9.]+) ms", done.stdout)[1])

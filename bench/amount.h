@@ -1,5 +1,6 @@
-// How much a benchmark does. tests/bench/parts_test.py asks only whether each gives its figures, and sets
-// PAWL_BENCH_PART to the part of the work that is enough for it: 0.02, say. The values mean nothing then.
+// Scales the work of a benchmark. tests/bench/parts_test.py only checks that each benchmark gives its
+// figures. It sets PAWL_BENCH_PART to the fraction of the work that is enough for this, for example 0.02. The
+// values have no meaning then.
 #pragma once
 
 #include <algorithm>

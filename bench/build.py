@@ -20,12 +20,12 @@ PROGRAMS = ("pawl", "pawl-engine", "pawl-reader", "pawl-supervisor")
 # The targets and services that a part can need.
 PAWL, BENCH, LOAD, HOOKS, SIMULATOR, SAVERS = "pawl", "pawl_bench", "agent_load", "pawl with test hooks", "pawl-sim", "savers"
 RELEASE_TARGETS = (PAWL, BENCH, LOAD)
-DEV_TARGETS = {HOOKS: "pawl", SIMULATOR: "pawl-sim"}  # no release has the one's hooks, nor the other
+DEV_TARGETS = {HOOKS: "pawl", SIMULATOR: "pawl-sim"}  # a release has neither the test hooks nor the simulator
 
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    folder: pathlib.Path  # absolute, and gone at the end
+    folder: pathlib.Path  # absolute; removed at the end
     say: Callable[[str], None]
     pawl: pathlib.Path = RELEASE / "installed/pawl"
     bench: pathlib.Path = RELEASE / "bench/pawl_bench"
@@ -51,7 +51,7 @@ def build(needs, say):
     dev = [target for need, target in DEV_TARGETS.items() if need in needs]
     if release:
         say(f"building: {' '.join(release)}")
-        run(["cmake", "--preset", "release"])  # each time: the benchmark library may have come after the first
+        run(["cmake", "--preset", "release"])  # each time, since the benchmark library may have been installed after the first
         run(["cmake", "--build", "--preset", "release", "--target", *release])
     if dev:
         say(f"building, with test hooks: {' '.join(dev)}")
@@ -76,7 +76,7 @@ def end_what_is_left(mark):
     for _ in range(LOOKS_MAX):
         if not sum(kill_if_marked(entry, mark.encode()) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()):
             return
-        time.sleep(0.05)  # what was killed is going, and what it started last is seen by the next look
+        time.sleep(0.05)  # killed processes need time to end, and the next look finds the processes that they started last
 
 
 def kill_if_marked(entry, mark):
@@ -87,7 +87,7 @@ def kill_if_marked(entry, mark):
         if marked:
             os.kill(int(entry.name), signal.SIGKILL)
         return marked
-    except OSError:  # it has ended, or is another's
+    except OSError:  # it has ended, or belongs to another user
         return False
 
 
@@ -95,7 +95,7 @@ def kill_if_marked(entry, mark):
 def prepare(needs, say):
     build(needs, say)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-bench-", dir=ROOT / "build"))
-    os.environ["BENCH_FOLDER"] = str(folder)  # by which a child of a child is found again
+    os.environ["BENCH_FOLDER"] = str(folder)  # identifies grandchildren, too
     try:
         yield Place(folder, say)
     finally:

@@ -1,4 +1,4 @@
-// Claiming in a database of 1,000,000 phases in 10,000 runs.
+// Claims in a database of 1,000,000 phases in 10,000 runs.
 #include <benchmark/benchmark.h>
 #include <sqlite3.h>
 
@@ -21,7 +21,7 @@ std::string run_name(int run) {
   return "01900000-0000-7000-8000-" + std::string(12 - digits.size(), '0') + digits;
 }
 
-// A run whose ledger and signed head are as they are written for any.
+// A run with the ledger rows and the signed head that every new run has.
 pawl::store::NewRun new_run(int run) {
   pawl::store::NewRun out;
   out.run = {.run_id = run_name(run),

@@ -1,6 +1,6 @@
-// The engine alone: attempts with an agent's step and a gate's, whose sandboxes end at once, in memory. What
-// is left is the executor, the store and the disk: four durable transitions an attempt (claim, two markers,
-// the end). Beside it, the same number of bare SQLite commits of one small row.
+// The engine alone: attempts with an agent's step and a gate's step, whose sandboxes are in memory and end at
+// once. This measures the executor, the store and the disk: four durable transitions per attempt (claim, two
+// markers, the end). For comparison, it also makes the same number of bare SQLite commits of one small row.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -27,12 +27,12 @@ using workspace::Workspaces;
 
 const int kPhasesOfRun = amount(200);
 constexpr int kTransitionsOfAttempt = 4;
-// One worker plays few attempts a turn, so that a turn is short even where a commit takes 4 ms. Turns are
-// many (bench/in_process.py).
+// One worker runs few attempts per turn, so a turn is short even where a commit takes 4 ms. There are many
+// turns (bench/in_process.py).
 constexpr int kRunsOfOne = 2;
 const int kBareCommits = kRunsOfOne * kPhasesOfRun * kTransitionsOfAttempt;
 
-// Agents that ask for nothing.
+// Agents without a request.
 class NoEpisodes final : public pawl::executor::Episodes {
  public:
   pawl::Result<pawl::agent::Told> told_since(const pawl::agent::EpisodeKey&, std::int64_t) override {
@@ -183,7 +183,7 @@ class Database : public ScratchStore {
   os::SystemRandom random;
 };
 
-// Attempts until nothing is left to claim.
+// Runs attempts until no phase is left to claim.
 void work(Database& database, store::Store& store, std::shared_ptr<executor::Plans> plans, int worker) {
   InstantSandboxes sandboxes;
   NoObjects objects;
@@ -242,7 +242,7 @@ void Engine(benchmark::State& state) {
 }
 BENCHMARK(Engine)->Arg(1)->Arg(64)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-// The same number of commits of one small row each.
+// The same number of commits, of one small row each.
 void BareCommits(benchmark::State& state) {
   Database database;
   sqlite3* raw = nullptr;

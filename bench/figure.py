@@ -11,7 +11,7 @@ COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": oper
 class Figure:
     name: str
     unit: str
-    goal: str = ""  # "< 10"; empty: the figure is there to be compared with
+    goal: str = ""  # "< 10"; empty: the figure serves only for comparison
 
     def ok(self, value):
         if not self.goal:
@@ -23,10 +23,10 @@ class Figure:
 @dataclasses.dataclass(frozen=True)
 class Part:
     """What is measured together. `measure` gives (name, value) pairs as it has them, of `figures` only."""
-    says: str  # what is measured, in the words of a person who waits for it
+    says: str  # a description for a person who waits for it
     measure: Callable[..., Iterator[tuple[str, float]]]
     figures: tuple[Figure, ...]
-    needs: frozenset[str] = frozenset()  # what is built or installed for it; bench/build.py has the names
+    needs: frozenset[str] = frozenset()  # targets and services that it needs; bench/build.py has the names
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ import figure
 import noise
 
 NEAR_MAX = 5
-INTERRUPTED = 130  # what shells say of a program that SIGINT ended
+INTERRUPTED = 130  # the exit code that shells report for SIGINT
 
 EXAMPLES = """examples:
   scripts/bench                          all of it
@@ -92,7 +92,7 @@ class Show:
 def measure_part(show, place, part, wanted):
     by_name, left = {each.name: each for each in part.figures}, set(wanted)
     try:
-        # Closed at once when Ctrl-C comes: what a part has started, it ends.
+        # Closed at once on Ctrl-C: the part ends the processes that it has started.
         with contextlib.closing(part.measure(place)) as found:
             for name, value in found:
                 if name in wanted:
@@ -100,7 +100,7 @@ def measure_part(show, place, part, wanted):
                     left.discard(name)
         if left:
             raise LookupError("the part ended without them")
-    except Exception as error:  # whatever one part meets, the others are measured
+    except Exception as error:  # a failure of one part does not prevent the others
         show.missing.append(f"{', '.join(sorted(left))}: {reason_of(error)}")
         show.progress(f"  failed: {reason_of(error)}")
 

@@ -12,7 +12,7 @@ HISTORIES = 1500
 
 def benchmarks(place, pattern):
     """By name without its arguments of measuring: Engine/1, Claim."""
-    # The programs write below build/ of their working folder, and that folder is removed even after an interruption.
+    # The programs write below build/ of their working folder. That folder is removed even after an interruption.
     (place.folder / "build").mkdir(exist_ok=True)
     done = subprocess.run([place.bench, "--benchmark_format=json", f"--benchmark_filter={pattern}"], check=True, capture_output=True, text=True,
                           cwd=place.folder)

@@ -27,7 +27,7 @@ FOLDER_FIGURES = (Figure(f"{NAME}folder_unchanged_by_git_status", "ratio", "<= 2
 GC_FIGURES = (Figure(f"{NAME}gc_by_rm", "ratio", "<= 1.2"),)
 COLLECT_FIGURES = (Figure(f"large.{NEW_FILES // 1000}k_new_collected_by_written", "ratio", "<= 1.0"),)
 
-# As a program of some thousand lines has them: about 4 KB of text a file, in folders of a hundred.
+# File sizes as in a real program: about 4 KB of text per file, in folders of a hundred files.
 BYTES_A_FILE = 4000
 LINE = b"  and a line of text that is like others, but not the same, number "
 WRITES = f"""
@@ -139,7 +139,7 @@ def folder_unchanged(place):
     tree = checkout(folder)
     run(place, folder, "folder", "folders")
     os.sync()
-    time.sleep(2)  # until git and Pawl believe the times of what was written last
+    time.sleep(2)  # until the times of the last written files are old enough for git and Pawl to trust
     ratios = []
     for _ in range(2 * ROUNDS + 1):
         status = seconds(["git", "-C", tree, "status", "--porcelain"])
@@ -172,6 +172,6 @@ def collect(place):
         os.sync()
         _, (agent, gate) = run(place, folder, "many", f"many{number}")
         written = agent["run"]["duration_ms"] / 1000
-        # Collecting lies between the two steps, with some milliseconds of other work.
+        # The collection runs between the two steps, with some milliseconds of other work.
         ratios.append((moment(gate["started_at"]) - moment(agent["started_at"]) - written) / written)
     yield COLLECT_FIGURES[0].name, statistics.median(ratios)

@@ -1,4 +1,4 @@
-// The middle one of several times.
+// The median of several times.
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 TURNS = 10
-TURN_S = 0.2  # a disk that needs 4 ms for a commit still makes 50 of them
+TURN_S = 0.2  # a disk that needs 4 ms per commit still makes 50 of them
 SPREAD_MAX = 0.25  # a quiet machine stays below half of this
 DRIFT_MAX = 0.20
 
@@ -16,7 +16,7 @@ DRIFT_MAX = 0.20
 @dataclasses.dataclass(frozen=True)
 class Noise:
     per_s: float
-    spread: float  # the middle eight of ten turns, from the slowest to the fastest, as a part of the median
+    spread: float  # range of the middle eight of ten turns, as a fraction of the median
 
 
 def of_rates(rates):
@@ -28,7 +28,7 @@ def of_rates(rates):
 
 def measure(folder):
     with tempfile.TemporaryDirectory(prefix="pawl-noise-", dir=folder) as place:
-        # Not by the library's own transactions: each INSERT is a commit.
+        # Without the library's own transactions, so each INSERT is a commit.
         database = sqlite3.connect(pathlib.Path(place) / "bare.db", isolation_level=None)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")

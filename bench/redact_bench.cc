@@ -1,4 +1,4 @@
-// Output as a build prints it, through the redactor, as a supervisor reads it.
+// The redactor on the output of a build, in the pieces that a supervisor reads.
 #include <benchmark/benchmark.h>
 
 #include <string>

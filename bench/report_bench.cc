@@ -1,5 +1,5 @@
 // Test reports of large suites: one of 100 MB with 180,000 tests, and a thousand of 2 MiB with 199,000 tests,
-// which are judged as one. Each is run alone, because the memory of the whole process is one of the figures.
+// which are judged together. Each runs alone, because the memory of the whole process is one of the figures.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ const int kReports = amount(1000);
 constexpr int kTestsOfEach = 199;
 constexpr std::size_t kBytesOfEach = 2 << 20;
 
-// `tests` of them, the first of the number `first`, in a file of about so many bytes.
+// Writes `tests` tests, numbered from `first`, in a file of about `bytes` bytes.
 void write_report(const std::string& path, int first, int tests, std::size_t bytes) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   PAWL_CHECK(file != nullptr);

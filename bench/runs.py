@@ -29,7 +29,7 @@ def status(place):
     subprocess.run([place.pawl, "run", "plan.yaml"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
     yield "status_ms", median_ms(50, [place.pawl, "status"], cwd=folder)
     with sqlite3.connect(folder / "source/.pawl/pawl.db") as database:
-        # The rows belong to that run, and to phases that the page does not show: ten rows a phase, as real phases have.
+        # The rows belong to that run, and to phases that the page does not show: ten rows per phase, like real phases.
         database.execute(f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {LEDGER_ROWS}) INSERT INTO ledger (run_id, chain, seq,"
                          " hash, line) SELECT run_id, 'later' || (n.i / 10), n.i, hash, line FROM ledger, n WHERE chain = 'p0' AND seq = 1")
     yield "inspect_a_million_rows_ms", median_ms(50, [place.pawl, "inspect", "last"], cwd=folder)
@@ -39,7 +39,7 @@ def attempts(place):
     folder = with_source(place.fresh("attempts"))
     (folder / "plan.yaml").write_text(plan(PHASES))
     attempts, pairs = [], []
-    for _ in range(5):  # side by side, and a ratio a round: the machine is shared, and changes its pace
+    for _ in range(5):  # in turns, with one ratio per round: the machine is shared, and its speed changes
         pairs.append(statistics.median(sum(seconds(BWRAP) for _ in range(2)) for _ in range(10)))
         attempts.append(seconds([place.pawl, "run", "plan.yaml"], cwd=folder) / PHASES)
     yield "two_bwraps_ms", statistics.median(pairs) * 1000

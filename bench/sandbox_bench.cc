@@ -1,4 +1,4 @@
-// A probe beside a bare clone3 with the same namespaces and an exec, in turns.
+// A sandbox probe compared with a bare clone3 with the same namespaces and an exec, in turns.
 #include <benchmark/benchmark.h>
 #include <linux/sched.h>
 #include <sched.h>

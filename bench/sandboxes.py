@@ -14,8 +14,8 @@ from commands import BWRAP_FULL, median_ms, seconds
 COMMANDS = 300
 FILES = 50
 ROUNDS_MIN = 8
-ROUNDS_S = 100  # a round of five builds is some ten seconds of CPU, and a hundred of them were most of the whole
-SETTLED = 0.004  # a goal of 1.03 is told from 1.02 and 1.04
+ROUNDS_S = 100  # a round of five builds takes some ten seconds of CPU; a hundred rounds were most of the whole benchmark
+SETTLED = 0.004  # distinguishes a goal of 1.03 from 1.02 and 1.04
 
 
 def one_command(place):
@@ -23,7 +23,7 @@ def one_command(place):
     ours, theirs = [], []
     for _ in range(COMMANDS):
         for times, argv in ((ours, [place.pawl, "sandbox", "exec", "--", "/bin/true"]), (theirs, BWRAP_FULL)):
-            time.sleep(0.005)  # the kernel is still taking the namespaces of the one before apart
+            time.sleep(0.005)  # the kernel is still removing the namespaces of the command before
             times.append(seconds(argv))
     yield "sandbox_exec_ms", statistics.median(ours) * 1000
     yield "bwrap_ms", statistics.median(theirs) * 1000
@@ -79,7 +79,7 @@ def builds(place):
     fewer = {**os.environ, "PAWL_WALLS_OFF": "seccomp landlock"}
     ways = {"plain": (plain, None), "traced": (traced, None), "bwrap": (bwrap, None), "walls": (hooked, None), "fewer": (hooked, fewer)}
     times = {name: [] for name in ways}
-    # A ratio a round: the machine is shared, and changes its pace.
+    # One ratio per round: the machine is shared, and its speed changes.
     ratios = {"build_traced_by_plain": ("traced", "plain"), "build_by_fewer_walls": ("walls", "fewer"), "build_by_bwrap": ("plain", "bwrap")}
     found = {name: [] for name in ratios}
     started, error = time.monotonic(), math.inf
@@ -129,7 +129,7 @@ def relay(place):
                     while True:
                         peer.sendall(block)
                 except OSError:
-                    pass  # it has read enough
+                    pass  # the client has read enough
 
     threading.Thread(target=serve, daemon=True).start()
     done = subprocess.run([place.pawl, "sandbox", "exec", "--network", "scoped", "--egress", f"127.0.0.1:{port}", "--",

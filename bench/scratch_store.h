@@ -1,5 +1,5 @@
-// A store of its own for a benchmark, in a folder below build/ of the working folder. The folder is removed
-// at the end.
+// A store for one benchmark, in a folder below build/ of the working folder. The destructor removes the
+// folder.
 #pragma once
 
 #include <stdlib.h>

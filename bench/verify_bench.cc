@@ -1,4 +1,4 @@
-// How many bytes of ledger `pawl verify` checks in a second, on one core, in memory.
+// The bytes of ledger that `pawl verify` checks per second, on one core, in memory.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// A chain of one long phase: markers and results, as runs have them.
+// A chain of one long phase, with markers and results like those of runs.
 pawl::ledger::Files make_files(std::size_t bytes) {
   pawl::ledger::Files files;
   std::string text, prev(pawl::kZeroHash);

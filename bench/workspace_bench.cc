@@ -1,5 +1,4 @@
-// A workspace over a tree of 50,000 files: opening it, copying out what changed, and comparing it with its
-// id.
+// A workspace over a tree of 50,000 files: opening it, copying out the changes, and comparing it with its id.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
@@ -55,9 +54,9 @@ Tree& tree() {
   return tree;
 }
 
-// From nothing to the first instruction of a command in it, and back.
+// The time from the call to the first instruction of a command in the workspace, and back.
 void WorkspaceOpen(benchmark::State& state) {
-  tree();  // made before the clock runs
+  tree();  // made before the measurement
   auto backend = *pawl::sandbox::make_backend("namespace");
   pawl::sandbox::SandboxSpec spec;
   spec.cmd = {"/bin/true"};
@@ -92,7 +91,7 @@ double seconds_of(const auto& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A base that is compared with its id by who remembers nothing, and again by who does; and b3sum in turns.
+// Checks a base against its id, first without remembered hashes, then with them, in turns with b3sum.
 void WorkspaceCheck(benchmark::State& state) {
   const std::string sum =
       "find " + tree().workspaces->base_tree(tree().base) + " -type f -print0 | xargs -0 b3sum > /dev/null";

@@ -1,7 +1,8 @@
-// Puts and getTuples a second, of three savers side by side, a line of JSON each: savers.mjs SOCKET POSTGRES_URL SQLITE_FILE
+// Measures puts and getTuples per second of three savers in turns, and prints a line of JSON for each: savers.mjs SOCKET POSTGRES_URL
+// SQLITE_FILE
 //
-// What is put is a conversation: messages of 1 KiB, of which each put has a new last one; `fresh` has new ones
-// only. One checkpoint is in flight at a time, as a graph does it; ATTENDED conversations at once are another figure.
+// Each put stores a conversation of messages of 1 KiB, with a new last message; `fresh` has only new messages. One checkpoint is in flight
+// at a time, as in a graph; ATTENDED conversations at once are a separate figure.
 import { randomBytes } from "node:crypto";
 
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";

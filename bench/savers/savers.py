@@ -64,7 +64,7 @@ def measure(place):
             (name, rates), = json.loads(line).items()
             yield f"savers.{name}_per_s", statistics.median(rates["pawl"])
             for other in ("postgres", "sqlite"):
-                # A ratio a round: the machine is shared, and changes its pace.
+                # One ratio per round: the machine is shared, and its speed changes.
                 yield f"savers.{name}_vs_{other}", statistics.median(ours / theirs for ours, theirs in zip(rates["pawl"], rates[other]))
         if node.wait() != 0:
             raise subprocess.CalledProcessError(node.returncode, node.args)

@@ -1,7 +1,7 @@
-// Journaled steps a second through Pawl's TypeScript SDK and Restate's, in turns: steps.mjs SOCKET INGRESS ADMIN PORT
+// Measures journaled steps per second through Pawl's TypeScript SDK and Restate's, in turns: steps.mjs SOCKET INGRESS ADMIN PORT
 import { connect } from "@pawl/sdk";
 
-// Restate's SDK is for Node.js 22.
+// Restate's SDK needs Node.js 22, which has this function.
 Promise.withResolvers ??= () => {
   let resolve, reject;
   const promise = new Promise((done, failed) => { resolve = done; reject = failed; });

@@ -70,5 +70,5 @@ def measure(place):
         shutil.rmtree(folder)
     for in_flight, rates in json.loads(done.stdout.strip().splitlines()[-1]).items():
         yield f"sdk.steps_{in_flight}_in_flight_per_s", statistics.median(rates["pawl"])
-        # A ratio a round: the machine is shared, and changes its pace.
+        # One ratio per round: the machine is shared, and its speed changes.
         yield f"sdk.steps_{in_flight}_vs_restate", statistics.median(ours / theirs for ours, theirs in zip(rates["pawl"], rates["restate"]))

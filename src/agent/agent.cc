@@ -6,7 +6,7 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 64;
-constexpr std::size_t kEpisodeBytesMax = 80;  // a goal's name, the number of an attempt, that of an episode
+constexpr std::size_t kEpisodeBytesMax = 80;  // a goal's name and the numbers of attempt and episode
 
 bool is_file_name(std::string_view name, std::size_t bytes_max) {
   const auto fits = [](char c) {

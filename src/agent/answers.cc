@@ -92,7 +92,7 @@ Answer problem(const Error& error) {
 void ObjectText::name(std::string_view name) {
   if (out_.size() > 1) out_ += ',';
   out_ += '"';
-  out_ += name;  // ours: nothing to escape
+  out_ += name;  // names are constants of this room: no escape is needed
   out_ += "\":";
 }
 

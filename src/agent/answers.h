@@ -1,5 +1,5 @@
-// JSON of answers, written by hand: what is answered often is small, and a tree of it would cost more than
-// the journal.
+// JSON of responses, written as text. Most responses are small and frequent, and a tree of JSON values would
+// cost more than the journal.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class ObjectText {
   ObjectText& text(std::string_view name, std::string_view value);
   ObjectText& number(std::string_view name, std::int64_t value);
   ObjectText& boolean(std::string_view name, bool value);
-  ObjectText& raw(std::string_view name, std::string_view json);  // JSON already
+  ObjectText& raw(std::string_view name, std::string_view json);  // `json` is valid JSON already
   std::string take() &&;
 
  private:

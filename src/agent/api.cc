@@ -11,13 +11,13 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::int64_t kNoteCharactersMax = 200, kTextCharactersMax = 8192;
-constexpr std::int64_t kElapsedEveryMs = 100;  // one more page of a commit, so not of each
+constexpr std::int64_t kElapsedEveryMs = 100;  // recording writes one more page: not every commit does it
 
 std::string fingerprint_of(const Context& context) {
   return canonical(Json{{"plan", context.plan}, {"model", context.model}, {"pawl", PAWL_VERSION}});
 }
 
-// Splits at newlines; what a terminal would obey becomes '?'.
+// Splits the message at newlines. Replaces control characters with '?', since a terminal would obey them.
 void each_line(std::string_view message, const std::function<void(std::string_view)>& use) {
   for (;;) {
     const auto end = std::min(message.find('\n'), message.size());
@@ -152,7 +152,7 @@ void Api::tell_cap(const Budget& budget, WallTime now) {
   Json details = {{"usd", money_text(budget.spent.usd_micros)}, {"tokens", budget.spent.tokens}};
   if (context_.usd_micros_cap) details["usd_cap"] = money_text(*context_.usd_micros_cap);
   if (context_.tokens_cap) details["tokens_cap"] = *context_.tokens_cap;
-  // An episode with too many events still stops.
+  // The cap is reached even if the episode has no room for another event.
   static_cast<void>(episode_->add_event("usage_limit", details, now));
   cap_told_ = true;
   undo_.emplace_back([this] { cap_told_ = false; });
@@ -184,7 +184,7 @@ Api::Handled Api::heartbeat(const Call& call, WallTime now) {
     PAWL_OK(body.only("note"));
     if (body.has("note")) {
       PAWL_TRY(const auto note, body.text("note", kNoteCharactersMax));
-      // Said again, it is no news. A sign of life is welcome though the log is full.
+      // A repeated note is not logged again. A heartbeat succeeds even if the log is full.
       if (!note.empty() && note != last_note_ && write_log("heartbeat", note, now)) last_note_ = note;
     }
   }

@@ -1,4 +1,4 @@
-// The half of Api that saves and lists.
+// The part of Api that saves, loads and lists.
 #include <algorithm>
 
 #include "agent/answers.h"
@@ -12,9 +12,10 @@ namespace pawl::agent {
 namespace {
 
 constexpr std::int64_t kListDefault = 100, kSeqMax = 1LL << 53;
-constexpr std::size_t kNamedMax = 16;  // ids beside one that is not there; such ids that a process is told of
+// How many ids a 404 response names, and how many missing ids are reported in a session.
+constexpr std::size_t kNamedMax = 16;
 
-// Names of what two fingerprints differ in, sorted.
+// The names of the parts in which two fingerprints differ, sorted.
 std::vector<std::string> changed_between(const std::string& saved, const std::string& today) {
   if (saved == today) return {};
   const auto before = parse_json(saved), now = parse_json(today);
@@ -40,7 +41,8 @@ Result<Json> metadata_of(std::string_view header) {
   const auto text = from_base64(header);
   if (!text) return fail(ErrorKind::kInvalid, "is not base64 with padding (RFC 4648, section 4)");
   if (text->size() > kMetadataBytesMax) return fail(ErrorKind::kInvalid, "has at most 64 KiB");
-  // Not parse_json(): fractions are welcome. Depth and duplicates are looked for before any tree is made.
+  // parse_json() would refuse fractions, which metadata may have. Body::parse() checks depth and duplicate
+  // keys before a tree is built.
   PAWL_TRY([[maybe_unused]] const auto checked, Body::parse(*text));
   auto out = Json::parse(*text, nullptr, false);
   if (out.is_discarded())
@@ -48,7 +50,8 @@ Result<Json> metadata_of(std::string_view header) {
   return out;
 }
 
-// `PARENT/SPAWN.ORDINAL`. A child that was spawned and has saved nothing yet is nothing to tell.
+// Whether `id` has the form `PARENT/SPAWN.ORDINAL`. A spawned child that has not saved yet has no checkpoint,
+// so a missing one is not reported.
 bool is_id_of_child(std::string_view id) {
   const auto slash = id.rfind('/');
   if (slash == std::string_view::npos) return false;
@@ -57,12 +60,12 @@ bool is_id_of_child(std::string_view id) {
   return dot != std::string_view::npos && digits(place.substr(0, dot)) && digits(place.substr(dot + 1));
 }
 
-// It may have fractions, which canonical() refuses.
+// canonical() would refuse fractions, which metadata may have.
 std::string metadata_text(const Json& metadata) {
   return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// "" or an id.
+// The parameter, or "" without one.
 Result<std::string> text_parameter(const Route& route, std::string_view name) {
   const std::string* value = route.parameter(name);
   if (value == nullptr) return std::string();
@@ -70,7 +73,7 @@ Result<std::string> text_parameter(const Route& route, std::string_view name) {
   return *value;
 }
 
-// One of both, or none.
+// Refuses a query that has both 'id' and 'prefix'.
 Status no_two(const Route& route) {
   if (route.parameter("id") != nullptr && route.parameter("prefix") != nullptr)
     return fail(ErrorKind::kInvalid, "the query has 'id' and 'prefix': one of them names what is meant");
@@ -87,7 +90,7 @@ Result<Loaded> load_of(Episode& episode, const Call& call, WallTime now) {
   return newest && !newest->empty() ? episode.load(newest->front().id, {}, now) : std::move(found);
 }
 
-// A JSON array that grows, and knows when it has enough.
+// A JSON array under construction, with a limit of entries and bytes.
 class ListText {
  public:
   explicit ListText(std::int64_t limit) : limit_(limit) {}
@@ -108,7 +111,7 @@ class ListText {
   }
 
  private:
-  static constexpr std::int64_t kPage = 16;  // a row may have a MiB
+  static constexpr std::int64_t kPage = 16;  // a row may be as large as 1 MiB
   const std::int64_t limit_;
   std::int64_t count_ = 0;
   bool more_ = false;
@@ -141,7 +144,8 @@ std::string Api::checkpoint_text(const Checkpoint& checkpoint, const std::string
   return std::move(out).take();
 }
 
-// A save is written to the log, and from there to the database, before the log's room is free again.
+// Twice the payload: a save is written to the log and then to the database before the log's space is free
+// again.
 Status Api::check_room(std::int64_t bytes) {
   if (!hooks_.free_bytes) return {};
   PAWL_TRY(const auto free, hooks_.free_bytes());
@@ -176,7 +180,7 @@ Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, std::
 
 Answer Api::finish_save(const Call& call, Episode::Saving& saving, WallTime now) {
   if (const auto session = session_of(call, now); !session) return problem(session.error());
-  // Nobody may have said how many there will be, and others write meanwhile.
+  // The client need not announce the size, and other writers fill the disk meanwhile.
   if (const auto room = check_room(saving.size()); !room) return problem(room.error());
   const auto saved = saving.finish();
   if (!saved) return problem(saved.error());
@@ -191,7 +195,7 @@ std::size_t Api::answer_bytes(const Call& call) {
       ListQuery query{.id = *call.route.parameter("id"), .limit = 1};
       if (seq && *seq > 0) query.before = *seq + 1;
       const auto found = episode_->list(query);
-      // A damaged one leads to an older one, which may be larger, but not by much.
+      // A damaged checkpoint leads to an older one, which may be larger, but not by much.
       return found && !found->empty() ? static_cast<std::size_t>(found->front().size) : 0;
     }
     case Verb::kList: {
@@ -212,7 +216,7 @@ void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime 
   if (changed.empty() || session.restart_told) return;
   std::string names;
   for (const auto& part : changed) names += (names.empty() ? "" : ",") + part;
-  // An episode with too many events is still loaded.
+  // The load succeeds even if the episode has no room for another event.
   static_cast<void>(episode_->add_event(
       "warm_restart", Json{{"id", checkpoint.id}, {"seq", checkpoint.seq}, {"changed", names}}, now));
   session.restart_told = true;
@@ -223,7 +227,7 @@ void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime 
 
 void Api::tell_resumed(const Json& loaded, WallTime now) {
   if (resumed_told_) return;
-  // An episode with too many events is still loaded.
+  // The request succeeds even if the episode has no room for another event.
   resumed_told_ = episode_->tell_resumed(loaded, now).value_or(false);
   if (resumed_told_) undo_.emplace_back([this] { resumed_told_ = false; });
 }
@@ -238,7 +242,8 @@ Result<std::vector<std::string>> Api::other_ids(const std::string& id) {
   return out;
 }
 
-// An agent that made its id of random bits would pay for everything again, and nobody would see why.
+// Names the ids that exist. An agent with random ids would otherwise pay for everything again, without a
+// visible reason.
 Api::Handled Api::not_loaded(const Call& call, const Error& error, WallTime now) {
   const std::string& id = *call.route.parameter("id");
   if (error.kind != ErrorKind::kNotFound) return std::unexpected(error);
@@ -263,7 +268,7 @@ void Api::tell_missing(Session& session, const std::string& id, const std::strin
   undo_.emplace_back([this, word = session.word, id] {
     if (const auto at = sessions_.find(word); at != sessions_.end()) std::erase(at->second.missing_told, id);
   });
-  // Within the bounds of events and of a log: the answer says it, too.
+  // The limits of events and of the log apply. The response names the same ids.
   static_cast<void>(episode_->add_event("checkpoint_not_found",
                                         {{"id", id}, {"known", known}, {"session", session.number}}, now));
   static_cast<void>(write_log("warning",
@@ -276,7 +281,7 @@ std::optional<Loaded> load_beside(const std::string& path, const Call& call, Wal
   const auto episode = Episode::open(path, Episode::Access::kReadOnly);
   if (!episode) return std::nullopt;
   auto loaded = load_of(**episode, call, now);
-  // Of damage tells who may write.
+  // A reader reports no damage: only the owner may record it.
   if (!loaded || loaded->damaged > 0) return std::nullopt;
   return *std::move(loaded);
 }
@@ -293,7 +298,7 @@ Api::Handled Api::load(const Call& call, WallTime now) {
   out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";
   if (loaded.damaged > 0) {
     out.headers += "Pawl-Damaged: " + std::to_string(loaded.damaged) + "\r\n";
-    // Within the bounds of a log: an agent may load without end.
+    // The log's limits apply: an agent may load without end.
     static_cast<void>(
         write_log("warning", damage_text(loaded.checkpoint.id, loaded.checkpoint.seq, loaded.damaged), now));
   }
@@ -331,7 +336,7 @@ Api::Handled Api::list(const Call& call, WallTime now) {
       query.before = checkpoint.seq;
       if (with_payloads) {
         tell_resumed({{"loaded", checkpoint.id}, {"seq", checkpoint.seq}}, now);
-        // A damaged one is listed without what can't be read.
+        // A damaged checkpoint is listed without its payload.
         const auto loaded = episode_->load(checkpoint.id, checkpoint.seq, now);
         out.add(checkpoint_text(checkpoint, loaded ? &loaded->payload : nullptr));
       } else {

@@ -1,4 +1,4 @@
-// The part of Api about what can't be saved: `durable` of the plan.
+// The part of Api for writes that cannot be saved (`durable` in the plan).
 #include "agent/answers.h"
 #include "agent/api.h"
 
@@ -8,8 +8,8 @@ namespace {
 constexpr std::size_t kRememberedMax = 10'000;  // begun steps, spawned children
 constexpr int kAccepted = 202, kNotSaved = 507;
 
-// Whether the agent can go on with what it would have been answered. A question that nobody can find has no
-// answer, and who removes checkpoints wants them gone.
+// Whether the agent can go on with the response of an unsaved write. An unsaved question cannot be found, so
+// it gets no answer. A prune must really remove the checkpoints.
 bool stands_unsaved(Verb verb) {
   switch (verb) {
     case Verb::kContext:
@@ -89,7 +89,7 @@ Status Api::complete_step(const std::string& key, const std::string& result, Wal
 
 Status Api::fail_step(const std::string& key, const std::string& error, WallTime now) {
   auto done = episode_->fail_step(key, error, now);
-  // It may be begun again as if nothing had been.
+  // The failed step may be begun again as if it had never begun.
   if (!done && done.error().kind == ErrorKind::kNotFound && unsaved_steps_.erase(key) > 0) return {};
   return done;
 }

@@ -1,5 +1,5 @@
-// What takes long, in another thread, one piece of work after the other: who asked for little does not wait
-// for who asked for much. A detail of connection.cc.
+// A worker thread for long work, one job at a time, so that a small request does not wait for a large one. A
+// detail of connection.cc.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,10 +16,10 @@ class Aside {
  public:
   explicit Aside(boost::asio::io_context& context) : context_(context) {}
 
-  // `work` in the thread, then `done` in the context's, with what `work` threw. Who waits for `done` keeps
-  // the context running.
+  // Runs `work` in the thread, then `done` in the context's thread, with the exception that `work` threw. A
+  // caller that waits for `done` keeps the context running.
   void run(std::move_only_function<void()> work, std::move_only_function<void(std::exception_ptr)> done) {
-    if (!thread_) thread_.emplace(1);  // most agents never save or load what is large
+    if (!thread_) thread_.emplace(1);  // most agents never save or load large payloads
     boost::asio::post(*thread_, [this, work = std::move(work), done = std::move(done)]() mutable {
       std::exception_ptr thrown;
       try {

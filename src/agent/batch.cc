@@ -8,11 +8,12 @@
 namespace pawl::agent {
 namespace {
 
-// After so long a group is committed, and the rest waits for another turn: nobody waits longer because others
-// ask for much.
+// After this time a group is committed, and its other requests wait for the next turn. So a large batch
+// delays other clients only briefly.
 constexpr std::int64_t kSliceMicros = 5'000;
 
-// Every write of a group that could not be committed. `why`: kDiskFull, kIoError, or another reason: "".
+// The response to each write of a group that was not committed. `why`: kDiskFull, kIoError, or "" for another
+// reason.
 Answer not_committed(const Error& error, std::string_view why) {
   if (why.empty()) return problem(503, "unavailable", error.message);
   Answer out = problem(507, why == kDiskFull ? "no-space" : "not-saved", error.message);
@@ -44,7 +45,7 @@ void Batch::run() {
     done.insert(done.end(), group.jobs.begin(), group.jobs.begin() + static_cast<std::ptrdiff_t>(ran));
     for (std::size_t i = ran; i < group.jobs.size(); ++i) add(*group.jobs[i]);
   }
-  groups.clear();  // an episode that nobody uses may be closed
+  groups.clear();  // an episode without users may be closed now
   const WallTime now = clock_.wall();
   for (auto* job : done) {
     if (const auto api = std::exchange(job->api, nullptr)) api->settle(job->call, job->answer, now);
@@ -53,7 +54,7 @@ void Batch::run() {
   }
 }
 
-// False when it has its answer already.
+// False: the job has its response already.
 bool Batch::sort_into(std::vector<Group>& groups, Job& job) {
   if (!job.api) {
     auto api = episodes_.find(job.key);
@@ -96,8 +97,8 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
     return ran;
   }
   if (const auto committed = group.api->commit(); !committed) {
-    // SQLite takes a whole transaction back when one of its writes finds the disk full; commit() only says
-    // that it did.
+    // SQLite rolls back a whole transaction when one of its writes finds the disk full. commit() reports only
+    // the rollback, so the reason comes from the responses.
     std::string_view why = why_not_committed(committed.error());
     for (std::size_t i = 0; i < ran && why.empty(); ++i) why = group.jobs[i]->answer.unsaved;
     for (std::size_t i = 0; i < ran; ++i) run_alone(*group.jobs[i], committed.error(), why, now);
@@ -106,7 +107,8 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
   return ran;
 }
 
-// Its payload came as a body: it is not large. Outside of the group, as begin_save() wants it.
+// Begins a save whose payload came as a body, so it is small. Runs outside the group, as Api::begin_save()
+// requires.
 void Batch::begin_save(Job& job, WallTime now) {
   if (job.call.route.verb != Verb::kSave || job.saving) return;
   auto saving = job.api->begin_save(job.call, static_cast<std::int64_t>(job.call.body.size()), now);
@@ -119,8 +121,8 @@ void Batch::begin_save(Job& job, WallTime now) {
   }
 }
 
-// The group failed. What only reads needs none. Who goes on unsaved has a group of its own for each: what
-// changes nothing is answered as ever, and what does stands, though it is not kept.
+// Responds after the group failed. A read needs no group. In degraded mode each write is retried in a group
+// of its own. A write without changes then succeeds as usual; another one is accepted unsaved.
 void Batch::run_alone(Job& job, const Error& error, std::string_view why, WallTime now) {
   const Verb verb = job.call.route.verb;
   const bool refused_before = verb == Verb::kSave && !job.saving;
@@ -129,7 +131,7 @@ void Batch::run_alone(Job& job, const Error& error, std::string_view why, WallTi
     job.answer = job.api->handle(job.call, now);
     return;
   }
-  // A payload is gone with the group, and a log line is written.
+  // Not retried: a saved payload is lost with the group, and a log line is already written.
   const bool once = verb == Verb::kSave || verb == Verb::kLog;
   if (why.empty() || once || !job.api->goes_on_unsaved() || !job.api->begin_group()) {
     const bool written = verb == Verb::kLog && job.answer.status < kNoSuccess && job.api->goes_on_unsaved();

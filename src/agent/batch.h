@@ -1,4 +1,5 @@
-// Requests that are ready together become durable together: one group of each episode, one commit.
+// Requests that are ready at the same time become durable together: one group and one commit for each
+// episode.
 #pragma once
 
 #include <deque>
@@ -12,28 +13,28 @@
 
 namespace pawl::agent {
 
-// A request on its way; whoever adds it keeps it until `done` is called.
+// A request in progress. Its owner keeps the Job alive until `done` is called.
 struct Job {
   Call call;
   EpisodeKey key;
-  // Of a save whose payload was appended as it came; else its payload is the call's body.
+  // Set for a save whose payload was appended as it arrived. Otherwise the payload is the call's body.
   std::shared_ptr<Api> api;
   std::unique_ptr<Episode::Saving> saving;
 
   Answer answer;
-  std::move_only_function<void()> done;  // the answer may be told
+  std::move_only_function<void()> done;  // the response may be sent
 };
 
 class Batch {
  public:
-  // `wake` has run() called soon, and before it whatever is ready now. A connection adds one request at a
-  // time, so that each has its turn in each run.
+  // `wake` arranges that run() is called soon, after the work that is ready now. A connection adds one
+  // request at a time, so each connection has a turn in each run.
   Batch(Episodes& episodes, const os::Clock& clock, std::function<void()> wake)
       : episodes_(episodes), clock_(clock), wake_(std::move(wake)) {}
 
   void add(Job& job);
   void run();
-  // Called when a question of `key` has an answer now.
+  // Called when a question of `key` has just been answered.
   std::function<void(const EpisodeKey& key)> on_answered;
 
  private:
@@ -42,7 +43,7 @@ class Batch {
     std::vector<Job*> jobs;
   };
   bool sort_into(std::vector<Group>& groups, Job& job);
-  std::size_t run_group(Group& group, MonoTime end);  // how many of its jobs
+  std::size_t run_group(Group& group, MonoTime end);  // returns how many of its jobs ran
   static void begin_save(Job& job, WallTime now);
   static void run_alone(Job& job, const Error& error, std::string_view why, WallTime now);
 

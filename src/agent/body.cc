@@ -48,8 +48,8 @@ unsigned hex_code(std::string_view four) {
   return code;
 }
 
-// The text of a string that Scanner has found to be one, quotes included. A half of a surrogate pair alone is
-// allowed in JSON: it becomes three bytes that are not UTF-8, which is_valid_utf8 sees.
+// The text of a string that Scanner has accepted, quotes included. JSON allows half of a surrogate pair; it
+// becomes three bytes that are not UTF-8, which is_valid_utf8() detects.
 std::string unescape(std::string_view quoted) {
   std::string_view in = quoted.substr(1, quoted.size() - 2);
   std::string out;
@@ -82,7 +82,7 @@ std::string unescape(std::string_view quoted) {
   return out;
 }
 
-// Says whether a text is one JSON value. Recursion is bounded by kJsonDepthMax.
+// Checks that a text is one JSON value. kJsonDepthMax bounds the recursion.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -111,7 +111,7 @@ class Scanner {
     return {};
   }
 
-  // The text of the next value, without the spaces around it.
+  // The text of the next value, without the whitespace around it.
   Result<std::string_view> value(std::size_t depth) {
     skip_spaces();
     const std::size_t from = at_;
@@ -224,7 +224,7 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-// A value that Scanner has passed, without spaces outside of strings.
+// A value that Scanner has accepted, without whitespace outside strings.
 std::string without_spaces(std::string_view value) {
   std::string out;
   out.reserve(value.size());
@@ -259,7 +259,7 @@ Result<Body> Body::parse(std::string_view text) {
   if (!is_valid_utf8(text)) return fail(ErrorKind::kInvalid, "the body is not UTF-8");
   Body out;
   Scanner scanner(text);
-  scanner.at_end();  // past the spaces before it
+  scanner.at_end();  // skips whitespace before the object
   const auto keep = [&](const std::string& name, std::string_view value) {
     out.members_.push_back({name, value});
   };
@@ -383,7 +383,7 @@ std::optional<std::string> from_base64(std::string_view text) {
     if (i % 4 == 2) out += static_cast<char>(bits >> 2);
     if (i % 4 == 3) out += static_cast<char>(bits);
   }
-  // Bits that nobody wrote are 0, or two texts would mean the same.
+  // The unused bits must be 0, or two texts would decode to the same bytes.
   const unsigned unused = padding == 2 ? bits & 15 : padding == 1 ? bits & 3 : 0;
   if (unused != 0) return std::nullopt;
   return out;

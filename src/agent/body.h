@@ -1,7 +1,8 @@
-// The body of a request: one JSON object that an attacker wrote, checked and then asked for its members.
+// The body of a request: one JSON object that an attacker wrote. parse() checks it; the other functions read
+// its members.
 //
-// Not base/json.h: what an agent calls a step's result is kept as it was written, fractions included, and
-// most requests are small and many.
+// It does not use base/json.h: a step's result is stored as the agent wrote it, fractions included, and most
+// requests are small and frequent.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +15,25 @@
 
 namespace pawl::agent {
 
-// What its views point into has to outlive it. All errors are kInvalid and name the member.
+// A view: the parsed text must outlive it. Every error is kInvalid and names the member.
 class Body {
  public:
-  // RFC 8259, kJsonDepthMax deep at most, no key twice in one object, at any depth; UTF-8 (RFC 3629).
+  // RFC 8259, nested at most kJsonDepthMax deep, without duplicate keys at any depth; UTF-8 (RFC 3629).
   static Result<Body> parse(std::string_view text);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   std::vector<std::string> names() const;
-  // A string of at most `characters_max` characters (not bytes: what JSON Schema counts).
+  // A string of at most `characters_max` characters (not bytes), as JSON Schema counts them.
   Result<std::string> text(std::string_view name, std::int64_t characters_max) const;
-  Result<std::string> id(std::string_view name) const;  // as check_id wants it
-  // 0 and more, without fraction, exponent and sign.
+  Result<std::string> id(std::string_view name) const;  // checked by check_id()
+  // An integer of 0 or more, without a fraction, an exponent or a sign.
   Result<std::int64_t> integer(std::string_view name) const;
   Result<std::vector<std::string>> texts(std::string_view name, std::size_t count_max,
                                          std::int64_t characters_max) const;
-  // Any JSON, without the spaces between its parts, at most `bytes_max` bytes.
+  // Any JSON, without whitespace outside strings, of at most `bytes_max` bytes.
   Result<std::string> any(std::string_view name, std::size_t bytes_max) const;
 
-  // kInvalid when it has members besides these.
+  // kInvalid: the object has other members than `names`.
   template <typename... Names>
   Status only(Names... names) const {
     for (const auto& member : members_)
@@ -52,13 +53,13 @@ class Body {
   std::vector<Member> members_;
 };
 
-// "0.0125" as millionths of a dollar: up to nine digits, a point and one to six digits.
+// "0.0125" as millionths of a dollar: up to nine digits, then optionally a point and one to six digits.
 Result<std::int64_t> money(std::string_view what, std::string_view text);
 std::string money_text(std::int64_t usd_micros);
 std::string to_base64(std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);  // RFC 4648, section 4, padded
 bool is_valid_utf8(std::string_view text);
-// Digits only, at most 2^63 - 1.
+// A decimal integer without a sign, at most 2^63 - 1.
 std::optional<std::int64_t> digits(std::string_view text);
 
 }  // namespace pawl::agent

@@ -7,7 +7,8 @@
 namespace pawl::agent {
 namespace {
 
-// Steele et al., "Fast splittable pseudorandom number generators", 2014: 256 numbers that nobody chose.
+// SplitMix64 (Steele et al., "Fast splittable pseudorandom number generators", 2014): 256 numbers without a
+// hidden choice.
 constexpr std::array<std::uint64_t, 256> gear_table() {
   std::array<std::uint64_t, 256> out{};
   std::uint64_t state = 0x7061776c;  // "pawl"
@@ -23,9 +24,9 @@ constexpr std::array<std::uint64_t, 256> gear_table() {
 
 constexpr auto kGear = gear_table();
 
-// The upper bits of a gear hash depend on the most bytes: on 64 of them.
+// The upper bits of a gear hash depend on the most bytes: the last 64.
 constexpr std::uint64_t upper_bits(int bits) { return ~std::uint64_t{0} << (64 - bits); }
-// Two bits more than log2(kChunkBytesNormal) before that size, two fewer behind it.
+// Two bits more than log2(kChunkBytesNormal) before that size, two fewer after it.
 constexpr std::uint64_t kMaskBefore = upper_bits(15), kMaskBehind = upper_bits(11);
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Where a payload is cut, so that most pieces of a changed one are pieces of the one before. A detail of this
-// room.
+// Cuts a payload into chunks, so that a changed payload shares most chunks with the one before. A detail of
+// this room.
 //
 // FastCDC with normalized chunking (Xia et al., "FastCDC: a Fast and Efficient Content-Defined Chunking
-// Approach for Data Deduplication", USENIX ATC 2016). The cuts are kept in nobody's file: a pawl that cuts
-// elsewhere reads what this one wrote, and shares less with it.
+// Approach for Data Deduplication", USENIX ATC 2016). No file depends on where the cuts are: a pawl that cuts
+// elsewhere reads the stored chunks, and only shares fewer of them.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 namespace pawl::agent {
 
 constexpr std::size_t kChunkBytesMin = 2 << 10;
-constexpr std::size_t kChunkBytesNormal = 8 << 10;  // what most are about as large as
+constexpr std::size_t kChunkBytesNormal = 8 << 10;  // the typical size
 constexpr std::size_t kChunkBytesMax = 64 << 10;
 
-// How many bytes of `rest` are its first chunk: kChunkBytesMin to kChunkBytesMax, or all of them. It depends
-// on these bytes alone. 0 for nothing.
+// The size of the first chunk of `rest`: kChunkBytesMin to kChunkBytesMax, or all of `rest` if it is shorter.
+// It depends only on these bytes. 0 for an empty `rest`.
 std::size_t first_chunk(std::string_view rest);
 
 }  // namespace pawl::agent

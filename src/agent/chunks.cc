@@ -81,20 +81,20 @@ Status Chunks::forget_if_changed() {
   PAWL_TRY(auto query, connection_.query("data_version"));
   PAWL_TRY([[maybe_unused]] const bool row, query.next());
   const std::int64_t now = query.number(0);
-  if (now != data_version_) forget();  // another connection may have removed some
+  if (now != data_version_) forget();  // another connection may have removed chunks
   data_version_ = now;
   return {};
 }
 
 std::string_view Chunks::pack(std::string_view bytes) {
-  // Packing a small one takes longer than writing it as it is.
+  // Compressing a small chunk takes longer than writing it unpacked.
   if (bytes.size() <= kChunkBytesMin) return bytes;
   if (!compressor_) compressor_.reset(ZSTD_createCCtx());
   PAWL_CHECK(compressor_ != nullptr);
   buffer_.resize(ZSTD_COMPRESSBOUND(kChunkBytesMax));
   const std::size_t size = ZSTD_compressCCtx(compressor_.get(), buffer_.data(), buffer_.size(), bytes.data(),
                                              bytes.size(), kLevel);
-  // Not the same size either: that is how unpacked ones are told.
+  // The same size is also stored unpacked: unpack() detects an unpacked chunk by its size.
   return ZSTD_isError(size) != 0 || size >= bytes.size() ? bytes : std::string_view(buffer_).substr(0, size);
 }
 
@@ -214,7 +214,7 @@ Status Chunks::end_run(std::int64_t chunk) {
   {
     PAWL_TRY(auto query, connection_.query("chunk_runs"));
     PAWL_TRY(const bool row, query.bind(chunk).next());
-    if (!row) return {};  // it is missing: damage, of which a load tells
+    if (!row) return {};  // the missing chunk is damage, which the next load reports
     if (query.number(0) > 1) return add_runs(chunk, -1);
     known_.erase(key_of(query.blob(1)));
   }

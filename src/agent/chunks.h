@@ -1,11 +1,12 @@
-// The chunks of an episode's checkpoints: each distinct one is in the database once. A detail of this room.
+// The chunks of an episode's checkpoints: each distinct chunk is stored once. A detail of this room.
 //
-// A chunk's row counts runs: a run is a longest row of consecutive checkpoints of one id that have the chunk.
-// So the removal of an id's oldest checkpoint touches the chunks that the next one does not have, however
-// large the state is. A chunk without a run is removed with its last one. A save writes what is new, with its
-// one run; the runs of chunks that were there are added later, those of many saves together, before anything
-// is removed: checkpoints of many ids share nearly all chunks when each step of a conversation has its own
-// id.
+// The row of a chunk counts its runs. A run is a maximal series of consecutive checkpoints of one id that
+// contain the chunk. So the removal of an id's oldest checkpoint touches only the chunks that the next one
+// lacks, however large the state is. A chunk is deleted with its last run.
+//
+// A save writes the new chunks, each with its one run. Runs of chunks that were stored before are added
+// later, for many saves together, before anything is removed. This matters when each step of a conversation
+// has its own id: then checkpoints of many ids share nearly all chunks.
 #pragma once
 
 #include <zstd.h>
@@ -28,15 +29,15 @@ namespace pawl::agent {
 
 using ChunkList = std::vector<std::int64_t>;  // the numbers of a payload's chunks, in order
 
-// Differences of neighbours as zigzag LEB128: a byte a chunk, mostly.
+// Differences between neighbours as zigzag LEB128: mostly one byte per chunk.
 std::string pack_list(const ChunkList& list);
-std::optional<ChunkList> unpack_list(std::string_view packed);  // nothing: it is none
-ChunkList sorted(ChunkList list);                               // each once
-// A payload that would be a single small chunk stands in its checkpoint's row instead of a list, behind this:
-// a row and two places in b-trees less to write. No list begins with it.
+std::optional<ChunkList> unpack_list(std::string_view packed);  // no result: malformed
+ChunkList sorted(ChunkList list);                               // without duplicates
+// Marks a small payload that is stored in its checkpoint's row instead of a list. This saves a row and two
+// b-tree entries. No list begins with this byte.
 constexpr char kPayload = '\0';
 
-// All inside of the caller's transaction. After a failure, and when the transaction is taken back: forget().
+// All functions run inside the caller's transaction. After a failure or a rollback the caller calls forget().
 class Chunks {
  public:
   explicit Chunks(store::sqlite::Connection& connection) : connection_(connection) {}
@@ -48,20 +49,20 @@ class Chunks {
   };
   static std::vector<Cut> cut(std::string_view payload);
 
-  // Stores what is not there, with one run and a higher number than any that is. `cuts`: the payload's;
-  // without them it is cut here, where it is not what the last payload was. A chunk that is there, and was
-  // neither written nor read by this object yet, is looked at, and mended when it is damaged.
+  // Stores the missing chunks, each with one run and a number above all stored ones. `cuts`: the payload's
+  // cuts; if empty, the payload is cut here, except where it equals the last payload. A chunk that this
+  // object has neither written nor read is verified, and repaired when damaged.
   Result<ChunkList> put(std::string payload, const std::vector<Cut>& cuts);
   Status add_runs(std::int64_t chunk, std::int64_t more);
-  // Nothing: a chunk is missing or damaged, or they are not `size` bytes.
+  // The payload. No result: a chunk is missing or damaged, or the size is not `size` bytes.
   Result<std::optional<std::string>> get(const ChunkList& list, std::int64_t size);
-  // The oldest checkpoint of an id, which has `list`, goes; the next one has `next`.
+  // Ends runs for the removal of an id's oldest checkpoint, which has `list`; the next one has `next`.
   Status end_runs(const ChunkList& list, const ChunkList& next);
   void forget();
 
  private:
   Result<std::int64_t> find_or_insert(const Hash& hash, std::string_view bytes);
-  // Looks `hash` up; a row that is not what it says gets `bytes`.
+  // Looks `hash` up. A row whose bytes differ is repaired with `bytes`.
   Result<std::optional<std::int64_t>> find_stored(std::string_view hash, std::string_view bytes);
   Result<std::int64_t> insert(std::string_view hash, std::string_view bytes);
   Status end_run(std::int64_t chunk);
@@ -70,7 +71,7 @@ class Chunks {
   void remember(std::string payload, const std::vector<Piece>& pieces);
 
   std::string_view pack(std::string_view bytes);
-  // Nothing: `packed` is not of `size` bytes. The answer is in buffer_, or is `packed`.
+  // The chunk's bytes, in buffer_ or in `packed` itself. No result: they are not `size` bytes.
   std::optional<std::string_view> unpack(std::string_view packed, std::int64_t size);
 
   struct FreeCompressor {
@@ -79,7 +80,7 @@ class Chunks {
   struct FreeDecompressor {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   };
-  struct FirstBytes {  // of a hash are a hash
+  struct FirstBytes {  // the first bytes of a hash serve as its hash value
     std::size_t operator()(const Hash& hash) const {
       std::size_t out = 0;
       std::memcpy(&out, hash.data(), sizeof out);
@@ -90,9 +91,9 @@ class Chunks {
   static Cut first_cut(std::string_view rest);
 
   store::sqlite::Connection& connection_;
-  std::unordered_map<Hash, std::int64_t, FirstBytes> known_;  // written or read whole by this object
-  LastPayload last_;                                          // its chunks are known, too
-  std::int64_t data_version_ = 0;                             // of the database, when these were right
+  std::unordered_map<Hash, std::int64_t, FirstBytes> known_;  // written, or read and verified, by this object
+  LastPayload last_;                                          // all of its chunks are stored
+  std::int64_t data_version_ = 0;                             // of the database, when these were valid
   std::unique_ptr<ZSTD_CCtx, FreeCompressor> compressor_;
   std::unique_ptr<ZSTD_DCtx, FreeDecompressor> decompressor_;
   std::string buffer_;

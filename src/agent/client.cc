@@ -61,7 +61,7 @@ class BeastClient final : public Client {
     request.body() = std::move(body);
     request.prepare_payload();
     error_code error;
-    // A refusal may come before all is written: it is read all the same.
+    // The write may fail when a refusal arrives before all is sent: the response is read in any case.
     http::write(socket_, request, error);
     http::response_parser<http::string_body> parser;
     parser.header_limit(kAnswerHeaderBytesMax);

@@ -1,5 +1,5 @@
-// The API from the other side, for Pawl's own commands: one request after the other on one connection.
-// Not thread-safe. It waits as long as the server does.
+// The client of the API, for Pawl's own commands: one request after the other on one connection. Not
+// thread-safe. A request waits as long as the server takes.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ namespace pawl::agent {
 struct Response {
   int status = 0;
   std::string body;
-  std::string checkpoint;    // of the header Pawl-Checkpoint, no base64 any more: JSON
-  std::int64_t damaged = 0;  // of the header Pawl-Damaged
+  std::string checkpoint;    // the header Pawl-Checkpoint, decoded from base64: JSON
+  std::int64_t damaged = 0;  // the header Pawl-Damaged
 };
 
 class Client {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
 
-  // kNotFound, kDenied, kUnavailable: nobody serves this socket.
+  // kNotFound, kDenied, kUnavailable: no process serves this socket, or it is not accessible.
   static Result<std::unique_ptr<Client>> connect(const std::string& socket_path);
   virtual ~Client() = default;
 
   // `headers` go with every request: Pawl-Goal, Pawl-Episode, Pawl-Session.
   virtual void always_send(Headers headers) = 0;
-  // What the server says, whatever its status. kIndeterminate: the connection ended before it said anything.
+  // The server's response, whatever its status. kIndeterminate: the connection ended before a response.
   virtual Result<Response> ask(std::string_view method, const std::string& target, std::string body,
                                const Headers& headers) = 0;
-  // The same, and an answer that is no 2xx is an Error of the kind that it stands for.
+  // The same, but a status other than 2xx becomes an Error of the matching kind.
   Result<Response> ask_for_success(std::string_view method, const std::string& target, std::string body = {},
                                    const Headers& headers = {});
 };

@@ -17,11 +17,12 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// Of a body that is refused: who sends it sees the answer only when it has sent it.
+// How much of a refused body is read: a client reads the response only after it has sent the body.
 constexpr std::size_t kRefusedBytesMax = 128 << 20;
 constexpr auto kNothrow = asio::as_tuple(asio::use_awaitable);
 
-// Suspends a coroutine until what `start` was given is called, which it must not do itself.
+// Suspends the coroutine until the function that `start` receives is called. `start` must not call it
+// directly.
 template <typename Start>
 asio::awaitable<void> until_called(Start start) {
   co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
@@ -54,7 +55,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     socket_.close(ignored);
     answered_.cancel();
   }
-  // What is in the socket already can still be read.
+  // Bytes that are already in the socket can still be read.
   void stop() override {
     error_code ignored;
     socket_.shutdown(UnixSocket::shutdown_receive, ignored);
@@ -78,7 +79,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     life_.bytes += static_cast<std::int64_t>(bytes);
   }
 
-  // A stranger has no buffer. False when it is gone, or there is no place for it.
+  // Waits for the first bytes without a buffer. False: the client is gone, or all seats are taken.
   asio::awaitable<bool> first_bytes() {
     const auto [error] = co_await socket_.async_wait(UnixSocket::wait_read, kNothrow);
     if (error) co_return false;
@@ -91,7 +92,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return true;
   }
 
-  // 0: nobody is there any more.
+  // Returns 0 when the connection has ended.
   asio::awaitable<std::size_t> read_some(asio::mutable_buffer room) {
     const auto [error, size] = co_await socket_.async_read_some(room, kNothrow);
     if (error) co_return 0;
@@ -110,7 +111,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     life_.state = State::kWriting;
     life_.progress = hub_.clock.mono();
     error_code error;
-    // Most answers fit at once.
+    // Most responses fit into one write.
     std::size_t written =
         socket_.write_some(asio::buffer(bytes.data(), std::min(bytes.size(), kPieceBytes)), error);
     if (error && error != asio::error::would_block) co_return false;
@@ -138,7 +139,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
 
   // --- a request
 
-  // False when the connection ends.
+  // False: the connection ends.
   asio::awaitable<bool> one_request() {
     Sink sink;
     RequestParser parser(sink);
@@ -183,10 +184,10 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     return {place.data(), place.size()};
   }
 
-  // Reads and parses until `enough` says so.
+  // Reads and parses until `enough` returns true.
   template <typename Enough>
   asio::awaitable<Came> parse(RequestParser& parser, Sink& sink, Enough enough) {
-    std::string_view placed;  // what is where it is kept already
+    std::string_view placed;  // bytes that were read into the payload's memory directly
     for (;;) {
       if (const auto bytes = placed.empty() ? input_.bytes() : std::exchange(placed, ""); !bytes.empty()) {
         const Fed fed = feed(parser, sink, bytes);
@@ -206,7 +207,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     }
   }
 
-  // The body. What it returns is why it is refused; of status 0 when nobody is there any more.
+  // Receives the body. Returns the response that refuses it; status 0 when the connection has ended.
   asio::awaitable<std::optional<Answer>> receive(RequestParser& parser, Sink& sink, const Request& request,
                                                  Job& job) {
     const bool saves = job.call.route.verb == Verb::kSave;
@@ -247,7 +248,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   }
 
   asio::awaitable<std::optional<Answer>> prepare_large(Sink& sink, Job& job, const Request& request) {
-    const std::size_t bytes = request.size.value_or(sink.size_max);  // at most
+    const std::size_t bytes = request.size.value_or(sink.size_max);  // the most that may come
     co_await take_turn(bytes);
     if (job.call.route.verb != Verb::kSave) co_return std::nullopt;
     auto api = hub_.episodes.find(job.key);
@@ -310,7 +311,8 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     if (const auto bytes = std::exchange(life_.turn_bytes, 0); bytes > 0) hub_.turns.give_back(bytes);
   }
 
-  // Does `work` while others are served; nothing that it touches may be theirs.
+  // Runs `work` in the worker thread while other connections are served. `work` must not touch data that they
+  // use.
   template <typename Work>
   asio::awaitable<void> aside(Work work) {
     life_.state = State::kWorking;
@@ -326,7 +328,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
 
   // --- refusing
 
-  // The connection goes on when the rest of the body is worth reading for it.
+  // The connection stays open when the rest of the body is small enough to read.
   asio::awaitable<bool> refuse(RequestParser& parser, Sink& sink, Answer answer) {
     sink.saving.reset();
     sink.discards = true;
@@ -345,7 +347,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return written&& keep_alive;
   }
 
-  // Answers, then reads on for a while, because who still writes does not read.
+  // Responds, then reads on for a while: a client that is still writing does not read the response.
   asio::awaitable<bool> refuse_for_good(Answer answer) {
     if (!co_await write(answer, false)) co_return false;
     error_code ignored;
@@ -362,7 +364,8 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return false;
   }
 
-  // A step's processes that name none are one session: the server's life is the step's.
+  // Processes of a step that send no Pawl-Session share one session: a step's server lives as long as the
+  // step.
   const std::string& own_session() {
     if (!hub_.session.empty()) return hub_.session;
     if (own_session_.empty()) own_session_ = "connection-" + os::random_word(hub_.random);
@@ -374,7 +377,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
   const bool by_operator_;
   std::string own_session_;
   Input input_;
-  asio::steady_timer answered_;  // of a question that is waited for
+  asio::steady_timer answered_;  // of the question that the request waits for
   EpisodeKey asked_;
 };
 
@@ -383,7 +386,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
 void serve(Hub& hub, UnixSocket socket, bool by_operator) {
   auto connection = std::make_shared<Served>(hub, std::move(socket), by_operator);
   hub.add(connection);
-  // No memory for what it asked for ends the connection, not the server.
+  // A request that finds no memory ends its connection, not the server.
   asio::co_spawn(hub.context, connection->run(), [](const std::exception_ptr&) {});
 }
 

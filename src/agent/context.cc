@@ -1,4 +1,4 @@
-// The context of an episode as it travels from the executor to the supervisor.
+// The JSON form of an episode's context, in which the executor passes it to the supervisor.
 #include "agent/server.h"
 
 namespace pawl::agent {

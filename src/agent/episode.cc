@@ -10,7 +10,7 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::int64_t kApplicationId = 0x5061456C;  // "PaEp": tells an episode from any other database
+constexpr std::int64_t kApplicationId = 0x5061456C;  // "PaEp": distinguishes an episode from other databases
 constexpr std::int64_t kSchemaVersion = 2;
 constexpr std::size_t kLogBytesKept = 4 << 20;  // the journal_size_limit of episode.sql
 
@@ -20,7 +20,7 @@ const store::sqlite::Statements& statements() {
   return all;
 }
 
-// A folder is there after a power failure when the one above it was synced.
+// A new folder survives a power failure only if its parent was synced.
 Status make_folders_durably(const std::string& folder) {
   std::vector<std::string> to_sync{folder};
   for (std::string at = folder; !os::exists(at);) {
@@ -56,9 +56,9 @@ Status EpisodeStore::prepare() {
       return fail(ErrorKind::kNotFound, "nothing was told to episode " + path);
     PAWL_TRY(auto transaction, Transaction::begin(*connection_, "agent_create"));
     PAWL_TRY(const std::int64_t since, number("count_tables"));
-    if (since > 0) return {};  // somebody else was first
+    if (since > 0) return {};  // another process was first
     PAWL_OK(connection_->run_script(agent_sql::create));
-    // PRAGMA takes no parameters; both are numbers of ours.
+    // PRAGMA takes no parameters; both numbers are constants of this file.
     PAWL_OK(connection_->run_script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};",
                                                 kApplicationId, kSchemaVersion)));
     return transaction.commit();
@@ -79,7 +79,7 @@ Status EpisodeStore::prepare() {
 Status EpisodeStore::upgrade() {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "agent_upgrade"));
   PAWL_TRY(const std::int64_t version, number("user_version"));
-  if (version == kSchemaVersion) return {};  // somebody else was first
+  if (version == kSchemaVersion) return {};  // another process was first
   PAWL_OK(connection_->run_script(agent_sql::upgrade));
   return transaction.commit();
 }
@@ -108,7 +108,7 @@ Status EpisodeStore::begin_group(bool alone) {
 
 Status EpisodeStore::commit() {
   PAWL_CHECK(group_);
-  // A full disk or a bad page makes SQLite take back the whole transaction
+  // On a full disk or an unreadable page, SQLite rolls back the whole transaction
   // (sqlite.org/lang_transaction.html).
   const bool open = connection_->in_transaction() && !connection_->spoilt();
   shared_.reset();
@@ -129,8 +129,8 @@ void EpisodeStore::roll_back() {
   shorten_log(false);
 }
 
-// What a large transaction has made of the log, and what one that failed has left in it, would stay there
-// until somebody writes again: on a disk that is full, room that nobody else could free.
+// A large transaction makes the log long, and a failed one leaves pages in it. Without this call they would
+// stay until the next write: on a full disk that is space which no other process can free.
 void EpisodeStore::shorten_log(bool broke) {
   const std::size_t bytes = std::exchange(log_bytes_, 0);
   if (bytes > kLogBytesKept || broke) connection_->shorten_log();
@@ -145,15 +145,15 @@ void EpisodeStore::forget() {
 Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes) {
   if (access_ == Access::kReadOnly)
     return fail(ErrorKind::kDenied, "episode " + connection_->path() + " was opened to be read");
-  // A savepoint outside of a transaction would be one of its own.
+  // A savepoint outside a transaction would begin a transaction of its own.
   if (group_ && !connection_->in_transaction())
     return fail(ErrorKind::kUnavailable,
                 "episode " + connection_->path() + ": its group was taken back; tell it again");
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, verb));
   if (bytes == 0) return transaction;
   log_bytes_ += bytes;
-  // What a file has takes SQLite longer to say than most verbs: it is asked once, and again before anything
-  // is refused.
+  // SQLite takes longer to report a file's size than most verbs take. It is asked once, and again before a
+  // write is refused.
   const auto more = static_cast<std::int64_t>(bytes);
   const bool known = used_bytes_ && *used_bytes_ + more <= kStoredBytesMax;
   if (!known) {

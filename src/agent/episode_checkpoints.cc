@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::int64_t kAnySeq = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kSealBytes = 16;
-// Some milliseconds of count_runs(). A checkpoint is as much to read as so many chunks are to look up.
+// About as many chunks as count_runs() handles in some milliseconds. Reading a checkpoint's row costs as much
+// as looking up 32 chunks, or 4 if the payload is in the row.
 constexpr std::size_t kUncountedMax = 1 << 14, kUncountedByList = 32, kUncountedByPayload = 4;
 
-// Metadata is the agent's: it may have floating-point numbers, which canonical() refuses.
+// The agent's metadata may have floating-point numbers, which canonical() refuses.
 std::string text_of(const Json& metadata) {
   return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -38,12 +39,12 @@ Status check_spec(const Episode::SaveSpec& spec) {
   return {};
 }
 
-// A small payload is sealed by its hash.
+// The part of `packed` that the seal covers: a small payload is covered by its hash already.
 std::string_view sealed(std::string_view packed) {
   return packed.starts_with(kPayload) ? packed.substr(0, 1) : packed;
 }
 
-// What one row says, in its order; nobody changes a part of it unseen.
+// A hash over all fields of a row, in their order: it detects a change of any of them.
 std::string seal_of(std::initializer_list<std::int64_t> numbers,
                     std::initializer_list<std::string_view> texts) {
   std::string all;
@@ -68,7 +69,7 @@ std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t dama
                      damaged == 1 ? "" : "s", id, seq);
 }
 
-// One that is being received: in memory, until it is whole.
+// A checkpoint that is being received, in memory until it is complete.
 class EpisodeStore::Receiving final : public Episode::Saving {
  public:
   Receiving(EpisodeStore& store, SaveSpec spec, WallTime now)
@@ -100,7 +101,7 @@ class EpisodeStore::Receiving final : public Episode::Saving {
   void expect(std::size_t bytes) override {
     payload_.bytes.reserve(bytes);
     expected_ = bytes;
-    // Who sends much is not always ready with the next piece.
+    // Hash the bytes as they arrive: a client that sends much is often slower than the hash.
     hasher_.emplace();
   }
   std::span<char> place(std::size_t bytes_max) override {
@@ -129,9 +130,9 @@ class EpisodeStore::Receiving final : public Episode::Saving {
   const SaveSpec spec_;
   const WallTime now_;
   Payload payload_;
-  std::size_t size_ = 0;  // of what has come; behind it is what place() has lent
+  std::size_t size_ = 0;  // bytes received; memory after them was lent by place()
   std::size_t expected_ = 0;
-  std::optional<Hasher> hasher_;  // of a large one
+  std::optional<Hasher> hasher_;  // of a large payload
 };
 
 Result<std::unique_ptr<Episode::Saving>> EpisodeStore::begin_save(SaveSpec spec, WallTime now) {
@@ -233,8 +234,9 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
   return made;
 }
 
-// Since note_counted() nothing was removed, so what a checkpoint has and no earlier one had is above all that
-// those had. A damaged one has no runs; what only it has stays with the one that its insert counted.
+// No checkpoint was removed since note_counted(). So a chunk that no earlier checkpoint had has a higher
+// number than all of theirs. A damaged checkpoint adds no runs; a chunk that only it has keeps the run from
+// its insert.
 Status EpisodeStore::count_runs() {
   PAWL_TRY(const std::int64_t counted, total("counted_seq"));
   PAWL_TRY(std::int64_t highest, total("counted_chunk"));
@@ -266,7 +268,7 @@ Status EpisodeStore::note_counted() {
   return query.run();
 }
 
-// Of those that are not counted yet none was removed: their seqs have no gaps.
+// No uncounted checkpoint was removed, so their seqs have no gaps.
 Result<EpisodeStore::Checkpoints> EpisodeStore::count_checkpoints() {
   PAWL_TRY(const std::int64_t counted, total("counted_seq"));
   PAWL_TRY(const std::int64_t newest, number("newest_seq"));
@@ -275,8 +277,8 @@ Result<EpisodeStore::Checkpoints> EpisodeStore::count_checkpoints() {
                      .last_seq = std::max(newest, counted)};
 }
 
-// A damaged row does not say which chunks it has, and so ends no run: a chunk too many costs space, one too
-// few costs a checkpoint.
+// A damaged row does not list its chunks, so it ends no run. A chunk too many costs space; a chunk too few
+// costs a checkpoint.
 Result<std::optional<EpisodeStore::Stored>> EpisodeStore::remove_oldest(const Stored& stored) {
   const auto& [id, seq] = std::tie(stored.checkpoint.id, stored.checkpoint.seq);
   PAWL_TRY(auto next, checkpoint("oldest_of_id", id, seq));
@@ -347,7 +349,7 @@ Result<Loaded> EpisodeStore::load(const std::string& id, std::optional<std::int6
       }
     }
   }
-  // What can't be told now is told by the next load; a payload that is there is worth more.
+  // A report that fails now is repeated by the next load; the payload matters more.
   static_cast<void>(tell_damage(damaged, now));
   if (found) {
     found->damaged = static_cast<std::int64_t>(damaged.size());
@@ -364,7 +366,7 @@ Result<std::vector<Checkpoint>> EpisodeStore::list(const ListQuery& query) {
   PAWL_OK(check_word("prefix", query.prefix));
   const bool by_prefix = !query.id && !query.prefix.empty();
   const std::string& name = query.id ? *query.id : query.prefix;
-  const std::string behind = name + '\xFF';  // which no UTF-8 has
+  const std::string behind = name + '\xFF';  // 0xFF is not a byte of UTF-8
   PAWL_TRY(auto rows, connection_->query(query.id    ? "list_of_id"
                                          : by_prefix ? "list_of_prefix"
                                                      : "list_all"));

@@ -1,4 +1,4 @@
-// Children: the intent is on disk before one starts.
+// Children. A spawn is durable before the child starts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::size_t kChildRowBytes = 4096;  // of a child besides its result, about
+constexpr std::size_t kChildRowBytes = 4096;  // estimate for a child besides its result
 constexpr std::string_view kChildDone = "done";
 
 ChildRow read_child(const Query& query) {

@@ -1,4 +1,4 @@
-// The journal: what was begun, what was done, and what nobody knows.
+// The journal: steps that were begun, completed, failed or lost.
 #include <fmt/format.h>
 
 #include "agent/episode_store.h"
@@ -7,11 +7,11 @@
 namespace pawl::agent {
 namespace {
 
-// What became of a step whose process is gone.
-constexpr std::string_view kAsked = "ask";     // a person, who has not answered
-constexpr std::string_view kGivenUp = "fail";  // for ever: by its policy, or by a person
+// The `lost` column: the decision about a step whose process is gone.
+constexpr std::string_view kAsked = "ask";     // a person was asked, and has not answered
+constexpr std::string_view kGivenUp = "fail";  // final, by the step's policy or by a person
 constexpr std::string_view kDone = "done", kFailed = "failed";
-constexpr std::size_t kStepRowBytes = 4096;  // of a step besides its result, with its question, about
+constexpr std::size_t kStepRowBytes = 4096;  // estimate for a step besides its result, with its question
 
 std::string_view name(StepKind kind) { return kind == StepKind::kPure ? "pure" : "effect"; }
 
@@ -116,7 +116,7 @@ Result<StepBegun> EpisodeStore::begin_known(const Step& known, const StepBegin& 
     return StepBegun{.answer = StepAnswer::kDone, .execution = row.executions, .result = row.result};
   if (!known.lost.empty()) return lost(row.key, known.lost);
   if (row.state == kFailed) return begin_again(known, asked, now);
-  // It begins it a second time because it has not heard the answer.
+  // The same session repeats the request when it has not received the response.
   if (known.session == asked.session) return StepBegun{.execution = row.executions};
   return lose(known, asked, now);
 }

@@ -1,4 +1,4 @@
-// An episode in its database. A detail of this room.
+// The Episode in its SQLite database. A detail of this room.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace pawl::agent {
 using store::sqlite::Query;
 using store::sqlite::Transaction;
 
-// The key of a lost step's question is this and the step's.
+// The key of a lost step's question is this prefix and the step's key.
 constexpr std::string_view kStepQuestion = "step:";
 std::string question_of_step(const std::string& key);
 
@@ -25,7 +25,8 @@ class EpisodeStore final : public Episode {
  public:
   EpisodeStore(std::unique_ptr<store::sqlite::Connection> connection, Access access)
       : connection_(std::move(connection)), chunks_(*connection_), access_(access) {}
-  // Makes the tables of a new file. kNotFound: it has none, and may not be written.
+  // Creates the tables of a new file, or upgrades an old one. kNotFound: a file without tables, opened
+  // read-only.
   Status prepare();
 
   Status begin_group(bool alone) override;
@@ -66,20 +67,20 @@ class EpisodeStore final : public Episode {
 
  private:
   class Receiving;
-  // A checkpoint's row, with what only the store looks at.
+  // The row of a checkpoint, with the columns that only the store reads.
   struct Stored {
     Checkpoint checkpoint;
     ChunkList chunks;
-    std::string payload;  // of one that is in the row itself, and has no chunks
-    bool whole = false;   // the row is what was written
+    std::string payload;  // of a checkpoint whose payload is in the row, without chunks
+    bool whole = false;   // the row matches its seal
     bool damage_told = false;
   };
   struct Step {
     StepRow row;
     std::string session;
-    std::string lost;  // "", or what became of it (episode_steps.cc)
+    std::string lost;  // "", or the decision about the lost step (episode_steps.cc)
   };
-  // While it lives, what is read is of one moment.
+  // All reads during its lifetime see the same state of the database.
   class Snapshot {
    public:
     static Result<Snapshot> begin(store::sqlite::Connection& connection);
@@ -89,24 +90,24 @@ class EpisodeStore final : public Episode {
 
    private:
     explicit Snapshot(store::sqlite::Connection* connection) : connection_(connection) {}
-    store::sqlite::Connection* connection_;  // null: a part of the transaction that was open
+    store::sqlite::Connection* connection_;  // null: the open transaction serves as the snapshot
   };
 
   Status upgrade();  // of a file that an older pawl wrote
 
   // --- transactions and totals
-  void forget();  // what is known of a transaction that was taken back
-  // After a transaction that may have made the log long; `broke`: not all of it could be written.
+  void forget();  // drops what was cached in a transaction that was rolled back
+  // Call it after a transaction that may have made the log long. `broke`: the transaction failed.
   void shorten_log(bool broke);
-  // Of a verb that writes `bytes`, about; 0: it may when the episode is full. A part of the group, when one
-  // is open.
+  // Begins the transaction of a verb that writes about `bytes`: kExhausted when the file is full. 0: allowed
+  // even then. Becomes part of the group, when one is open.
   Result<Transaction> begin(std::string_view verb, std::size_t bytes = 0);
   Result<std::int64_t> number(std::string_view statement);
   Result<std::int64_t> total(std::string_view name);
   Result<std::int64_t> add_total(std::string_view name, std::int64_t more);  // returns the sum
-  // One more of what is bounded; `what` for people.
+  // Adds one to a bounded total; kExhausted at the bound. `what` names the rows in the message.
   Status count(std::string_view name, std::int64_t most, std::string_view what);
-  // Of what a verb does besides. The last of kEventsMax says that there were more.
+  // Reports an event as a side effect of a verb. The last of kEventsMax events is `events_full`.
   Status tell(std::string_view event, const Json& details, WallTime now);
   Status insert_event(std::string_view event, const Json& details, WallTime now);
 
@@ -116,7 +117,7 @@ class EpisodeStore final : public Episode {
                                            std::int64_t seq);
   struct Payload {
     std::string bytes;
-    std::string hash;  // "" until it is known
+    std::string hash;  // "" until it is computed
     std::vector<Chunks::Cut> cuts;
     bool is_small() const { return bytes.size() <= kChunkBytesMin; }
     void prepare();
@@ -124,17 +125,17 @@ class EpisodeStore final : public Episode {
   Result<Checkpoint> save(const SaveSpec& spec, Payload payload, WallTime now);
   Status insert_checkpoint(const Checkpoint& made, std::string_view packed);
   struct Checkpoints {
-    std::int64_t count = 0, last_seq = 0;  // that there are, that was ever given
+    std::int64_t count = 0, last_seq = 0;  // how many exist, and the highest seq ever given
   };
   Result<Checkpoints> count_checkpoints();
-  // Adds the runs of what was saved since note_counted(), before anything is removed; which is called behind
-  // it.
+  // Adds the runs of the checkpoints saved since note_counted(). Call it before any checkpoint is removed,
+  // and note_counted() after the removal.
   Status count_runs();
   Status note_counted();
   Status remove_older(const std::string& id, std::int64_t keep);
-  // `stored` is its id's oldest; returns the one after it.
+  // `stored` is the oldest checkpoint of its id. Returns the next one.
   Result<std::optional<Stored>> remove_oldest(const Stored& stored);
-  // Nothing: it is damaged.
+  // No value: the checkpoint is damaged.
   Result<std::optional<std::string>> payload_of(const Stored& stored);
   Status tell_damage(const std::vector<Stored>& damaged, WallTime now);
 
@@ -150,14 +151,14 @@ class EpisodeStore final : public Episode {
     std::string_view state, lost = "", result = "", error = "";
   };
   Status end_step(const std::string& key, const StepEnd& end, WallTime now);
-  // A step that a person was asked about has ended by itself.
+  // Answers the open question about a lost step, because its process has ended it after all.
   Status withdraw_question(const Step& known, std::string_view answer, WallTime now);
   Status decide(const std::string& key, std::string_view answer, const std::string& who, WallTime now);
 
   // --- questions
   Status insert_question(const std::string& key, const std::string& text, std::string_view choices,
                          WallTime now);
-  // Of a step that was lost: it may have been answered for an execution before.
+  // Asks about a lost step. The question may have been answered for an earlier execution.
   Status ask_anew(const std::string& key, const std::string& text, WallTime now);
   Status write_answer(const std::string& key, std::string_view answer, std::string_view who, WallTime now);
 
@@ -170,24 +171,25 @@ class EpisodeStore final : public Episode {
   const std::unique_ptr<store::sqlite::Connection> connection_;
   Chunks chunks_;
   const Access access_;
-  // Of all Receivings; the last of them may go after the episode.
+  // Bytes of all Receivings. Shared, because the last Receiving may outlive the episode.
   const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
   std::int64_t changes_before_group_ = 0;
   std::optional<store::sqlite::Connection::Shared> shared_;  // while group_ is open
-  std::size_t log_bytes_ = 0;                                // that the transaction has written, about
-  // Of the file, with what may have been added since it was asked: rather more than there are.
+  std::size_t log_bytes_ = 0;                                // written by the open transaction, roughly
+  // Size of the file, plus the bytes that were written since it was read: an upper estimate.
   std::optional<std::int64_t> used_bytes_;
-  // What count_runs() has to look at, about: chunks, and so many for each checkpoint.
+  // Estimated work of count_runs(), in chunks; each checkpoint counts as some chunks.
   std::size_t uncounted_ = 0;
-  // How many there are, and what was spent; nobody else writes.
+  // The number of steps and the spent sums, cached: no other process writes.
   std::optional<std::int64_t> steps_;
   std::optional<Spent> spent_;
-  // When its first session began: whether there was something to resume, and what had been told.
+  // State when the first session of this object began: whether there was something to resume, and the last
+  // reported seq.
   struct Found {
     bool something = false;
     std::int64_t told_seq = 0;
-    std::int64_t session = 0;  // the first that may resume it
+    std::int64_t session = 0;  // the first session that may resume
   };
   std::optional<Found> found_;
 };

@@ -1,4 +1,4 @@
-// What others are to know: usage, events, questions, sessions.
+// Usage reports, events, questions and sessions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +9,10 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::size_t kToldRowBytes = 8192;  // of any of them besides a text, about
-constexpr std::size_t kAnswerTold = 1024;    // bytes of an answer, in an error
-constexpr std::size_t kAnswerKept = 8192;  // in its event: more than is told of it, so that a secret is whole
+constexpr std::size_t kToldRowBytes = 8192;  // estimate for a row besides its text
+constexpr std::size_t kAnswerTold = 1024;    // bytes of an answer in an error message
+// Bytes of an answer in its event: more than is shown, so that a secret is redacted as a whole.
+constexpr std::size_t kAnswerKept = 8192;
 constexpr std::string_view kStepChoices = R"(["run","done","fail"])";
 
 UsageRow read_usage(const Query& query) {
@@ -76,7 +77,7 @@ Status EpisodeStore::add_usage(const Usage& usage, WallTime now) {
   }
   PAWL_OK(count("usage", kUsageRowsMax, "reports of usage"));
   spent_.reset();
-  // A hundred thousand reports of the largest numbers are more than 63 bits.
+  // A hundred thousand reports of the largest numbers exceed 63 bits.
   constexpr std::int64_t kSumMax = 1LL << 62;
   PAWL_TRY(const std::int64_t usd, add_total("usd_micros", usage.usd_micros.value_or(0)));
   PAWL_TRY(const std::int64_t tokens, add_total("tokens", usage.input_tokens + usage.output_tokens));
@@ -132,7 +133,7 @@ Status EpisodeStore::add_event(const std::string& event, const Json& details, Wa
   PAWL_OK(check_id("event", event));
   PAWL_OK(check_details(details));
   PAWL_TRY(auto transaction, begin("agent_event", kToldRowBytes));
-  // The last one is tell()'s.
+  // The last event is reserved for tell(), which then writes `events_full`.
   PAWL_OK(count("events", kEventsMax - 1, "events"));
   PAWL_OK(insert_event(event, details, now));
   return transaction.commit();
@@ -172,7 +173,8 @@ Result<std::optional<Question>> EpisodeStore::question(const std::string& key) {
 
 Status EpisodeStore::insert_question(const std::string& key, const std::string& text,
                                      std::string_view choices, WallTime now) {
-  // Nobody could decide about a step whose question is not asked; there are as many as steps at most.
+  // Questions about lost steps are not bounded: without its question no person could decide about the step.
+  // There are at most as many as steps.
   if (!key.starts_with(kStepQuestion)) PAWL_OK(count("questions", kQuestionsMax, "questions"));
   const std::string at = rfc3339(now);
   {
@@ -281,7 +283,7 @@ Result<bool> EpisodeStore::tell_resumed(const Json& loaded, WallTime now) {
   return true;
 }
 
-// What its own sessions tell is nothing to resume, however many they are.
+// Data that sessions of this object store does not count as something to resume.
 Status EpisodeStore::look_at_what_was_found() {
   if (found_) return {};
   PAWL_TRY(const bool kept, has_kept());

@@ -12,13 +12,14 @@ Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
   const auto& key = spec.context->key;
   PAWL_TRY(const auto path, episode_path(spec.pawl_folder, key));
   if (!os::exists(path))
-    return out;  // most agents ask for nothing, and a new database is ten writes to wait for
+    return out;  // most agents make no request, and a new database costs ten writes to wait for
   PAWL_TRY(auto api, out->open_one(*spec.context));
   out->open_[{key.goal_id, key.episode_id}] = {.api = std::move(api)};
   return out;
 }
 
-// Of a step, the time since its agent's last request is the agent's; nobody knows whose it is in a folder.
+// With one episode per step, the time since the last request belongs to its agent. With a folder of episodes,
+// it cannot be attributed.
 Episodes::~Episodes() {
   if (!spec_.context) return;
   for (const auto& [name, open] : open_) open.api->note_end();
@@ -83,7 +84,7 @@ Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
   return std::make_shared<Api>(std::move(episode), context, std::move(hooks));
 }
 
-// False when all are in use.
+// False: all are in use.
 bool Episodes::close_one() {
   auto oldest = open_.end();
   for (auto it = open_.begin(); it != open_.end(); ++it)

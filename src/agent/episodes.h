@@ -1,4 +1,5 @@
-// The episodes that a server serves: the one of its step, or those of a folder, made and opened on demand.
+// The episodes that a server serves: the episode of its step, or the episodes of a folder, created and opened
+// on demand.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +15,20 @@
 
 namespace pawl::agent {
 
-constexpr std::size_t kEpisodesOpenMax = 16;  // each has descriptors and a cache
+constexpr std::size_t kEpisodesOpenMax = 16;  // each one has descriptors and a cache
 
 class Episodes {
  public:
-  // Opens the one of a step when it is there already, to say at once what is wrong with it. `spec` outlives
-  // it.
+  // Opens the episode of a step if its file exists, to report an unusable file at once. `spec` must outlive
+  // this object.
   static Result<std::unique_ptr<Episodes>> open(const ServeSpec& spec);
 
-  // The goal and the episode that a request means. 400: no such name; 403: not what is served.
+  // The goal and the episode of a request. 400: not a valid name; 403: not served by this socket.
   std::expected<EpisodeKey, Answer> key_of(const Headers& headers) const;
-  // Opens it when it is not open; then one that nobody has used for the longest time may be closed. Who holds
-  // what this returns uses it.
+  // Opens the episode if it is not open. At kEpisodesOpenMax the least recently used one without users is
+  // closed. A holder of the returned pointer is a user.
   std::expected<std::shared_ptr<Api>, Answer> find(const EpisodeKey& key);
-  std::string path_of(const EpisodeKey& key) const;  // of one that was found
+  std::string path_of(const EpisodeKey& key) const;  // of an episode that find() has returned
   ~Episodes();
 
  private:

@@ -23,7 +23,7 @@ bool is_ours(std::string_view name) {
   return name.size() > 5 && boost::beast::iequals({name.data(), 5}, "pawl-");
 }
 
-// What it says of its body fits what the path takes.
+// Checks that the body's headers fit what the path accepts.
 std::optional<Answer> judge_body(const RequestParser& parser, Request& request) {
   const Verb verb = request.call.route.verb;
   const auto& head = parser.head();
@@ -43,7 +43,7 @@ std::optional<Answer> judge_body(const RequestParser& parser, Request& request) 
 
 RequestParser::RequestParser(Sink& sink) : sink_(sink) {
   header_limit(kHeaderBytesMax);
-  body_limit(boost::none);  // the sink counts
+  body_limit(boost::none);  // Sink counts the bytes
   eager(false);
 }
 
@@ -70,7 +70,7 @@ Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes) {
   out.taken = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   out.wants_more = error == http::error::need_more;
   const bool too_much_body = sink.size_max != 0 && sink.size > sink.size_max;
-  // It wants all of a header, or of a chunk's.
+  // The parser consumes a header, also that of a chunk, only when it is complete.
   const bool too_much_header = out.wants_more && bytes.size() - out.taken > kHeaderBytesMax;
   if (error && !out.wants_more)
     out.came = error == http::error::header_limit ? Came::kTooLarge : Came::kMalformed;
@@ -135,7 +135,7 @@ boost::asio::mutable_buffer Input::room() {
     end_ -= begin_;
     begin_ = 0;
   }
-  // A header is parsed when all of it is there; a body needs no more than a piece.
+  // A header is parsed when it is complete, so the buffer grows; a body needs no more than one piece.
   if (end_ == data_.size()) data_.resize(std::max(kInputBytes, data_.size() * 2));
   return boost::asio::buffer(data_.data() + end_, std::min(data_.size() - end_, kInputBytesMax));
 }

@@ -1,5 +1,5 @@
-// One request and its answer as bytes: Beast's parser, and where a body goes as it comes. A detail of
-// connection.cc.
+// The bytes of one request and its response: Beast's parser, and the destination of a body as it arrives. A
+// detail of connection.cc.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -18,20 +18,19 @@
 
 namespace pawl::agent {
 
-// To memory, to a checkpoint, or nowhere.
+// Takes a body: into memory, into a checkpoint, or discards it.
 struct Sink {
   std::string body;
-  std::unique_ptr<Episode::Saving> saving;  // takes what comes when it is there
+  std::unique_ptr<Episode::Saving> saving;  // if set, it receives the bytes
   bool discards = false;
   std::size_t size = 0, size_max = 0;
-  Status status;  // of the saving
+  Status status;  // of `saving`
 
   void take(std::string_view bytes);
 };
-constexpr std::size_t kPieceBytes = 256 << 10;  // at once: others have their turn in between
+constexpr std::size_t kPieceBytes = 256 << 10;  // read or written at once: others have turns in between
 
-// Beast's parser without its container of fields: that one throws at values of 64 KiB, and metadata may be
-// longer.
+// Beast's parser without its container of fields, which throws at values of 64 KiB. Metadata may be longer.
 class RequestParser final : public boost::beast::http::basic_parser<true> {
  public:
   explicit RequestParser(Sink& sink);
@@ -39,7 +38,7 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
   struct Head {
     std::string method, target;
     Headers ours;
-    std::string wrong;  // the first of ours that is not known, or came twice
+    std::string wrong;  // the first Pawl- header that is unknown or came twice
     std::string expect, coding;
   };
   const Head& head() const { return head_; }
@@ -65,8 +64,8 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
 };
 
 enum class Came { kWhole, kGone, kMalformed, kTooLarge, kFailed };
-// What the parser took of some bytes. kWhole: nothing is wrong with them; the next ones may be given, and
-// with `wants_more` only together with those that it left.
+// The result of feed(). kWhole: no error so far, so the next bytes may be given. With `wants_more` they must
+// be given together with the bytes that were left.
 struct Fed {
   Came came = Came::kWhole;
   std::size_t taken = 0;
@@ -74,19 +73,19 @@ struct Fed {
 };
 Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes);
 
-// What a request that is whole but for its body asks for.
+// A request whose headers are complete.
 struct Request {
   Call call;
   EpisodeKey key;
-  std::optional<std::uint64_t> size;  // of the body, when it was said
+  std::optional<std::uint64_t> size;  // of the body, if the headers announce it
 };
-// Fills `request`, or says why it is refused.
+// Fills `request`, or returns the response that refuses it.
 std::optional<Answer> judge(const RequestParser& parser, const Episodes& episodes, bool by_operator,
                             Request& request);
 std::size_t body_bytes_max(Verb verb);
 Answer too_large(Verb verb);
 
-// Status line and headers.
+// The status line and the headers.
 std::string head_of(const Answer& answer, bool keep_alive);
 
 // Bytes that have arrived and are not parsed yet.
@@ -95,10 +94,10 @@ class Input {
   std::string_view bytes() const { return {data_.data() + begin_, end_ - begin_}; }
   bool empty() const { return begin_ == end_; }
   void consume(std::size_t count) { begin_ += count; }
-  // Room for at least one more byte.
+  // Room for at least one byte.
   boost::asio::mutable_buffer room();
   void arrived(std::size_t count) { end_ += count; }
-  void shrink();  // when nothing is in it
+  void shrink();  // frees a large buffer that is empty
 
  private:
   std::string data_;

@@ -17,7 +17,7 @@ bool has_control(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x20 || byte == 0x7F) return true;
-    // U+0080 to U+009F
+    // U+0080 to U+009F are control characters, too.
     if (byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0) return true;
   }
   return false;
@@ -45,7 +45,7 @@ Status check_id(std::string_view field, std::string_view text) {
 
 Status check_json(std::string_view field, std::string_view text) {
   PAWL_OK(check_text(field, text, kResultBytesMax));
-  // 1e400, or half of a surrogate pair, is JSON by its grammar.
+  // The grammar of JSON allows 1e400 and half of a surrogate pair, which no Json value can hold.
   if (!Json::accept(text))
     return invalid(field, "it is not JSON, or has a number or a character that nothing can hold");
   return {};

@@ -1,5 +1,5 @@
-// What an agent may write into a field, by the bounds of agent.h: kInvalid names the field and the bound. A
-// detail of this room.
+// Checks of the fields that an agent writes, against the bounds of agent.h. Every error is kInvalid and names
+// the field and the bound. A detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace pawl::agent {
 
 // 1 to kIdBytesMax bytes of UTF-8 without control characters.
 Status check_id(std::string_view field, std::string_view text);
-// The same, or nothing.
+// As check_id(), but may be empty.
 Status check_word(std::string_view field, std::string_view text);
-// UTF-8, of any characters.
+// UTF-8 with any characters.
 Status check_text(std::string_view field, std::string_view text, std::size_t bytes_max);
 // JSON of at most kResultBytesMax bytes.
 Status check_json(std::string_view field, std::string_view text);

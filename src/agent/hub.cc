@@ -22,7 +22,7 @@ bool takes_too_long(const Life& life, MonoTime now, bool others_wait) {
   return silent_ms > kTurnSilenceMs || ms_between(life.turn_began, now) > kTurnMs;
 }
 
-// Who goes first when there are too many: 0 for those who stay.
+// The rank in which connections are closed when all seats are taken, highest first; 0: it stays.
 int may_go(const Life& life, MonoTime now) {
   constexpr std::int64_t kFirstRequestMs = 1000;
   if (life.stranger) return 0;
@@ -50,7 +50,7 @@ void Hub::add(std::shared_ptr<Connection> connection) {
   if (std::ranges::count_if(connections_, is_stranger) >= static_cast<std::ptrdiff_t>(kStrangersMax)) {
     const auto oldest = std::ranges::find_if(connections_, is_stranger);
     (*oldest)->close();
-    connections_.erase(oldest);  // now, not when it has noticed: the next one looks here before
+    connections_.erase(oldest);  // at once: the next add() may come before the closed connection has noticed
   }
   connections_.push_back(std::move(connection));
 }

@@ -21,7 +21,7 @@ std::optional<Piece> LastPayload::Follower::expected(std::size_t offset, std::st
   if (next_ == offsets.size() || there(next_) != static_cast<std::ptrdiff_t>(offset)) return std::nullopt;
   const Piece& piece = last_.pieces_[next_];
   const auto bytes = std::string_view(last_.bytes_).substr(offsets[next_], piece.size);
-  // The last one was not cut there: it ended.
+  // The end of the payload, not a cut, ended its last piece. So that piece matches only at the other's end.
   const bool is_last = next_ + 1 == offsets.size();
   if (is_last ? rest != bytes : !rest.starts_with(bytes)) return std::nullopt;
   ++next_;

@@ -1,5 +1,5 @@
-// The payload that was stored last, with its chunks: what the next one shares with it is found by comparing
-// bytes, some ten times faster than by cutting and hashing. A detail of this room.
+// The last stored payload with its chunks. The parts that the next payload shares with it are found by a
+// comparison of bytes, about ten times faster than by cutting and hashing. A detail of this room.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +23,19 @@ class LastPayload {
   LastPayload(std::string bytes, const std::vector<Piece>& pieces);
   bool has(std::int64_t chunk) const { return places_.contains(chunk); }
 
-  // Goes through another payload beside it.
+  // Walks through another payload in parallel with the last one.
   class Follower {
    public:
     explicit Follower(const LastPayload& last) : last_(last) {}
-    // The chunk that begins at `offset`, where `rest` begins, when it is the one that is expected there.
+    // The chunk at `offset`, where `rest` begins, if the expected chunk of the last payload is there.
     std::optional<Piece> expected(std::size_t offset, std::string_view rest);
-    // What it was instead, as was found by cutting: when the last payload had it too, its next ones follow.
+    // Records the chunk that cutting found at `offset`. If the last payload contains it, the chunks after it
+    // are expected next.
     void found(std::size_t offset, std::int64_t chunk);
 
    private:
     const LastPayload& last_;
-    std::size_t next_ = 0;      // of last_.pieces_
+    std::size_t next_ = 0;      // index in last_.pieces_
     std::ptrdiff_t shift_ = 0;  // from the last payload's offsets to the other's
   };
 
@@ -42,7 +43,7 @@ class LastPayload {
   std::string bytes_;
   std::vector<Piece> pieces_;
   std::vector<std::size_t> offsets_;                      // of pieces_
-  std::unordered_map<std::int64_t, std::size_t> places_;  // in pieces_, by chunk
+  std::unordered_map<std::int64_t, std::size_t> places_;  // index in pieces_, by chunk
 };
 
 }  // namespace pawl::agent

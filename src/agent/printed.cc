@@ -28,7 +28,7 @@ std::optional<std::int64_t> PrintedObject::usd_micros(std::string_view name) con
   constexpr std::size_t kDecimals = 6;
   auto number = body_.any(name, text_->size());
   if (!number) return std::nullopt;
-  // What is less than a millionth is written with an exponent (ECMA-262, Number::toString).
+  // JavaScript writes numbers below a millionth with an exponent (ECMA-262, Number::toString).
   if (const auto exponent = number->find_first_of("eE"); exponent != std::string::npos)
     return number->substr(exponent + 1).starts_with('-') && !number->starts_with('-') ? std::optional(0)
                                                                                       : std::nullopt;
@@ -56,9 +56,8 @@ void PrintedObject::each_object(
 std::vector<PrintedObject> printed_objects(std::string_view printed,
                                            std::initializer_list<std::string_view> parts) {
   std::vector<PrintedObject> out;
-  // From the end: an object ends with a line that ends with a brace, and begins with one that begins with
-  // one.
-  std::size_t end = std::string_view::npos;  // of the object that is looked for
+  // Searches from the end. An object's last line ends with a brace, and its first line begins with one.
+  std::size_t end = std::string_view::npos;  // end of the current object
   for (std::size_t line_end = printed.size(); out.size() < kUsagesMax;) {
     const auto newline = line_end == 0 ? std::string_view::npos : printed.rfind('\n', line_end - 1);
     const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;

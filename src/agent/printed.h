@@ -1,4 +1,4 @@
-// What agent programs print, piece by piece: JSON that an attacker may have written. A detail of usage/.
+// Reads the JSON objects that agent programs print; an attacker may have written them. A detail of usage/.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace pawl::agent {
 
 class PrintedObject {
  public:
-  // Nothing: it is no object, or breaks Body's rules.
+  // No value: not an object, or a violation of Body's rules.
   static std::optional<PrintedObject> parse(std::string text);
 
-  std::string text(std::string_view name) const;    // "" when it is no string of at most 200 characters
-  std::int64_t count(std::string_view name) const;  // 0 when it is no integer of 0 and more
-  // Of a number of dollars, rounded down; nothing when it is none.
+  std::string text(std::string_view name) const;    // "": not a string of at most 200 characters
+  std::int64_t count(std::string_view name) const;  // 0: not an integer of 0 or more
+  // A number of dollars, rounded down to millionths; no value: not such a number.
   std::optional<std::int64_t> usd_micros(std::string_view name) const;
   std::optional<PrintedObject> object(std::string_view name) const;
-  // The members that are objects and have a name that could be a model's; none when there are more than
-  // kUsagesMax members.
+  // Calls `member` for each member that is an object and whose name may be a model's. An object with more
+  // than kUsagesMax members is ignored.
   void each_object(
       const std::function<void(const std::string& name, const PrintedObject& value)>& member) const;
 
@@ -34,12 +34,12 @@ class PrintedObject {
   PrintedObject(std::unique_ptr<const std::string> text, Body body)
       : text_(std::move(text)), body_(std::move(body)) {}
 
-  std::unique_ptr<const std::string> text_;  // what body_ points into
+  std::unique_ptr<const std::string> text_;  // body_ points into it
   Body body_;
 };
 
-// The objects among what was printed, each on a line or some lines of its own, that have one of `parts` in
-// them; the last kUsagesMax of them, oldest first.
+// The printed objects that contain one of `parts`. Each object must have lines of its own. Returns the last
+// kUsagesMax, oldest first.
 std::vector<PrintedObject> printed_objects(std::string_view printed,
                                            std::initializer_list<std::string_view> parts);
 

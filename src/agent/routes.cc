@@ -8,7 +8,7 @@
 namespace pawl::agent {
 namespace {
 
-using Names = std::array<std::string_view, 5>;  // empty ones at the end
+using Names = std::array<std::string_view, 5>;  // unused places are empty
 
 struct Entry {
   std::string_view path, method;
@@ -72,7 +72,7 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return out;
 }
 
-// The name as this file has it, which a Route may view; empty when it is unknown.
+// The name as a constant of this file, since Route keeps a view of it; empty: unknown.
 std::string_view parameter_name(const Entry& entry, std::string_view name) {
   if (name.empty()) return {};
   for (const auto* names : {&entry.required, &entry.optional})

@@ -25,12 +25,12 @@ using boost::system::error_code;
 using Acceptor = asio::local::stream_protocol::acceptor;
 
 constexpr auto kTick = std::chrono::milliseconds(250);
-constexpr std::int64_t kStopMs = 2000;  // for those whose answers are on their way
-// An agent's next request often follows the answer at once, and to wake a processor that has gone to sleep
-// takes longer than most answers do, in a virtual machine above all.
+constexpr std::int64_t kStopMs = 2000;  // for responses that are being sent
+// How long the thread polls before it sleeps. An agent's next request often follows the response at once. To
+// wake a sleeping processor takes longer than most responses, above all in a virtual machine.
 constexpr std::int64_t kLookMicros = 250;
 
-// Signals are for the threads that the program has besides.
+// Blocks signals for a thread: the program's other threads handle them.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -76,7 +76,7 @@ class AsioServer final : public Server {
     bool by_operator;
   };
 
-  // Looks for more a while before it sleeps; whoever else wants the processor has it meanwhile.
+  // Polls for a while before it sleeps, and yields the processor to any other thread meanwhile.
   void run() {
     while (context_.run_one() > 0) {
       MonoTime sleep_at{clock_.mono().micros + kLookMicros};
@@ -105,7 +105,7 @@ class AsioServer final : public Server {
         serve(*hub_, std::move(socket), door.by_operator);
         continue;
       }
-      // No descriptors: some come back when others end.
+      // No descriptor is free: some become free when other connections end.
       asio::steady_timer pause(context_, kTick);
       if (door.acceptor.is_open()) co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
     }

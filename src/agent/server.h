@@ -1,4 +1,4 @@
-// The agent's API (docs/agent-api.yaml) on a Unix socket, in a thread of its own.
+// The agent API (docs/agent-api.yaml) on a Unix socket, in a thread of its own.
 #pragma once
 
 #include <cstdint>
@@ -14,47 +14,49 @@
 
 namespace pawl::agent {
 
-// What the agent is told of itself; today's, not what a checkpoint was saved with.
+// The agent's work, as GET /v1/context describes it: the current values, not those of a saved checkpoint.
 struct Context {
   EpisodeKey key;
   std::string phase_id, goal, model;
   std::int64_t attempt = 1;
-  std::string plan;  // of the plan's folder: a part of the fingerprint, like the model and Pawl's version
-  // What this episode may spend; nothing: no cap.
+  std::string plan;  // hash of the plan's folder; part of the fingerprint, like the model and Pawl's version
+  // The caps on this episode's spending; no value: no cap.
   std::optional<std::int64_t> usd_micros_cap, tokens_cap;
   std::int64_t children_max = kChildrenMax;
-  // What can't be saved is answered all the same, and says so; else it is refused.
+  // Degraded mode: a write that cannot be saved is accepted, and the response says so. Otherwise it is
+  // refused.
   bool best_effort = false;
-  std::string usage;  // the program that prints what it used (usage_reader.h); "": it tells by itself
+  std::string usage;  // the usage reader for the agent's output (usage_reader.h); "": the agent reports usage
 };
 
 Json to_json(const Context& context);
-Result<Context> context_from_json(const Json& json);  // of our own: kCorrupt when it does not fit
+Result<Context> context_from_json(const Json& json);  // kCorrupt: not written by to_json()
 
 struct ServeSpec {
-  std::string socket_path;  // is made, mode 0666: whoever sees its folder may connect
+  std::string socket_path;  // is created with `socket_mode`: every user who sees its folder may connect
   unsigned socket_mode = 0666;
-  // A second one, mode 0600, that no sandbox sees: the same API, and /v1/answer, by which people answer. ""
-  // for none. Paths of sockets may be as long as others.
+  // A second socket, mode 0600, that no sandbox sees: the same API and /v1/answer, for people who answer. "":
+  // none. Paths of sockets may be longer than an address (socket_path.h).
   std::string operator_socket_path;
   std::string pawl_folder;
-  // Of a step's socket: the one episode there is. Nothing: requests name goal and episode (`pawl agentd`).
+  // The only episode of a step's socket. No value: requests name goal and episode (`pawl agentd`).
   std::optional<Context> context;
-  // From the server's thread. Lines of /v1/log and notes of heartbeats, without a newline; a cap was reached
-  // (once).
+  // Called in the server's thread. on_log: a line of /v1/log or the note of a heartbeat, without a newline.
+  // on_cap_reached: once, when a cap is reached.
   std::function<void(std::string_view level, std::string_view message)> on_log;
   std::function<void()> on_cap_reached;
-  // Something that was told could not be saved: one of kDiskFull, kIoError. Each time, with how many bytes
-  // free on the disk checkpoints have asked for in vain; 0: none has.
+  // Called in the server's thread for each write that could not be saved. `why`: kDiskFull or kIoError.
+  // `room_needed`: the most free bytes that a refused checkpoint needed; 0: none was refused for space.
   std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
 };
 
 class Server {
  public:
-  // Answers requests when it returns. kDenied, kUnavailable, kConflict: a socket can't be made; or what
-  // Episode::open says. A socket that nobody serves any more is replaced.
+  // The server answers requests when this returns. kDenied, kUnavailable, kConflict: a socket cannot be
+  // created; also the errors of Episode::open(). A stale socket is replaced.
   static Result<std::unique_ptr<Server>> start(ServeSpec spec);
-  // Answers what has arrived, then closes everything; the episodes too. Takes a few seconds at most.
+  // Answers the requests that have arrived, then closes all connections and episodes. Takes a few seconds at
+  // most.
   virtual ~Server() = default;
 };
 

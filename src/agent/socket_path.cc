@@ -15,7 +15,7 @@ namespace {
 sockaddr_un address_of(const SocketPath& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.address().data(), path.address().size());  // of() has measured it
+  std::memcpy(address.sun_path, path.address().data(), path.address().size());  // of() has checked the size
   return address;
 }
 
@@ -33,7 +33,7 @@ int connect_with(int fd, const SocketPath& path) {
   }
 }
 
-// Removes what a server that is gone has left.
+// Removes the socket of a server that has ended.
 Status make_room(const std::string& path, const SocketPath& address) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return {};
@@ -68,7 +68,7 @@ Result<os::UniqueFd> listen_at(const std::string& path, unsigned mode) {
   PAWL_TRY(const auto address, SocketPath::of(path));
   PAWL_OK(make_room(path, address));
   PAWL_TRY(auto fd, make_socket(SOCK_NONBLOCK));
-  fchmod(fd.get(), 0600);  // what bind(2) makes, so that nobody connects before the mode is what it shall be
+  fchmod(fd.get(), 0600);  // the mode of the new file: no other user connects before the chmod
   const sockaddr_un bound = address_of(address);
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&bound), sizeof bound) != 0)
     return fail_errno(errno, "make the socket", path);

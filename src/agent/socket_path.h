@@ -1,4 +1,4 @@
-// Unix sockets by path, whatever its length: an address has room for 107 bytes, so longer ones go through the
+// Unix sockets at paths of any length. An address has room for 107 bytes; a longer path goes through the
 // folder's descriptor, /proc/self/fd/<n>/name (unix(7)).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace pawl::agent {
 
-// What bind(2) and connect(2) take while this lives.
+// An address for bind(2) and connect(2), valid while this object lives.
 class SocketPath {
  public:
   static Result<SocketPath> of(const std::string& path);
@@ -17,11 +17,11 @@ class SocketPath {
 
  private:
   std::string address_;
-  os::UniqueFd folder_;  // of long paths
+  os::UniqueFd folder_;  // of a long path
 };
 
-// A listening socket at `path`, non-blocking, close-on-exec. One that nobody listens at any more is replaced;
-// kUnavailable when somebody does, kConflict when something else is there.
+// A listening socket at `path`, non-blocking, close-on-exec. A stale socket is replaced. kUnavailable:
+// another process listens there; kConflict: the path is not a socket.
 Result<os::UniqueFd> listen_at(const std::string& path, unsigned mode);
 Result<os::UniqueFd> connect_to(const std::string& path);  // blocking, close-on-exec
 

@@ -1,4 +1,4 @@
-// Memory is lent: who needs much of it waits until others have given theirs back, first come, first served.
+// Lends memory: a caller that needs much of it waits until others return theirs, first come, first served.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ class Turns {
  public:
   explicit Turns(std::size_t bytes) : free_(static_cast<std::ptrdiff_t>(bytes)) {}
 
-  // At most what the constructor was given. False when it has to wait().
+  // `bytes` is at most the constructor's. False: the caller must wait().
   bool take_now(std::size_t bytes) {
     if (somebody_waits() || static_cast<std::ptrdiff_t>(bytes) > free_) return false;
     free_ -= static_cast<std::ptrdiff_t>(bytes);
     return true;
   }
-  // `granted` is called when the turn has come, from another one's give_back().
+  // `granted` is called when the turn comes, inside another caller's give_back().
   void wait(std::size_t bytes, std::move_only_function<void()> granted) {
     waiting_.push_back({static_cast<std::ptrdiff_t>(bytes), std::move(granted)});
   }

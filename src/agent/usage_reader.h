@@ -1,6 +1,6 @@
-// What known agent programs used, read from what they print: one file a program in usage/, named after it.
+// Reads the usage of known agent programs from their output: one file per program in usage/, named after it.
 //
-// It is what the program says of itself, and as much to be believed as what an agent tells over its socket.
+// The program itself prints these numbers. They are as trustworthy as what an agent reports over its socket.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 namespace pawl::agent {
 
 constexpr std::size_t kPrintedBytesMax = 4 << 20;  // of the end of a step's standard output
-constexpr std::size_t kUsagesMax = 100;            // of one step: the last ones
+constexpr std::size_t kUsagesMax = 100;            // the last ones of a step
 
-// One a model or a conversation, without an id; none when nothing in `printed`, which an attacker may have
-// written, is what the program prints. Tokens that came from a cache are no input tokens. `model`: for
-// programs that do not name theirs.
+// One Usage per model or conversation, without an id. Empty: `printed`, which an attacker may have written,
+// has no usage of this program. Tokens from a cache are not input tokens. `model`: for programs that do not
+// print theirs.
 using ReadUsage = std::vector<Usage>(std::string_view printed, const std::string& model);
 
-// By the file's name; null: there is none.
+// The reader for the program's name; null: unknown.
 ReadUsage* usage_reader(std::string_view name);
 
 }  // namespace pawl::agent

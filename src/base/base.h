@@ -1,5 +1,5 @@
-// The ground floor: errors, time, JSON, hashes, patterns. No I/O, no clock, no randomness, nothing global.
-// Everything here is a value or a pure function and safe from any thread.
+// The lowest room: errors, time, JSON, hashes, patterns. No I/O, no clock, no randomness, no global state.
+// All of it is values and pure functions, safe from any thread.
 #pragma once
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// Bytes that come in pieces, so that who reads a large file needs the memory of one piece.
+// Bytes that come in pieces, so that the reader of a large file needs memory for only one piece.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace pawl {
 
-class ByteSource {  // for one thread
+class ByteSource {  // not thread-safe
  public:
   static constexpr std::size_t kPieceBytes = 64 << 10;
 
   virtual ~ByteSource() = default;
-  // The next bytes, at most kPieceBytes of them, valid until the next call; none at the end.
+  // The next bytes, at most kPieceBytes, valid until the next call. Empty at the end.
   virtual Result<std::string_view> next() = 0;
 };
 
@@ -33,7 +33,7 @@ class MemorySource final : public ByteSource {
   std::size_t at_ = 0;
 };
 
-// All that is left. The source bounds it.
+// All remaining bytes. The source limits their number.
 inline Result<std::string> read_all(ByteSource& source) {
   for (std::string out;;) {
     PAWL_TRY(const auto piece, source.next());

@@ -18,17 +18,18 @@ struct Prefix {
   int bits;
 };
 
-// IANA's registry of special-purpose IPv4 addresses (RFC 6890), but for those that it calls globally
-// reachable; multicast; and Azure's WireServer, a public number that leads to the host of each machine.
+// IANA's registry of special-purpose IPv4 addresses (RFC 6890) without those that it calls globally
+// reachable, multicast, and Azure's WireServer: a public address that leads to each machine's host.
 constexpr Prefix kSpecial4[] = {
     {"0.0.0.0", 8},      {"10.0.0.0", 8},     {"100.64.0.0", 10}, {"127.0.0.0", 8},
     {"169.254.0.0", 16}, {"172.16.0.0", 12},  {"192.0.0.0", 24},  {"192.0.2.0", 24},
     {"192.88.99.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"198.51.100.0", 24},
     {"203.0.113.0", 24}, {"224.0.0.0", 4},    {"240.0.0.0", 4},   {"168.63.129.16", 32}};
-// All that IANA has given to the public internet. Around it lie loopback, local and multicast addresses, and
-// those that carry an IPv4 address: mapped, translated (::ffff:0:0:0/96), NAT64.
+// The range that IANA has given to the public internet. Outside are loopback, local and multicast addresses,
+// and addresses that carry an IPv4 one: mapped, translated (::ffff:0:0:0/96), NAT64.
 constexpr Prefix kPublic6 = {"2000::", 3};
-// Within it: Teredo, ORCHID and other protocols' own; documentation; 6to4, which carries an IPv4 address.
+// Special ranges within kPublic6: Teredo, ORCHID and other protocols; documentation; 6to4, which carries
+// IPv4.
 constexpr Prefix kSpecial6[] = {{"2001::", 23}, {"2001:db8::", 32}, {"2002::", 16}, {"3fff::", 20}};
 
 bool has_prefix(const std::uint8_t* bytes, const std::uint8_t* prefix, int bits) {

@@ -3,7 +3,7 @@
 namespace pawl {
 namespace {
 
-// How many bytes at the start of `text` are between `from` and `to`.
+// The number of bytes at the start of `text` that are between `from` and `to`.
 std::size_t run_of(std::string_view text, char from, char to) {
   std::size_t n = 0;
   while (n < text.size() && text[n] >= from && text[n] <= to) ++n;
@@ -22,7 +22,7 @@ std::size_t escape_bytes(std::string_view text) {
     return 2 + n + run_of(behind.substr(n, 1), '@', '~');
   }
   if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) {
-    // Ends with BEL or ESC \. A string without an end must not hide the next line.
+    // A string ends with BEL or ESC \. An unterminated string must not hide the next line.
     const auto end = behind.find_first_of("\a\x1b\n");
     if (end == std::string_view::npos) return text.size();
     if (behind[end] == '\n') return 2 + end;

@@ -1,4 +1,4 @@
-// The escape sequences of terminals.
+// Escape sequences of terminals.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace pawl {
 
-// The length of the terminal's escape sequence that `text` begins with; 0 when it begins with none. Control
-// sequences and control strings are those of ECMA-48 (5.4, 5.6), the others of ECMA-35 (13.2). A sequence
-// that is cut takes no byte of what follows it, a string without an end takes its line.
+// The length of the escape sequence at the start of `text`; 0 if there is none. Control sequences and control
+// strings follow ECMA-48 (5.4, 5.6), other sequences ECMA-35 (13.2). A truncated sequence does not include
+// bytes that cannot belong to it. An unterminated string ends with its line.
 std::size_t escape_bytes(std::string_view text);
 
-// Without the escape sequences of terminals: colours, moves, titles.
+// `text` without escape sequences: colours, cursor moves, titles.
 std::string without_escapes(std::string_view text);
 
 }  // namespace pawl

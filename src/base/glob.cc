@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-// One component against one pattern component; the classic two-pointer match with one point of return.
+// Matches one component with the two-pointer method: it goes back only to the last '*'.
 bool component_matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
   while (t < text.size()) {
@@ -44,7 +44,8 @@ std::vector<std::string_view> components(std::string_view path) {
 bool glob_matches(std::string_view pattern, std::string_view path) {
   const auto patterns = components(pattern);
   const auto parts = components(path);
-  // matched[j]: the patterns so far match the first j components. Row by row: linear, never exponential.
+  // matched[j]: the patterns so far match the first j components. Computed row by row: linear, never
+  // exponential.
   std::vector<char> matched(parts.size() + 1, 0);
   matched[0] = 1;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
@@ -53,7 +54,7 @@ bool glob_matches(std::string_view pattern, std::string_view path) {
       const bool last = i + 1 == patterns.size();
       bool reached = false;
       for (std::size_t j = 0; j <= parts.size(); ++j) {
-        // A trailing "**" means something below: "dir/**" is not dir itself.
+        // A trailing "**" requires something below: "dir/**" does not match dir itself.
         next[j] = last ? reached : (reached || matched[j]);
         reached = reached || matched[j];
       }

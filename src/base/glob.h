@@ -1,4 +1,4 @@
-// Path patterns as the plan writes them (protect, copy_out, reports).
+// Path patterns of a plan (protect, copy_out, reports).
 #pragma once
 
 #include <span>
@@ -7,14 +7,14 @@
 
 namespace pawl {
 
-// True when the relative path `path` matches `pattern`: '*' and '?' stay inside one component, '**' as a
-// whole component spans any number of components (also none), "dir/**" covers everything below dir, other
-// characters stand for themselves. No classes, no braces. Linear in pattern times path: safe on hostile
-// paths.
+// Whether the relative path `path` matches `pattern`. '*' and '?' stay inside one component. '**' as a whole
+// component spans any number of components, also none. "dir/**" covers everything below dir. Other characters
+// match themselves, also brackets and braces. Time is linear in pattern times path, so hostile paths are
+// safe.
 bool glob_matches(std::string_view pattern, std::string_view path);
 
-// As above, and a pattern whose last component has no wildcard also covers all below what it matches: "tests"
-// is a file of that name, or the folder with everything in it.
+// As above. A pattern without a wildcard in its last component also covers everything below what it matches:
+// "tests" is a file of that name, or a folder with all its content.
 bool glob_covers(std::string_view pattern, std::string_view path);
 bool any_covers(std::span<const std::string> patterns, std::string_view path);
 

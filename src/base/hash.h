@@ -1,4 +1,4 @@
-// BLAKE3-256, as 64 lower-case hexadecimal digits: what `b3sum` prints.
+// BLAKE3-256 as 64 lower-case hexadecimal digits, as `b3sum` prints it.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,29 @@
 namespace pawl {
 
 constexpr std::size_t kHashHexSize = 64;
-// The prev_hash of a chain's first row.
+// The prev_hash of the first row of a chain.
 inline constexpr std::string_view kZeroHash =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
 std::string blake3_hex(std::string_view bytes);
-std::string blake3_bytes(std::string_view bytes);             // the same 32 bytes, raw
-bool has_hash(std::string_view bytes, std::string_view hex);  // the same as blake3_hex(bytes) == hex, faster
+std::string blake3_bytes(std::string_view bytes);             // the same hash as 32 raw bytes
+bool has_hash(std::string_view bytes, std::string_view hex);  // blake3_hex(bytes) == hex, but faster
 bool is_hash(std::string_view text);                          // 64 lower-case hexadecimal digits
 
 constexpr std::size_t kHashKeySize = 32;
 
-// For input that does not fit in memory. Not thread-safe.
+// Hashes input that does not fit in memory. Not thread-safe.
 class Hasher {
  public:
   Hasher();
-  // BLAKE3's keyed mode: without the key, which has kHashKeySize bytes, nobody makes the same hash.
+  // BLAKE3's keyed mode. Without the key the hash cannot be computed. REQUIRES: `key` has kHashKeySize bytes.
   explicit Hasher(std::string_view key);
   ~Hasher();
   void update(std::string_view bytes);
-  std::string hex() const;  // of everything so far
+  std::string hex() const;  // of all bytes so far
 
  private:
-  struct State;  // keeps blake3.h out of every file that hashes
+  struct State;  // spares other files the header blake3.h
   std::unique_ptr<State> state_;
 };
 

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, or 0 (RFC 3629: no overlong forms, no
-// surrogates, nothing above U+10FFFF).
+// The length of the well-formed UTF-8 sequence at the start of `text`, or 0 (RFC 3629: no overlong forms, no
+// surrogates, no code above U+10FFFF).
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto tail = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
@@ -87,9 +87,8 @@ void append_value(std::string& out, const Json& value) {
   PAWL_CHECK(!"canonical JSON holds integers, strings, booleans, null, arrays and objects only");
 }
 
-// Makes a value of what nlohmann's parser reads, as its own handler does, but for what that one accepts: a
-// bad depth, a duplicate key, a fraction. (Its parser with a callback keeps a set of keys beside each
-// object's, and costs twice as much.)
+// Builds a value like nlohmann's own handler, but also refuses excessive depth, duplicate keys and fractions.
+// nlohmann's parser with a callback has a second set of keys for each object, and costs twice as much.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   Json root;
@@ -104,7 +103,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return put(nullptr);
   }
   bool string(string_t& value) override { return put(std::move(value)); }
-  bool binary(binary_t&) override { return false; }  // never in JSON
+  bool binary(binary_t&) override { return false; }  // not possible in JSON
   bool start_object(std::size_t) override { return start(Json::value_t::object); }
   bool start_array(std::size_t) override { return start(Json::value_t::array); }
   bool key(string_t& name) override {
@@ -117,7 +116,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool end_array() override { return end(); }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
     failure_ = Error{.kind = ErrorKind::kInvalid, .message = "not JSON: " + std::string(error.what())};
-    // The others: a number that no double holds (1e999).
+    // Other exceptions have no position: a number that no double can represent (1e999).
     if (dynamic_cast<const Json::parse_error*>(&error) != nullptr)
       failure_->column = static_cast<std::int64_t>(byte);
     return false;
@@ -158,8 +157,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  std::vector<Json*> open_;  // from the root on; what is in an array that grows is not open
-  Json* member_ = nullptr;   // of the innermost object, whose value comes next
+  std::vector<Json*> open_;  // path from the root; only the innermost container grows, so pointers stay valid
+  Json* member_ = nullptr;   // the member of the innermost object that the next value fills
   std::optional<Error> failure_;
 };
 
@@ -169,7 +168,7 @@ void append_json_string(std::string& out, std::string_view text) {
   const auto plain = [](char c) { return c >= 0x20 && c != '"' && c != '\\' && c != 0x7F; };
   out += '"';
   while (!text.empty()) {
-    // Most text needs nothing, and is appended at once.
+    // Most text needs no escape, and is appended at once.
     const auto length_of_plain =
         static_cast<std::size_t>(std::ranges::find_if_not(text, plain) - text.begin());
     out += text.substr(0, length_of_plain);
@@ -236,7 +235,7 @@ std::string text_in(const Json& object, const char* key) {
 std::int64_t integer_in(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number_integer()) return 0;
-  // Above that it would come back negative.
+  // A larger number would become negative.
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   return found->is_number_unsigned() && found->get<std::uint64_t>() > kMost ? 0 : found->get<std::int64_t>();
 }

@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-// Of the largest object that is written often: no second allocation.
+// Fits the largest object that is written often, without a second allocation.
 constexpr std::size_t kMembersUsual = 24;
 constexpr std::size_t kBytesUsual = 1024;
 

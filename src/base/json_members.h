@@ -1,8 +1,8 @@
-// A canonical JSON object (base/json.h) made member by member, without a tree of values first: what is
-// written with every transition.
+// A canonical JSON object (base/json.h) that is built member by member, without a tree of values. Used for
+// objects that are written at every state transition.
 //
-// Members come in any order and are sorted when the text is made. Keys are unique, need no escapes, and
-// outlive the object: string literals, as a rule. Not thread-safe.
+// Members may be added in any order; object() sorts them. Keys must be unique, need no escapes, and outlive
+// the object (mostly string literals). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class JsonMembers {
  private:
   struct Member {
     std::string_view key;
-    std::size_t offset, size;  // of its value in values_
+    std::size_t offset, size;  // of the value in values_
   };
   void add(std::string_view key, std::size_t offset);
 
@@ -36,10 +36,10 @@ class JsonMembers {
   std::string values_;
 };
 
-// The members of `object`, which must outlive the answer.
+// The members of `object`, which must outlive the result.
 JsonMembers members_of(const Json& object);
 
-// `[...]` of values that are canonical JSON.
+// The JSON array `[...]` of `values`, each canonical JSON.
 std::string canonical_array(const std::vector<std::string>& values);
 
 }  // namespace pawl

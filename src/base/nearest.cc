@@ -6,7 +6,7 @@
 namespace pawl {
 namespace {
 
-// Levenshtein with neighbours that changed places as one edit, which is how people mistype; three rows.
+// Levenshtein distance in three rows, with swapped neighbours as one edit, since people often mistype so.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1), last, before_last;
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -25,7 +25,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr std::size_t kWordMax = 200;  // a longer one is no misspelling of ours
+  constexpr std::size_t kWordMax = 200;  // a longer word is not a misspelled name of Pawl's
   if (word.size() > kWordMax) return std::nullopt;
   const std::size_t allowed = std::max<std::size_t>(2, word.size() / 3);
   std::optional<std::string> best;

@@ -1,4 +1,4 @@
-// The word that somebody meant.
+// Finds the word that the user probably meant.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace pawl {
 
-// The nearest of `candidates` to `word` (edit distance at most 2, or a third of its length; neighbours
-// that changed places are one edit), or nothing.
+// The candidate nearest to `word`. Its edit distance is at most 2, or a third of the length of `word` if that
+// is more. Two swapped neighbours count as one edit. No value: no candidate is that near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// Paths that an attempt may not change, as patterns: what a plan, a phase and a gate say of them.
+// Patterns of paths that an attempt may not change, as declared by a plan, a phase or a gate.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 namespace pawl {
 
 struct PathRules {
-  std::vector<std::string> protect;           // neither changed nor deleted, and nothing is added
-  std::vector<std::string> protect_existing;  // neither changed nor deleted; new files are told
+  std::vector<std::string> protect;           // must not be changed, deleted or added to
+  std::vector<std::string> protect_existing;  // must not be changed or deleted; new files are reported
 
   bool empty() const { return protect.empty() && protect_existing.empty(); }
   bool operator==(const PathRules&) const = default;

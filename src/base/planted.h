@@ -1,5 +1,5 @@
-// Bugs that the tests of the simulator plant, one at a time, to see that it finds them. Only builds with
-// PAWL_TEST_HOOKS have them; elsewhere every question is answered with no, at compile time.
+// Injected faults: the simulator's tests enable one at a time, to show that the simulator finds it. Only
+// builds with PAWL_TEST_HOOKS contain them. In other builds planted() is false at compile time.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace pawl {
 
 #ifdef PAWL_TEST_HOOKS
-inline std::string g_planted;  // set by pawl-sim before anything runs
+inline std::string g_planted;  // set by pawl-sim at its start
 inline bool planted(std::string_view bug) { return g_planted == bug; }
 #else
 constexpr bool planted(std::string_view) { return false; }

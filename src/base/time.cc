@@ -18,7 +18,7 @@ std::string rfc3339(WallTime time) {
   const auto day = floor<days>(point);
   const year_month_day date{day};
   const hh_mm_ss clock{point - day};
-  // Digit by digit: a dozen times are written down for each attempt.
+  // Formats digit by digit, for speed: each attempt writes a dozen times.
   std::string text(kShape);
   const auto put = [&](std::size_t at, std::size_t digits, std::int64_t value) {
     for (; digits > 0; value /= 10) text[at + --digits] = static_cast<char>('0' + value % 10);

@@ -1,4 +1,4 @@
-// Points in time as values. Reading a clock is os/clock.h.
+// Points in time as values. os/clock.h reads the clock.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace pawl {
 
-// Microseconds since the Unix epoch, UTC: what rows, leases and people use.
+// Microseconds since the Unix epoch, UTC: for rows, leases and people.
 struct WallTime {
   std::int64_t micros = 0;
   auto operator<=>(const WallTime&) const = default;
@@ -23,10 +23,10 @@ struct MonoTime {
   auto operator<=>(const MonoTime&) const = default;
 };
 
-// RFC 3339, UTC, always with six digits of microseconds and 'Z': "2026-01-02T03:04:05.678901Z".
-// This fixed width makes text order equal time order, which SQL relies on.
+// RFC 3339, UTC, always with six digits of microseconds and 'Z': "2026-01-02T03:04:05.678901Z". Because of
+// the fixed width, text order equals time order, which SQL relies on.
 std::string rfc3339(WallTime time);
-// Accepts exactly what rfc3339() writes. kInvalid otherwise.
+// Accepts exactly the format of rfc3339(). kInvalid otherwise.
 Result<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace pawl

@@ -118,7 +118,7 @@ Status check_judged(store::Store& store, const store::RunRow& run, const ledger:
   const auto& last = layers.back();
   PAWL_TRY(const auto phase, store.phase(run_id, last.phase_id));
   PAWL_TRY(const auto attempts, store.attempts(run_id, last.phase_id));
-  if (phase.outcome == store::PhaseOutcome::kApproved || attempts.empty()) return {};  // or a fork shares it
+  if (phase.outcome == store::PhaseOutcome::kApproved || attempts.empty()) return {};  // a fork shares it
   PAWL_TRY(const auto base, store.base_layers(store::judged_on(attempts.back())));
   for (const auto& layer : layers) {
     if (layer.merge_seq == last.merge_seq || layer.layer_id.empty()) continue;

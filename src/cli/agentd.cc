@@ -21,7 +21,7 @@ struct AgentdOptions {
   bool json = false;
 };
 
-// As other commands find it; made when there is none.
+// Finds the folder as other commands do. Makes it when there is none.
 Result<std::string> folder_of(const AgentdOptions& options) {
   const StateOptions state{.dir = options.dir};
   const auto found = find_folder(state);
@@ -57,7 +57,7 @@ Result<int> serve(const AgentdOptions& options) {
   else
     say("agents are served; for them: export PAWL_SOCKET={}\n", shell_word(socket));
   std::fflush(stdout);
-  constexpr std::int64_t kLookEveryMs = 500;  // a signal ends the sleep, unless it came just before
+  constexpr std::int64_t kLookEveryMs = 500;  // a signal ends the sleep, unless it arrives just before
   while (!os::interrupted()) os::SystemClock().sleep_ms(kLookEveryMs);
   return os::asked_to_stop_by_keyboard() ? kInterrupted : kDone;
 }

@@ -1,4 +1,4 @@
-// What agents ask people, and the answers.
+// Lists what agents ask people, and takes the answers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::string_view kLostStep = "step:";  // begins the key of a question about one
+constexpr std::string_view kLostStep = "step:";  // prefix of the key of a question about a lost step
 
 struct AnswerOptions {
   StateOptions state;
   std::string run, phase, key, answer, episode = "default";
 };
 
-// The one that has asked that, else the first.
+// Returns the agent that asked this question, otherwise the first agent.
 Result<Asking> asked(const State& state, const std::vector<Asking>& all, const std::string& key) {
   for (const auto& each : all) {
     PAWL_TRY(const auto questions, questions_of(state.folder, each.key));
@@ -48,8 +48,8 @@ Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& opti
   return asking_of_run(state, run_id, options.phase);
 }
 
-// What answers it, to be copied: all that an agent wrote is in quotes, and each choice has its line, because
-// a shell would run what is behind a `|`.
+// Prints the commands that answer the question, to be copied. All text of an agent is in quotes. Each choice
+// has its own line, because a shell would run the text behind a `|`.
 void print_commands(const AnswerOptions& options, const std::string& phase, const Json& question) {
   const std::string key = text_in(question, "key");
   std::vector<std::string> answers;
@@ -85,7 +85,7 @@ Status show(const State& state, const AnswerOptions& options, const std::vector<
   return {};
 }
 
-// Over the socket while somebody serves it: an episode has one writer.
+// Sends the answer over the socket while a process serves it, because an episode has one writer.
 Status answer(const State& state, const AnswerOptions& options, const Asking& asking) {
   const std::string who = fmt::format("uid {}", os::user_id());
   if (!asking.operator_socket.empty()) {

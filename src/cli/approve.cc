@@ -1,4 +1,4 @@
-// A person takes the work of a phase that ended without being accepted.
+// Takes the work of a phase that ended without being accepted, because a person decides so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ struct ApproveOptions {
 
 struct Work {
   store::Approved what;
-  std::vector<std::string> protected_paths, of_submodules;  // left out
-  std::vector<std::string> failing_signals;                 // that the person overrules
-  std::vector<std::string> not_judged;  // gates, and phases whose work it was not seen with
+  std::vector<std::string> protected_paths, of_submodules;  // left out of the work
+  std::vector<std::string> failing_signals;                 // signals that the person overrules
+  std::vector<std::string> not_judged;  // gates that did not run, and phases not judged together with it
 };
 
-// The gates of the phase that say nothing of the attempt, and what was accepted beside it.
+// Returns the gates of the phase that gave no signal for the attempt, and the phases accepted beside it.
 Result<std::vector<std::string>> not_judged(store::Store& store, const store::RunRow& run,
                                             const store::AttemptRow& attempt) {
   constexpr std::size_t kPhasesMost = 1000;
@@ -41,7 +41,8 @@ Result<std::vector<std::string>> not_judged(store::Store& store, const store::Ru
   return out;
 }
 
-// As the gates saw it: what the agent changed, without what the source ignores and the plan protects.
+// Returns the work as the gates saw it: the agent's changes, without paths that the source ignores or the
+// plan protects.
 Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, const store::RunRow& run,
                          const std::string& phase_id) {
   PAWL_TRY(const auto newest, work_to_approve(*state.store, run.run_id, phase_id));
@@ -51,7 +52,7 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
             .failing_signals = newest.failing_signals};
   PAWL_TRY(work.not_judged, not_judged(*state.store, run, newest));
   if (!work.what.layer.empty()) {
-    // Of a run that was over, gc may have taken it.
+    // gc may have removed the layer of a run that was over.
     if (!state.workspaces->has_layer(work.what.layer))
       return fail(ErrorKind::kNotFound,
                   "the work of " + newest.attempt_id + " is gone; `pawl retry` the phase");
@@ -61,7 +62,7 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
   if (work.what.layer.empty()) return work;
   PAWL_TRY(const auto accepted, state.store->base_layers(newest));
   PAWL_TRY(const auto below, objects.stack(run.base_id, accepted));
-  if (plan.ignored == plan::Ignored::kLeaveOut) {  // of an attempt that never ended, nobody did
+  if (plan.ignored == plan::Ignored::kLeaveOut) {  // not done yet for an attempt that never ended
     PAWL_TRY(auto kept, objects.without_ignored(work.what.layer, executor::source_of(run), below));
     work.what.layer = std::move(kept.layer_id);
   } else {

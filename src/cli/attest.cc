@@ -1,4 +1,5 @@
-// A run's evidence as others read it: an in-toto Statement in a DSSE envelope (docs/attestation.md).
+// Signs a run's evidence for other people and tools: an in-toto Statement in a DSSE envelope
+// (docs/attestation.md).
 #include <fmt/format.h>
 
 #include "cli/accepted.h"
@@ -22,8 +23,8 @@ struct Made {
   Json subjects;
 };
 
-// "" when apply makes none, and then it is said why. That commit follows from the run alone: whether somebody
-// has applied it already makes no difference, and no branch that could have been moved is believed.
+// Returns "" when apply makes no commit, and says why on stderr. The commit follows from the run alone. An
+// earlier `pawl apply` makes no difference, and a branch is not trusted because it may have been moved.
 Result<std::string> commit_of(const State& state, const store::RunRow& run,
                               std::vector<workspace::AppliedPhase> accepted) {
   const auto found = [&]() -> Result<std::string> {
@@ -65,7 +66,7 @@ Result<Made> attest(const State& state, const std::string& run_id) {
   PAWL_OK(check_judged(*state.store, run, files));
   PAWL_TRY(const auto work, work_of(state, run));
   PAWL_TRY(Json statement, ledger::statement_of(run, files, work, key));
-  // Rows and work were read one after the other; whatever opens a run again signs its head.
+  // Rows and work were read one after the other. A change that opens the run again signs a new head.
   PAWL_TRY(const auto head_now, state.store->head(run_id));
   if (head->signature != head_now->signature)
     return fail(ErrorKind::kConflict,

@@ -1,4 +1,4 @@
-// What a run may spend, and how a person changes it.
+// Shows what a run may spend, and changes it for a person.
 #include <fmt/format.h>
 
 #include "base/money.h"
@@ -12,7 +12,7 @@ namespace {
 struct BudgetOptions {
   StateOptions state;
   std::string run, reason;
-  // The new caps; with none of them it only shows.
+  // The new caps. Without any of them the command only shows.
   std::int64_t sandbox_seconds = 0, tokens = 0;
   std::string usd;
 };

@@ -27,7 +27,7 @@ std::string named(const std::vector<std::string>& names) {
   return names.size() > kShown ? out + fmt::format(" and {} more", names.size() - kShown) : out;
 }
 
-// Tells of defaults that differ from those of older versions, where the plan leaves them out.
+// Explains defaults that differ from those of older versions, where the plan leaves the keys out.
 std::vector<std::string> notes_of(const plan::Plan& plan) {
   std::vector<std::string> changed, exited, retried, together, out;
   for (const auto& tier : plan.tiers) {

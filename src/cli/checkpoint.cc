@@ -1,4 +1,4 @@
-// Checkpoints for agents that are shell scripts: the agent's socket, as a command.
+// Checkpoints for agents that are shell scripts: a command for the agent's socket.
 #include <fmt/format.h>
 
 #include <array>
@@ -42,7 +42,7 @@ Result<std::unique_ptr<agent::Client>> connect() {
   return client;
 }
 
-// Of standard input, whole: kExhausted beyond what a checkpoint may have.
+// Reads standard input to its end. kExhausted: more bytes than a checkpoint may have.
 Result<std::string> payload() {
   std::string out;
   std::array<char, 64 << 10> buffer{};
@@ -117,7 +117,7 @@ void print_checkpoint(const Json& checkpoint) {
 
 Status show(const CheckpointOptions& options) {
   PAWL_TRY(const auto response, loaded(options));
-  // Not parse_json(): metadata may have fractions.
+  // parse_json() refuses fractions, which metadata may contain.
   const Json json = Json::parse(response.checkpoint, nullptr, false);
   if (!json.is_object()) return fail(ErrorKind::kCorrupt, "the server's answer is no JSON object");
   if (options.json)
@@ -162,7 +162,7 @@ Status prune(const CheckpointOptions& options) {
   return {};
 }
 
-// Nothing kept is an answer, too: a script asks for it by the exit code.
+// The exit code of a command. A missing checkpoint is a valid result: a script tests it by the exit code.
 int ended(const Status& status) {
   if (status) return kDone;
   const int code = report(status.error());

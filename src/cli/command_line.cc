@@ -23,14 +23,15 @@ class Words {
     for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
       words_.emplace_back(argv[i]);
       const bool is_short = words_.back().starts_with('-') && !words_.back().starts_with("--");
-      all_ = all_ || words_.back() == "--help" || is_short;  // short ones may be written as one word
+      all_ = all_ || words_.back() == "--help" || is_short;  // short options may share one word
     }
   }
   bool name(std::string_view command) const {
     return all_ || std::ranges::find(words_, command) != words_.end();
   }
   void offer(const CLI::App& app, const std::string& command) { offered_[&app].push_back(command); }
-  // What stands where one of `app`'s commands is wanted and is none of them; "" when the library may see.
+  // Returns the error for a word that stands where `app` expects a command and is none of them. Returns ""
+  // when the library may judge the line.
   std::string unknown_command(const CLI::App& app, std::string_view program) const {
     const auto* at = &app;
     std::string path(program);
@@ -147,7 +148,7 @@ void Command::on_run(std::function<int()> run) const {
 int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands) {
   os::hold_standard_descriptors();
   os::ignore_broken_pipes();
-  // Not taken apart at the end: the process ends with it, and a start of a sandbox is measured in
+  // The object is never destroyed: the process ends with it, and a start of a sandbox is measured in
   // microseconds.
   static auto& app = *new CLI::App(
       "Pawl runs autonomous coding agents durably: no crash loses, repeats or double-counts work.", "pawl");
@@ -171,7 +172,8 @@ int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> co
     tell("{}", err.str());
     return is_help ? kDone : kUsage;
   }
-  // A script that reads a file of ours believes exit code 0.
+  // A script that reads a file written by this program trusts exit code 0, so the last write must have
+  // succeeded.
   const auto written = print_out({});
   return written || exit_code != kDone ? exit_code : report(written.error());
 }

@@ -23,7 +23,7 @@ std::string option_or_environment(const std::string& option, const char* variabl
   return os::environment_value(variable).value_or("");
 }
 
-// Folders below `here` that hold a .pawl; a plan that lives beside its source is run from there.
+// Returns the folders below `here` that hold a .pawl: a plan that lies beside its source is run from there.
 std::vector<std::string> below(const std::string& here) {
   std::vector<std::string> found;
   const auto names = os::list_folder(here);
@@ -58,7 +58,7 @@ Result<std::string> find_folder(const StateOptions& options) {
   for (std::string folder = here;; folder = os::folder_of(folder)) {
     const std::string candidate = os::join(folder, kFolderName);
     if (os::is_folder(candidate)) return candidate;
-    // The search ends at the repository: folders above it may be written by other people.
+    // The search ends at the repository, because other people may write to folders above it.
     if (folder == "/" || os::exists(os::join(folder, ".git"))) break;
   }
   const auto candidates = below(here);
@@ -76,7 +76,7 @@ std::string store_location(const StateOptions& options, const std::string& folde
   return named.empty() ? "sqlite:" + os::join(folder, "pawl.db") : named;
 }
 
-// A misspelt name is not a new database.
+// A misspelt name must not create a new database.
 Status check_named_store(const StateOptions& options, bool create) {
   std::string path = option_or_environment(options.store, "PAWL_STORE");
   constexpr std::string_view kSqlite = "sqlite:";
@@ -97,7 +97,7 @@ Result<State> open_state(const StateOptions& options, const std::string& folder,
   if (!create && !os::is_folder(folder)) return fail(ErrorKind::kNotFound, folder + ": no such state folder");
   const bool is_new = !os::exists(folder);
   if (!is_new) PAWL_OK(check_state_folder(folder));
-  // Before a folder is made for it.
+  // Checked before a folder is made for the store.
   PAWL_OK(check_named_store(options, create));
   if (is_new) PAWL_OK(check_new_store(options));
   State state;
@@ -136,7 +136,7 @@ int report(const Error& error) {
   return kGeneral;
 }
 
-// A failure is told at the command's end.
+// print_out() reports a failed write at the end of the command.
 void print_json(const Json& json) { static_cast<void>(print_for_programs(canonical(json) + "\n")); }
 
 Status check_reason(const std::string& reason) {

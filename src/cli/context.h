@@ -1,5 +1,5 @@
-// What every command shares: where the state is, how it is opened, how an error ends the program. Commands
-// are one file each.
+// Shared by every command: where the state is, how it is opened, and how an error ends the program. Each
+// command is one file.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@
 
 namespace pawl::cli {
 
-// Exit codes (design, section 10).
+// The exit codes of all commands.
 constexpr int kDone = 0, kGeneral = 1, kUsage = 2, kNeedsPerson = 11, kUnrecoverable = 12,
               kLedgerCorrupted = 13, kBusy = 14, kInterrupted = 130;
 
-// Options that commands on state take.
+// Options of commands that use the state folder.
 struct StateOptions {
   std::string dir;    // --dir, or PAWL_DIR
   std::string store;  // --store, or PAWL_STORE
@@ -33,48 +33,53 @@ void add_state_options(const Command& command, StateOptions& options);
 void add_json_option(const Command& command, bool& json);
 constexpr const char* kRunHelp = "An id, a unique part of its start or end, or `last`";
 
-// The state of one .pawl folder, open. One per thread: a Store is for one thread.
+// The open state of one .pawl folder. An object is for one thread, because a Store is.
 struct State {
   std::string folder;    // .pawl, absolute
-  std::string location;  // of the store
+  std::string location;  // where the store is
   std::shared_ptr<const store::RowSealer> sealer;
   std::unique_ptr<store::Store> store;
   std::unique_ptr<workspace::Workspaces> workspaces;
 };
 
-// The folder that `options` or the current directory names: --dir, PAWL_DIR, else .pawl here, in a parent, or
-// in exactly one folder below this one. kNotFound says what to do.
+// Finds the folder that `options` or the current directory names: --dir, PAWL_DIR, else .pawl here, in a
+// parent, or in exactly one folder below this one. kNotFound and kInvalid say what to do.
 Result<std::string> find_folder(const StateOptions& options);
+// The location of the store: --store, PAWL_STORE, else pawl.db in `folder`.
 std::string store_location(const StateOptions& options, const std::string& folder);
-// Opens what is there; with `create` makes the folder first (pawl run).
+// Opens an existing state. With `create` makes the folder first (pawl run).
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create = false);
-Result<State> open_state(const StateOptions& options);  // of find_folder()
+Result<State> open_state(const StateOptions& options);  // in find_folder()
 
+// Makes the client that starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
+// supervisor's program is not beside this one.
 Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
                                                             const std::string& backend,
                                                             std::vector<std::string> hidden = {});
 
-// Prints "pawl: message" to stderr and returns the exit code: 14 when busy, 130 when cancelled, else 1.
+// Prints "pawl: message" to stderr and returns the exit code: 14 when busy, 13 when forged, 130 when
+// cancelled, else 1.
 int report(const Error& error);
 void print_json(const Json& json);  // one line on stdout
 
-// The signed-in user, for operator rows. The reason is kept without secrets; kInvalid: it is no text, or too
-// long.
+// kInvalid: the reason is not UTF-8, or too long.
 Status check_reason(const std::string& reason);
+// Returns the signed-in user, for operator rows. The reason is stored without secrets. Errors: those of
+// check_reason().
 Result<store::Operator> this_operator(const State& state, const std::string& reason);
 
-// {UNIT: {cap, spent, reserved}}; cap null: not limited.
+// {UNIT: {cap, spent, reserved}}; a null cap means that the unit is not limited.
 Json budget_json(const std::vector<store::BudgetRow>& rows);
 
-// Of a run that can't go on before somebody raises its cap; nothing: it can.
+// Returns the spent budget of a run that can't go on before a person raises its cap. No value: it can go on.
 std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run);
 // The option of `pawl budget` that raises that cap.
 std::string cap_option(const store::BudgetRow& row);
 
-// Of an attestation: a line each, as sha256sum prints them.
+// Prints the subjects of an attestation, one line each, as sha256sum prints them.
 void print_subjects(const Json& subjects);
 
-// "3.2s", "4m05s", "2h10m".
+// For example "3.2s", "4m05s", "2h10m".
 std::string duration_text(std::int64_t ms);
 
 // --- the commands: each adds itself to `program`.

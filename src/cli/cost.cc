@@ -1,4 +1,4 @@
-// What a run, or all, cost.
+// Shows the cost of a run, or of all runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRunsPricedMax = 1'000'000;
 constexpr std::size_t kBarWidth = 40;
 
-// RFC 4180.
+// Quotes a field as RFC 4180 says.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
@@ -35,7 +35,7 @@ void print_csv(const Costs& costs) {
     for (const auto& [key, sum] : costs.by[i]) line(kDimensions[i], key, sum);
 }
 
-// In eighths of a character, so that small ones are seen.
+// Draws in eighths of a character, so that small values are visible.
 std::string bar(std::int64_t value, std::int64_t most) {
   if (most <= 0 || value <= 0) return {};
   constexpr std::array kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -47,7 +47,7 @@ std::string bar(std::int64_t value, std::int64_t most) {
   return out + kEighths[eighths % 8];
 }
 
-// "1200 in, 300 out, $0.05"; "" when no model was used.
+// For example "1200 in, 300 out, $0.05"; "" when no model was used.
 std::string usage_text(const Sum& sum) {
   if (sum.input_tokens == 0 && sum.output_tokens == 0 && sum.cached_tokens == 0 && sum.usd_nanos == 0)
     return "";
@@ -76,7 +76,7 @@ void print(const Costs& costs, bool plot) {
       width = std::max(width, key.size());
       most = std::max(most, sum.sandbox_ms);
     }
-    // Days in their order, the others by what they cost.
+    // Days in their order, the other keys by their cost.
     if (std::string_view(kDimensions[i]) != "day")
       std::ranges::stable_sort(rows, std::ranges::greater(),
                                [](const auto& row) { return row.second.sandbox_ms; });

@@ -13,10 +13,10 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::uint64_t kPricesBytesMax = 1 << 20;
-constexpr std::int64_t kPriceMax = 1000 * kNanosOfUsd;  // of a million tokens
+constexpr std::int64_t kPriceMax = 1000 * kNanosOfUsd;  // for a million tokens
 
-// A step that was lost ran for no longer than it might, and than ago it began: the store settles its budget
-// so, too.
+// A lost step ran for at most its reserved time, and at most until it was given up. The store settles its
+// budget by the same rule.
 Result<std::int64_t> milliseconds_of(const store::StepRow& step) {
   if (step.state == store::StepState::kDone) {
     auto run = parse_json(step.run);
@@ -35,7 +35,7 @@ struct Step {
   Sum sum;
 };
 
-// By sandbox_run_id.
+// Returns the steps by sandbox_run_id. Counts completed phases and passed attempts in `to`.
 Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::string& run_id, Costs& to) {
   std::map<std::string, Step> out;
   PAWL_TRY(const auto phases, store.phases(run_id));
@@ -59,7 +59,7 @@ Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::str
   return out;
 }
 
-// Where one row counts.
+// The keys under which one row counts.
 struct Place {
   std::string workflow, isolation, gate, phase, model, at;
 };
@@ -67,7 +67,7 @@ struct Place {
 void add(const Place& place, const Sum& sum, Costs& to) {
   to.total.add(sum);
   const auto word = [](const std::string& text) { return text.empty() ? "-" : text; };
-  // In the order of kDimensions. An id of a workflow has no slash.
+  // In the order of kDimensions. The id of a workflow has no slash.
   const std::array<std::string, kDimensions.size()> keys = {
       word(place.workflow),  word(place.isolation), word(place.workflow) + "/" + word(place.isolation),
       word(place.gate),      word(place.phase),     word(place.model),
@@ -75,10 +75,10 @@ void add(const Place& place, const Sum& sum, Costs& to) {
   for (std::size_t i = 0; i < keys.size(); ++i) to.by[i][keys[i]].add(sum);
 }
 
-// Each part rounded down to a billionth of a dollar.
+// Each part is rounded down to a billionth of a dollar.
 std::int64_t priced(const Sum& sum, const Price& price) {
   constexpr std::int64_t kMillion = 1'000'000;
-  // Prices are at most kPriceMax, so that no product of a part of a million overflows.
+  // Prices are at most kPriceMax, so that the product for a part of a million does not overflow.
   const auto part = [](std::int64_t tokens, std::int64_t each) {
     constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
     const std::int64_t millions = tokens / kMillion;
@@ -104,7 +104,7 @@ Sum sum_of(const store::UsageFacts& usage, const Prices& prices) {
   return sum;
 }
 
-// Each row of `lines` as `read` reads it. kCorrupt names the file of the run's export and the row in it.
+// Reads each row of `lines` with `read`. kCorrupt names the file of the run's export and the row in it.
 template <typename Facts>
 Result<std::vector<Facts>> all_of(const std::vector<std::string>& lines,
                                   Result<Facts> (*read)(std::string_view), const std::string& run_id,
@@ -125,14 +125,15 @@ Result<std::vector<Facts>> all_of(const std::vector<std::string>& lines,
 
 }  // namespace
 
-// Read in this order, of a run that goes on every usage has its cost row, and every cost row its step.
+// The order of reading is for a run that goes on: every usage then has its cost row, and every cost row its
+// step.
 Status add_run_costs(store::Store& store, const std::string& run_id, const Prices& prices, Costs& to) {
   PAWL_TRY(const auto usage_lines, store.usage_rows(run_id, 0));
   PAWL_TRY(const auto usage, all_of(usage_lines, store::read_usage_line, run_id, "cost/agent.jsonl"));
   PAWL_TRY(const auto lines, store.cost_rows(run_id, 0));
   PAWL_TRY(const auto rows, all_of(lines, store::read_cost_row, run_id, "cost/sandbox.jsonl"));
   PAWL_TRY(auto steps, steps_of(store, run_id, to));
-  std::map<std::string, std::string> isolation;  // of the steps that are counted
+  std::map<std::string, std::string> isolation;  // of the counted steps, by sandbox_run_id
   for (const auto& row : rows) {
     const auto step = steps.find(row.sandbox_run_id);
     if (step == steps.end() || !isolation.emplace(row.sandbox_run_id, row.gate_isolation_class).second)

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kRowsMax = 100'000;
 constexpr std::size_t kRowsAtOnce = 256;
-constexpr std::size_t kProbeRows = 4;  // nearly every row of a phase's chain says which attempt it is about
+constexpr std::size_t kProbeRows = 4;  // nearly every row of a phase's chain names its attempt
 constexpr std::int64_t kPastTheEnd = std::numeric_limits<std::int64_t>::max();
 
-// Of the row's attempt, "<phase_id>.<number>"; 0 when it is about none.
+// The number in the id of the row's attempt, "<phase_id>.<number>"; 0 when the row names no attempt.
 std::int64_t attempt_number(const Json& row) {
   const std::string id = text_in(row, "attempt_id");
   std::int64_t number = 0;
@@ -31,13 +31,13 @@ void forget_chain(Json& row) {
   for (const char* of_the_chain : {"seq", "prev_hash", "hash"}) row.erase(of_the_chain);
 }
 
-// One chain, whose rows name attempts in the order of their numbers.
+// One chain. Its rows name attempts in the order of their numbers.
 class Chain {
  public:
   Chain(store::Store& store, const std::string& run_id, const std::string& chain)
       : store_(store), run_id_(run_id), chain_(chain) {}
 
-  // Where the first attempt that is not below `number` begins, with what was decided just before it.
+  // Where the first attempt that is not below `number` begins, including the decisions just before it.
   Result<std::int64_t> begin_of(std::int64_t number) {
     return first([&](std::int64_t seq) -> Result<bool> {
       PAWL_TRY(const std::int64_t found, attempt_at(seq));
@@ -51,7 +51,7 @@ class Chain {
              }));
     return end - 1;
   }
-  // Each row from `seq` on, until `visit` says false.
+  // Visits each row from `seq` on, until `visit` returns false.
   Status each(std::int64_t seq, const std::function<bool(Json row)>& visit) {
     for (;;) {
       PAWL_TRY(const auto rows, store_.ledger(run_id_, chain_, seq, kRowsAtOnce));
@@ -65,7 +65,7 @@ class Chain {
   }
 
  private:
-  // The first seq for which `holds`, which holds from there on.
+  // Returns the first seq for which `holds` is true. REQUIRES: it is true from there on.
   static Result<std::int64_t> first(const std::function<Result<bool>(std::int64_t seq)>& holds) {
     std::int64_t low = 1, high = 1;
     for (;;) {
@@ -84,7 +84,7 @@ class Chain {
     }
     return low;
   }
-  // The number of the attempt that is named at or after `seq`.
+  // The number of the first attempt that is named at or after `seq`; kPastTheEnd when none is.
   Result<std::int64_t> attempt_at(std::int64_t seq) {
     for (;;) {
       PAWL_TRY(const auto rows, store_.ledger(run_id_, chain_, seq, kProbeRows));
@@ -146,7 +146,7 @@ Result<std::vector<Json>> operators_of_run(store::Store& store, const std::strin
                                            static_cast<std::size_t>(rows_max)));
   std::vector<Json> out;
   for (const auto& row : newest) {
-    // Not parsed for nothing: nearly all of them say that a phase was sealed.
+    // Nearly all rows say that a phase was sealed, and need not be parsed.
     if (row.line.find("\"type\":\"operator\"") == std::string::npos) continue;
     PAWL_TRY(Json json, parse_json(row.line));
     if (text_in(json, "type") == "operator") out.push_back(std::move(json));

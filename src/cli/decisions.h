@@ -1,4 +1,4 @@
-// What was decided about attempts, as the ledger has it. Shared by inspect, report and stats.
+// Decisions about attempts, as the ledger has them. Shared by inspect, report and stats.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,27 @@
 
 namespace pawl::cli {
 
-// The rows resume, doctor and replan of one phase, in order, without what belongs to the chain.
+// Returns the rows resume, doctor and replan of one phase, in order, without the members that belong to the
+// chain.
 Result<Json> decisions_of(store::Store& store, const std::string& run_id, const std::string& phase_id);
 
-// One of those rows, or an operator's, and the number of the newest attempt when it was written: 0 before
-// the first.
+// One of those rows, or an operator's, with the number of the newest attempt when it was written; 0 before
+// the first attempt.
 struct Decision {
   std::int64_t attempt = 0;
   Json row;
 };
-// The decisions about the attempts `first` to `last` of a phase, and those of operators between them. Costs
-// what they cost, however long the chain is: their place in it is found by halving.
+// Returns the decisions about the attempts `first` to `last` of a phase, and those of operators between them.
+// The cost depends on the result and not on the length of the chain: a binary search finds their place in it.
 Result<std::vector<Decision>> decisions_about(store::Store& store, const std::string& run_id,
                                               const std::string& phase_id, std::int64_t first,
                                               std::int64_t last);
-// What operators decided about a run as a whole, oldest first: of the newest `rows_max` rows of its chain.
+// Returns what operators decided about a run as a whole, oldest first. Reads the newest `rows_max` rows of
+// the run's chain.
 Result<std::vector<Json>> operators_of_run(store::Store& store, const std::string& run_id,
                                            std::int64_t rows_max);
 
-// One line for people. Holds what hooks and operators wrote: see visible().
+// Returns one line for people. It contains text of hooks and operators: see visible().
 std::string decision_text(const Json& decision);
 
 }  // namespace pawl::cli

@@ -20,7 +20,7 @@ Json to_json(const std::vector<workspace::Patch::LeftOut>& left_out) {
   return out;
 }
 
-// Whether the patch has all of it.
+// Returns whether the patch has all changes.
 Result<bool> diff(const StateOptions& options, const std::string& text, bool raw) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));

@@ -1,4 +1,4 @@
-// A new run that shares what another did before a point, and goes on from there.
+// Makes a new run that shares the work of another run before a point, and goes on from there.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +19,7 @@ struct ForkOptions {
   std::string run, from, plan, reason;
 };
 
-// "PHASE" or "PHASE:ATTEMPT".
+// Parses "PHASE" or "PHASE:ATTEMPT".
 Result<store::ForkPoint> point_of(const std::string& run_id, const std::string& text) {
   const auto colon = text.find(':');
   store::ForkPoint point{.run_id = run_id, .phase_id = text.substr(0, colon)};
@@ -40,7 +40,7 @@ Result<executor::RunInput> other_plan(const std::string& path, bool json) {
                             .plan_text = std::move(file.text),
                             .plan_file = std::move(file.file),
                             .policy_text = std::move(file.policy_text),
-                            .backend = ""};  // that of the run
+                            .backend = ""};  // the backend of the run
 }
 
 Status go_on_elsewhere(const ForkOptions& options) {

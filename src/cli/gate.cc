@@ -1,4 +1,4 @@
-// One gate of an attempt once more, beside what it said then.
+// Runs one gate of an attempt again, and compares the result with the recorded one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kTailBytesMax = 4096;  // of a failing step's output: a screen
+constexpr std::uint64_t kTailBytesMax = 4096;  // from the end of a failing step's output: one screen
 
 struct GateOptions {
   StateOptions state;
   std::string run, phase, gate;
-  std::int64_t attempt = 0;  // 0: see attempt_of()
+  std::int64_t attempt = 0;  // 0: see add_attempt()
 };
 
 std::unexpected<Error> unknown(const std::string& what, const std::string& name,
@@ -50,8 +50,9 @@ Result<store::PhaseRow> phase_of(store::Store& store, const std::string& run_id,
   return unknown("run " + run_id + " has no phase", phase_id, known);
 }
 
-// The attempt that was asked for; else the newest whose agent's step is done (of several episodes the one
-// that was kept). That is the accepted one when there is one: nothing is tried after it.
+// Finds the attempt that was asked for. Without a number: the newest attempt whose agent's step is done (with
+// several episodes: that of the retained episode). This is the accepted attempt when there is one, because no
+// attempt follows it.
 Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain& to) {
   const std::string &run_id = to.run.run_id, &phase_id = to.phase.phase_id;
   PAWL_TRY(const auto attempts, store.attempts(run_id, phase_id));
@@ -83,7 +84,7 @@ Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain
                  known);
 }
 
-// Everything that the gate starts from is there.
+// Checks that everything from which the gate starts still exists.
 Status check_there(const State& state, const executor::GateAgain& what) {
   PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, what.run));
   const std::string& layer = what.attempt.agent_layer;
@@ -103,7 +104,7 @@ Json recorded_signals(const executor::GateAgain& what) {
   return out;
 }
 
-// A trace has times and pids in it, so that what was read is never the same twice.
+// A trace contains times and pids, so that the provenance differs at each run.
 Json without_provenance(Json signals) {
   for (auto& signal : signals) signal.erase("provenance");
   return signals;
@@ -115,7 +116,7 @@ std::string word_of(const Json* signal) {
   return signal->value("passed", false) ? "passed" : "failed";
 }
 
-// The name of a signal in its gate. Each failed step has a signal, which is named by the step.
+// The name of a signal in its gate. Each failed step has its own signal, which is named by the step.
 std::string name_of(const Json& signal) {
   const std::string kind = text_in(signal, "kind");
   return kind == "step" ? kind + "." + text_in(object_in(signal, "details"), "step") : kind;
@@ -126,7 +127,7 @@ const Json* signal_of(const Json& signals, const std::string& name) {
   return found == signals.end() ? nullptr : &*found;
 }
 
-// The names of all signals of this run of the gate, then of those that only the record has.
+// The names of all signals of this gate run, then those that only the record has.
 std::vector<std::string> names_of_all(const Json& signals, const Json& recorded) {
   std::vector<std::string> out;
   for (const auto* some : {&signals, &recorded})
@@ -135,7 +136,7 @@ std::vector<std::string> names_of_all(const Json& signals, const Json& recorded)
   return out;
 }
 
-// "tests: failures 1, then 0". A signal that is not there has no details.
+// For example "tests: failures 1, then 0". An absent signal has no details.
 void print_differences(const std::string& name, const Json* now, const Json* then) {
   const auto details_of = [](const Json* signal) {
     return signal == nullptr ? Json::object() : signal->value("details", Json::object());

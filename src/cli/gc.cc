@@ -22,7 +22,7 @@ struct GcOptions {
   bool dry_run = false;
 };
 
-// "7d", "12h", "30m", "0d".
+// Parses "7d", "12h", "30m", "0d".
 Result<std::int64_t> milliseconds_of(const std::string& text) {
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -38,11 +38,12 @@ Result<std::int64_t> milliseconds_of(const std::string& text) {
   return number * factor;
 }
 
-// Every object that the rows of a run name.
+// Adds every object that the rows of a run name.
 Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vector<std::string>& keep) {
   keep.push_back(run.base_id);
   keep.push_back(run.plan_content);
-  // A plan that another version wrote, and this one can't read, has nothing that this one could go on from.
+  // A plan of another version may be unreadable here. This version could not go on from it, so that its
+  // policy and its /plan for agents are not retained.
   if (const auto plan = executor::common_of(store, run)) {
     if (plan->policy) keep.push_back(plan->policy->blake3);
     keep.push_back(plan->plan_for_agents);
@@ -68,7 +69,7 @@ Result<os::HeldTree> held(const State& state) {
   return os::HeldTree::open(state.folder, os::HeldTree::Mounts::kAny);
 }
 
-// Whether a supervisor has its lock: it may be still ending.
+// Whether a supervisor holds the step's lock: the step may still be ending.
 Result<bool> is_held(const os::HeldTree& tree, const std::string& step) {
   const auto lock = tree.find("spool/" + step + "/lock");
   if (!lock && lock.error().kind == ErrorKind::kNotFound) return false;
@@ -78,8 +79,8 @@ Result<bool> is_held(const os::HeldTree& tree, const std::string& step) {
   return !got || !*got;
 }
 
-// Folders of steps that no open marker names: their results are recorded, or they were given up. From the
-// state folder.
+// Folders of steps that no open marker names: their results are recorded, or the steps were given up. Paths
+// are relative to the state folder.
 Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
   PAWL_TRY(const auto tree, held(state));
   std::vector<std::pair<std::string, std::string>> found;  // folder, name
@@ -89,7 +90,7 @@ Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
     PAWL_OK(names);
     for (const auto& name : *names) found.emplace_back(place, name);
   }
-  // After the folders were listed: a marker is there before its step's folder.
+  // Read after the folders were listed, because a marker exists before the folder of its step.
   PAWL_TRY(const auto open, state.store->open_steps());
   std::vector<std::string> out;
   for (const auto& [folder, name] : found) {
@@ -100,11 +101,11 @@ Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
   return out;
 }
 
-// Paths are from the state folder.
+// Paths are relative to the state folder.
 struct Found {
   std::int64_t old_runs = 0;
   std::vector<std::string> steps;
-  std::vector<std::string> episodes;  // folders of runs: what their agents kept
+  std::vector<std::string> episodes;  // folders of runs: what their agents stored
   workspace::Garbage garbage;
 
   std::vector<std::string> paths() const {
@@ -121,7 +122,7 @@ Result<Found> look(const State& state, const std::string& limit) {
   Found out;
   PAWL_TRY(out.steps, leftovers_of_steps(state));
   PAWL_TRY(const auto tree, held(state));
-  // Before the rows: what a spool does not name any more, a row does.
+  // Read before the rows, because an object that a spool no longer names is named by a row.
   PAWL_TRY(auto keep, supervisor::objects_in_use(state.folder));
   constexpr std::size_t kRunsMax = 1'000'000;
   PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
@@ -141,7 +142,8 @@ Result<Found> look(const State& state, const std::string& limit) {
   return out;
 }
 
-// Out of sight while nobody else may use the objects, which takes moments; then, however long it takes, away.
+// Moves the objects aside while no other process may use objects, which takes moments. Then removes them,
+// however long that takes.
 Result<std::int64_t> take_away(const State& state, const std::string& limit, Found& found) {
   os::HeldTree::Place aside;
   {
@@ -169,7 +171,7 @@ Result<Json> gc(const GcOptions& options) {
     for (const auto& path : found.paths())
       if (const auto here = tree.find(path)) bytes += workspace::bytes_on_disk(here->path());
   } else {
-    PAWL_OK(pay_what_is_owed(state));  // before what agents kept goes
+    PAWL_OK(pay_what_is_owed(state));  // before the data of agents is removed
     PAWL_TRY(bytes, take_away(state, limit, found));
   }
   return Json{{"dry_run", options.dry_run},          {"older_than", options.older_than},

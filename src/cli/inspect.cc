@@ -13,8 +13,8 @@
 namespace pawl::cli {
 namespace {
 
-// What a page has: with the reasons and logs of more, nobody reads it on a terminal.
-constexpr std::size_t kAttemptsShown = 10;  // of a phase, the newest
+// The limits of a page on a terminal. People do not read more reasons and logs there.
+constexpr std::size_t kAttemptsShown = 10;  // the newest of each phase
 constexpr std::size_t kPhasesShown = 50;
 
 struct InspectOptions {
@@ -57,7 +57,7 @@ class Teller {
     return painted({.text = std::move(text), .colour = colour}, look_);
   }
   Painted paint_word(std::string_view word) const { return paint(std::string(word), colour_of(word)); }
-  // Dim lines about what is shown.
+  // Dim lines that explain what is shown.
   void note(std::string_view text, std::string_view indent) {
     out_ += paragraph(visible(text), indent, look_, Colour::kDim);
   }
@@ -147,7 +147,7 @@ class Teller {
     return out;
   }
 
-  // What one of them did without, most did.
+  // Mechanisms that a step lacked. Most steps lack the same ones, so they are listed once.
   void degraded(const std::vector<StepStory>& steps) {
     std::set<std::string> names;
     for (const auto& one : steps)
@@ -210,7 +210,7 @@ class Teller {
 
 Page page_of(const InspectOptions& options) {
   Page page{.phase = options.phase, .attempt = options.attempt};
-  // Programs get what they always got: all of it.
+  // Programs get all that was asked for, without the limits of a page.
   if (options.all || options.state.json) return page;
   page.attempts_max = kAttemptsShown;
   page.phases_max = kPhasesShown;

@@ -18,27 +18,27 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kLogBytesMax = 1ULL << 30;  // above the largest output_limit_bytes a plan can ask for
+constexpr std::uint64_t kLogBytesMax = 1ULL << 30;  // the largest output_limit_bytes that a plan can set
 constexpr std::int64_t kFollowEveryMs = 200;
 
 struct LogsOptions {
   StateOptions state;
   std::string run, phase;
   std::int64_t attempt = 0;  // 0: the newest
-  std::int64_t episode = 0;  // of several; 0: all
+  std::int64_t episode = 0;  // of several episodes; 0: all
   bool follow = false, trace = false, network = false, raw = false;
 };
 
-// Which of a step's records.
+// Selects one of a step's records.
 enum class Record { kOutput, kTrace, kNetwork };
 
-// Prints each step of one attempt as far as it has come.
+// Prints the steps of one attempt, as far as they have run.
 class Printer {
  public:
   Printer(const State& state, Record record, bool json, bool raw)
       : state_(state), record_(record), json_(json), raw_(raw) {}
 
-  Json take_steps() { return std::exchange(steps_, Json::array()); }  // as JSON, instead of what it prints
+  Json take_steps() { return std::exchange(steps_, Json::array()); }  // --json has these instead of text
 
   Status print(const store::StepRow& step) {
     if (json_) {
@@ -78,7 +78,7 @@ class Printer {
       return fail(ErrorKind::kForged, path + " was changed since it was kept");
     if (text || text.error().kind != ErrorKind::kNotFound) return text;
     if (step.state == store::StepState::kDone) return std::string("(removed by pawl gc)\n");
-    return std::string();  // it has printed nothing yet, or its supervisor is just moving the log
+    return std::string();  // no output yet, or its supervisor is just moving the log
   }
 
   const State& state_;
@@ -98,7 +98,7 @@ Result<std::string> newest_attempt(store::Store& store, const std::string& run_i
               "no such attempt of phase " + options.phase + "; see `pawl inspect " + run_id + "`");
 }
 
-// True when there is nothing more to come.
+// Prints new output. Returns true when no more can come.
 Result<bool> print_once(const State& state, const std::string& run_id, const LogsOptions& options,
                         Printer& printer, std::size_t& done) {
   PAWL_TRY(const std::string attempt_id, newest_attempt(*state.store, run_id, options));

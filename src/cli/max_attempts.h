@@ -1,4 +1,4 @@
-// --max-attempts N of `pawl run` and `pawl resume`: a decision of a person, for every phase of a run.
+// --max-attempts N of `pawl run` and `pawl resume`: a person's decision for every open phase of a run.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ struct MaxAttempts {
   std::string reason;
 };
 
-// `phases`: which, for --help.
+// `phases` names the affected phases in --help.
 void add_max_attempts_options(const Command& command, MaxAttempts& options, const std::string& phases);
 
-// kInvalid: a reason for nothing, or that can't be kept.
+// kInvalid: a reason without --max-attempts, or a reason that can't be stored.
 Status check_max_attempts(const MaxAttempts& options);
-// kInvalid: more than the limit that a phase has, and nobody said that it is meant.
+// kInvalid: the number is above the limit of a phase, and --operator-ack is missing.
 Status check_acknowledged(const MaxAttempts& options, const std::string& phase_id, std::int64_t limit);
 
-// Durable when it returns: for each phase that is not over a row with who, when and why.
+// Durable when it returns: a row with who, when and why for each phase that is not over.
 Status set_max_attempts(const MaxAttempts& options, const State& state, const std::string& run_id);
 
 }  // namespace pawl::cli

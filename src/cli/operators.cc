@@ -1,4 +1,4 @@
-// retry, skip, cancel: guarded transitions by a person, each a ledger row.
+// retry, skip, cancel: guarded transitions by a person, each with a ledger row.
 #include <fmt/format.h>
 
 #include "cli/context.h"
@@ -22,7 +22,7 @@ using Verb = Result<std::vector<std::string>> (store::Store::*)(const std::strin
 Status act(const OperatorOptions& options, Verb verb, const char* past, bool ends_steps) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  workspace::Hold hold;  // what was found to be there is there when the run is open again
+  workspace::Hold hold;  // objects that were found still exist when the run is open again
   if (verb == &store::Store::operator_retry) {
     PAWL_TRY(hold, state.workspaces->hold());
     PAWL_TRY(const auto run, state.store->run(run_id));
@@ -31,7 +31,7 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
   PAWL_TRY(const auto who, this_operator(state, options.reason));
   PAWL_TRY(const auto changed,
            (state.store.get()->*verb)(run_id, options.phase, who, os::SystemClock().wall()));
-  // Steps of the phases that changed and whose supervisors still run: their results would be refused, so they
+  // Steps of the changed phases may still have running supervisors. Their results would be refused, so they
   // end now.
   const Status paid = ends_steps ? pay_what_is_owed(state) : Status();
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));

@@ -1,11 +1,11 @@
-// What operators' words leave to be done after them.
+// Unsettled usage of agents that an operator's command ended.
 #pragma once
 
 #include "cli/context.h"
 
 namespace pawl::cli {
 
-// Ends the agents that operators ended, and writes down what they told until they were gone.
+// Ends the agents of steps that operators ended, and records what they reported until their end.
 Status pay_what_is_owed(const State& state);
 
 }  // namespace pawl::cli

@@ -25,7 +25,7 @@ bool is_within(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
 }
 
-// What is wrong with the policy file that the plan names, at its place in the plan or in the policy.
+// Returns the problems of the policy file that the plan names, at their place in the plan or in the policy.
 std::vector<plan::Problem> read_policy(const std::string& shown, PlanFile& out) {
   const auto& policy = *out.parsed.plan->policy;
   const auto problem = [&](const std::string& message) {
@@ -58,7 +58,7 @@ bool step_gives(const plan::Step& step, std::string_view evidence) {
       step.reports, [&](const auto& declared) { return gates::family_of(declared.format) == evidence; });
 }
 
-// Whether a step of the gate gives what a kind of signal is read from.
+// Whether a step of the gate gives the evidence from which a kind of signal is read.
 bool gives(const plan::Plan& plan, const plan::Gate& gate, std::string_view evidence) {
   if (evidence.empty()) return true;
   if (evidence == "policy") return plan.policy.has_value();
@@ -72,7 +72,7 @@ std::string formats_of(std::string_view family) {
   return out;
 }
 
-// Signals that no step gives anything for could never be there.
+// A signal could never appear when no step gives evidence for it.
 void check_evidence(const std::string& shown, plan::Parsed& parsed) {
   for (const auto& [name, gate] : parsed.plan->gates)
     for (const auto& kind : gate.signals) {
@@ -95,7 +95,7 @@ void check_evidence(const std::string& shown, plan::Parsed& parsed) {
     }
 }
 
-// A step that may fail judges by its reports: where no signal of the gate reads them, nothing judges it.
+// A step that may fail judges by its reports. When no signal of the gate reads them, the step judges no work.
 void check_may_fail(const std::string& shown, plan::Parsed& parsed) {
   for (const auto& [name, gate] : parsed.plan->gates)
     for (const auto& step : gate.steps) {
@@ -122,7 +122,7 @@ plan::Problem at_signals(const std::string& shown, const plan::Gate& gate, std::
           .message = "gate " + gate.name + ": " + std::move(message)};
 }
 
-// A report that no signal reads says what it likes. A step that may fail is named by check_may_fail().
+// A report that no signal reads has no effect. check_may_fail() names the steps that may fail.
 void check_unread_reports(const std::string& shown, plan::Parsed& parsed) {
   for (const auto& [name, gate] : parsed.plan->gates)
     for (const auto& step : gate.steps)
@@ -138,7 +138,8 @@ void check_unread_reports(const std::string& shown, plan::Parsed& parsed) {
       }
 }
 
-// Patterns that protect nothing, where the source can be read: what is wrong with it a run says.
+// Finds patterns that protect no file, where the source can be read. A run reports what is wrong with the
+// source.
 void check_protection(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
   const auto guarded = executor::guarded_of(*parsed.plan);
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
@@ -175,7 +176,7 @@ void check_gate_files(const std::string& shown, const std::string& file, plan::P
                "folder outside of the source, or name the files in `exclude` of `source`"});
 }
 
-// The paths below /plan that a command names as they are: without what a shell fills in.
+// Returns the paths below /plan that a command names literally: without parts that a shell fills in.
 std::vector<std::string> plan_paths_in(const std::string& text) {
   constexpr std::string_view kFolder = "/plan/", kEnds = " \t\n'\"`;&|()<>,:", kFilledIn = "$*?[{\\";
   std::vector<std::string> out;
@@ -190,7 +191,7 @@ std::vector<std::string> plan_paths_in(const std::string& text) {
   return out;
 }
 
-// A file that no step finds: the plan's folder is /plan.
+// Warns of a file that no step finds, because /plan is the plan's folder.
 void check_plan_paths(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
   const std::string folder = os::folder_of(file);
   for (const auto& [name, gate] : parsed.plan->gates)
@@ -204,7 +205,7 @@ void check_plan_paths(const std::string& shown, const std::string& file, plan::P
                                        visible(path))));
 }
 
-// In a sandbox the source is /workspace.
+// In a sandbox the source is /workspace, so programs that name the source's folder may not run.
 void check_built(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
   if (!source || parsed.plan->source_ref) return;
@@ -277,7 +278,7 @@ void check_source(const std::string& path, PlanFile& file) {
   auto& parsed = file.parsed;
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file.file));
   if (parsed.plan->source_ref || !source)
-    return;  // a commit is read as it is; what is not there, `run` names
+    return;  // a commit is read as it is; `run` reports a missing source
   plan::Problem problem{
       .file = path, .line = parsed.source_at.line, .column = parsed.source_at.column, .message = ""};
   const auto found = workspace::Workspaces::check_source(*source, parsed.plan->source_exclude);

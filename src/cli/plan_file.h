@@ -1,4 +1,4 @@
-// Reading a plan from a file, as `run` and `check` do.
+// Reads a plan from a file, for `run`, `check` and `fork`.
 #pragma once
 
 #include <string>
@@ -13,19 +13,20 @@ struct PlanFile {
   std::string text;
   plan::Parsed parsed;
   std::string
-      policy_text;  // of the policy file that the plan names; verified and valid when parsed.plan is there
+      policy_text;  // text of the policy file that the plan names; verified and valid when parsed.plan is set
 };
 
-// The plan's policy file is read, too. Never reads more than a plan may have; a larger file is a problem like
-// any other. kNotFound, kDenied: as the file system says. Says on a terminal that it takes long, unless
+// Also reads the plan's policy file. Reads at most the size that a plan may have; a larger file is a problem
+// like any other. kNotFound, kDenied: from the file system. Says on a terminal that it takes long, unless
 // `silent`.
 Result<PlanFile> read_plan(const std::string& path, bool silent);
-// Adds what the plan's source makes a problem of, or a warning (workspace/workspace.h, check_source). Takes
-// the plan away when there is a problem. Needs a plan.
+// Adds problems and warnings about the plan's source (workspace/workspace.h, check_source). Resets
+// parsed.plan when there is a problem. REQUIRES: parsed.plan is set.
 void check_source(const std::string& path, PlanFile& file);
-// Gates that judge by exit codes alone what the agent may change, which prove little: for `check` to tell.
+// Returns a warning for each gate that lets an agent weaken its tests, since the plan protects no path.
+// `check` reports them.
 std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan);
-// "file:line:column: message" lines on stderr.
+// Prints "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
 
 }  // namespace pawl::cli

@@ -22,8 +22,8 @@ namespace {
 constexpr auto kDrawEvery = std::chrono::milliseconds(200);
 constexpr std::uint64_t kLiveTailBytesMax = 4096;
 
-// The last line that holds something printable, without colours and control characters: of what is drawn five
-// times a second, nobody reads how they are spelled.
+// The last line that holds a printable character, without colours and control characters. They are not
+// spelled, because the line is drawn five times a second and no person could read it.
 std::string last_line(const std::string& path) {
   auto tail = os::read_tail(path, kLiveTailBytesMax);
   if (!tail) return "";
@@ -114,7 +114,7 @@ void Progress::draw_live() {
     screen += live_text(running, columns);
   }
   if (screen == screen_) return;
-  // One write: the old lines are overwritten, never cleared first, so that nothing flickers.
+  // One write: the old lines are overwritten and never cleared first, so that the screen does not flicker.
   Painted codes = line_of("\r");
   for (std::size_t i = 1; i < drawn_; ++i) codes += line_of("\x1b[1A");
   write_to(out_, line_of("{}{}\x1b[J", codes, screen));
@@ -169,7 +169,7 @@ void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
 }
 
 void Narrator::base_ran(const store::Claim&, const std::string& gate_id, const gates::OnBase& found) {
-  if (!found.is_usable()) return;  // the attempt ends with it, and says so
+  if (!found.is_usable()) return;  // the attempt ends for this reason, and reports it
   std::string text = fmt::format("  gate {} is {} on base", gate_id, found.green ? "green" : "red");
   if (found.green) text += ": it does not tell whether the work is done";
   const auto tests = found.inventories.find("tests");
@@ -196,7 +196,7 @@ void Narrator::stays_owed(const Error& error) {
 
 namespace {
 
-// Tells that an attempt passed and changed nothing. Returns "" for every other attempt.
+// Returns the text of the signal that an attempt changed no file; "" when the attempt has no such signal.
 std::string without_change(const store::AttemptEnd& end) {
   const auto signals = parse_json(end.signals);
   if (!signals) return "";

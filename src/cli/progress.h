@@ -1,6 +1,6 @@
-// What a person sees while a run goes on: one line an event, and on a terminal one live line a worker at the
-// bottom, with the running step, its time and its last line of output. Without a terminal: the event lines
-// only, no escape codes. Thread-safe: workers share it.
+// Shows a person how a run goes on. Each event is one line. A terminal also has one live line for each worker
+// at the bottom, with the running step, its time and its last line of output. Without a terminal there are
+// only the event lines, without escape codes. Thread-safe: workers share it.
 #pragma once
 
 #include <atomic>
@@ -20,20 +20,21 @@ namespace pawl::cli {
 
 class Progress {
  public:
-  // `out` is where lines go; the live lines appear when it is a terminal.
+  // Lines go to `out`. Live lines appear when it is a terminal.
   Progress(std::FILE* out, std::string folder);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void line(const Painted& text);
-  // The same, unless it is what was said last under `about`.
+  // The same, unless `text` is the last line that was printed under `about`.
   void line_once(const std::string& about, const Painted& text);
   struct Running {
     std::string label;
     std::string sandbox_run_id;
     MonoTime since;
   };
+  // Shows the step in the live line of `worker`, until end().
   void begin(int worker, Running running);
   void end(int worker);
   Painted paint(std::string_view text, Colour colour) const;  // in colour where a terminal shows it
@@ -49,16 +50,16 @@ class Progress {
   const bool terminal_;
   std::mutex mutex_;
   std::map<int, Running> running_;       // guarded by mutex_
-  std::map<std::string, Painted> said_;  // by what it is about; guarded by mutex_
+  std::map<std::string, Painted> said_;  // last line by its topic; guarded by mutex_
   std::size_t drawn_ = 0;                // live lines on the screen; guarded by mutex_
-  Painted screen_;  // what they say: nothing is written when nothing changed; guarded by mutex_
+  Painted screen_;  // text of the live lines: only a change is written; guarded by mutex_
   std::atomic<bool> over_{false};
   std::thread drawer_;
 };
 
-using Tiers = std::map<std::string, std::vector<store::TierRow>>;  // by run
+using Tiers = std::map<std::string, std::vector<store::TierRow>>;  // by run_id
 
-// An executor's observer that tells a Progress.
+// An executor's observer that reports to a Progress.
 class Narrator final : public executor::Observer {
  public:
   Narrator(Progress& progress, int worker, Tiers tiers)

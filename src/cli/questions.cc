@@ -19,7 +19,7 @@ namespace {
 constexpr auto kLookEvery = std::chrono::seconds(1);
 constexpr std::size_t kQuestionColumns = 200;  // `pawl answer` shows all of it
 
-// Of an attempt: its episode, or each of several whose agent has begun.
+// The episode of an attempt, or with several episodes each one whose agent has begun.
 Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRow& attempt,
                                       const std::vector<store::StepRow>& open) {
   PAWL_TRY(const auto steps, state.store->steps_of_attempt(attempt.run_id, attempt.attempt_id));
@@ -44,7 +44,8 @@ Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRo
   return out;
 }
 
-// Of agents whose steps are open: no other waits for an answer. Texts go into logs: without secrets.
+// Questions of agents whose steps are open; no other agent waits for an answer. The texts go into logs, so
+// secrets are removed.
 Result<std::vector<OpenQuestion>> open_of_runs(const State& state, const secrets::Redactor& redactor,
                                                const std::vector<std::string>& run_ids) {
   std::vector<OpenQuestion> out;
@@ -55,7 +56,7 @@ Result<std::vector<OpenQuestion>> open_of_runs(const State& state, const secrets
     const agent::EpisodeKey key{step.run_id, step.phase_id,
                                 executor::episode_id(step.attempt_id, step.episode)};
     auto questions = questions_of(state.folder, key);
-    if (!questions) continue;  // of one that can't be read `pawl answer` says why
+    if (!questions) continue;  // `pawl answer` says why an episode can't be read
     for (auto& question : *questions) {
       if (question.answer) continue;
       question.text = redactor.redact(question.text);
@@ -130,17 +131,17 @@ QuestionTeller::~QuestionTeller() {
 void QuestionTeller::tell() {
   const auto state = open_state(options_.state, options_.folder);
   const auto redactor = secrets::open_redactor(options_.folder);
-  if (!state || !redactor) return;  // the workers find the same, and end the run with it
+  if (!state || !redactor) return;  // the workers get the same error, and end the run with it
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kLookEvery, [this] { return over_; })) look(*state, **redactor);
 }
 
-// Of agents that run: what can't be read now is looked at again.
+// Only for agents that run. An episode that can't be read now is read again at the next look.
 void QuestionTeller::look(const State& state, const secrets::Redactor& redactor) {
   const auto open = open_of_runs(state, redactor, options_.run_ids);
   if (!open) return;
   for (const auto& one : *open)
-    // Asked again about another loss it is another question.
+    // A question that is asked again about another loss is another question.
     if (told_
             .insert(fmt::format("{}/{}/{}/{}", one.key.run_id, one.key.episode_id, one.question.asked_at,
                                 one.question.key))

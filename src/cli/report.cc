@@ -1,4 +1,4 @@
-// A run as a page for a browser. What it shows is gathered here; report/ makes the page.
+// Writes a run as a page for a browser. This file gathers the content; report/ makes the page.
 #include <fmt/format.h>
 
 #include "base/hash.h"
@@ -15,12 +15,12 @@
 namespace pawl::cli {
 namespace {
 
-// A page that a browser opens at once, whatever the run.
-constexpr std::size_t kAttemptsReported = 20;  // of a phase, the newest
+// Limits that let a browser open the page at once, whatever the run.
+constexpr std::size_t kAttemptsReported = 20;  // the newest of each phase
 constexpr std::size_t kPhasesReported = 100;
-constexpr std::uint64_t kTailBytes = 8 << 10;        // of a step's log
-constexpr std::uint64_t kLogsBytesMax = 4ULL << 20;  // of all together
-// A longer log, or network log, is not read whole: that it is what was recorded is not said.
+constexpr std::uint64_t kTailBytes = 8 << 10;        // from the end of a step's log
+constexpr std::uint64_t kLogsBytesMax = 4ULL << 20;  // for all logs together
+// A longer log or network log is not read whole. The page then does not say that it is the recorded one.
 constexpr std::uint64_t kHashedBytesMax = 64ULL << 20;
 
 struct ReportOptions {
@@ -29,7 +29,7 @@ struct ReportOptions {
   bool force = false;
 };
 
-// The page has something else than what was recorded: then nothing of it is called verified.
+// The page shows data that differs from the record, so no part of it is called verified.
 void note_forged(page::Content& content, const std::string& file, const std::string& detail) {
   if (!content.verified) return;
   content.verified->ok = false;
@@ -38,7 +38,7 @@ void note_forged(page::Content& content, const std::string& file, const std::str
 
 enum class Kept { kWhole, kChanged, kUnread };
 
-// Whether what is kept under its hash has that hash. What is gone can't have been changed.
+// Whether a stored object has the hash that names it. A removed object can't have been changed.
 Kept kept(const State& state, const std::string& id) {
   const std::string path = state.workspaces->blob_path(id);
   const auto text = os::read_file(path, kHashedBytesMax);
@@ -60,7 +60,7 @@ page::Log log_of(const State& state, const StepStory& step) {
   if (!tail) return {.missing = done ? "its output was removed by pawl gc" : ""};
   page::Log log{.tail = *std::move(tail), .bytes = integer_in(step.run, "logs_bytes")};
   log.is_cut = done ? log.bytes > static_cast<std::int64_t>(log.tail.size()) : log.tail.size() == kTailBytes;
-  // Whole lines, when it does not begin with the log's first.
+  // Only whole lines, when the tail does not begin with the log's first byte.
   if (const auto end = log.tail.find('\n'); log.is_cut && end != std::string::npos)
     log.tail.erase(0, end + 1);
   return log;
@@ -84,7 +84,7 @@ void add_logs(const State& state, page::Content& content) {
       }
 }
 
-// From nothing but base and layers that are what the rows name.
+// Made only from a base and layers that match the rows.
 Result<std::string> accepted_work(const State& state, const store::RunRow& run) {
   PAWL_OK(check_evidence(state, run));
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
@@ -96,7 +96,8 @@ Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
   return ledger::verify_run(*state.store, run.run_id, {.public_key = state.sealer->public_key()});
 }
 
-// What can't be read (gc took it, a row is damaged) is told on the page: that is when people need one.
+// The page reports what can't be read (gc removed it, a row is damaged), because people need a page just
+// then.
 Result<page::Content> gather(const State& state, const std::string& run_id) {
   page::Content content;
   PAWL_TRY(content.story,

@@ -42,14 +42,14 @@ Status check_acknowledged(const ResumeOptions& options, store::Store& store, con
                                          run_id + " PHASE` opens one");
   for (const auto& phase : phases) {
     if (is_terminal(phase.state) || options.max_attempts.number <= phase.max_attempts) continue;
-    PAWL_TRY(const auto planned, executor::phase_of(store, run, phase.phase_id));  // it may have been lowered
+    PAWL_TRY(const auto planned, executor::phase_of(store, run, phase.phase_id));  // the limit may be lowered
     PAWL_OK(check_acknowledged(options.max_attempts, phase.phase_id,
                                std::max(phase.max_attempts, planned.max_attempts)));
   }
   return {};
 }
 
-// Of all runs, or of none: what is refused changes nothing.
+// Changes all runs or none: a refusal changes no run.
 Status set_max_attempts(const ResumeOptions& options, const State& state,
                         const std::vector<std::string>& run_ids) {
   PAWL_OK(check_max_attempts(options.max_attempts));
@@ -58,8 +58,8 @@ Status set_max_attempts(const ResumeOptions& options, const State& state,
   return {};
 }
 
-// Objects that somebody changed cost no attempt. A new run is not kept waiting for that: its first step ends
-// it (docs/adr/0045).
+// Objects that somebody changed cost no attempt. A new run does not wait for this check: its first step ends
+// the run (docs/adr/0045).
 Status check_objects(const State& state, const std::vector<std::string>& run_ids) {
   for (const auto& run_id : run_ids) {
     PAWL_TRY(const auto run, state.store->run(run_id));

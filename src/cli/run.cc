@@ -30,7 +30,7 @@ Status check_acknowledged(const RunOptions& options, const plan::Plan& plan) {
   return {};
 }
 
-// .pawl of a new run: --dir, PAWL_DIR, else inside the plan's source.
+// The .pawl of a new run: --dir, PAWL_DIR, else inside the plan's source.
 Result<std::string> folder_for(const RunOptions& options, const plan::Plan& plan,
                                const std::string& plan_file) {
   std::string named = options.state.dir;
@@ -40,7 +40,7 @@ Result<std::string> folder_for(const RunOptions& options, const plan::Plan& plan
   return os::join(source, ".pawl");
 }
 
-// An agent that expects a picture and gets three lines of text costs money.
+// Warns of pointers of Git LFS: an agent that expects a picture and gets three lines of text costs money.
 Status tell_pointers(const State& state, const std::string& run_id) {
   PAWL_TRY(const auto run, state.store->run(run_id));
   PAWL_TRY(const auto pointers, state.workspaces->lfs_pointers(run.base_id));
@@ -61,7 +61,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
     if (files == 0) return {};
     return fmt::format("{} files, {} MiB of the source", files.load(), bytes.load() >> 20U);
   });
-  // One backend is there today, so "auto" can only mean it.
+  // There is one backend today, so "auto" can only mean that one.
   PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
                                                          {.plan = *file.parsed.plan,
                                                           .plan_text = file.text,
@@ -74,7 +74,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
   return run_id;
 }
 
-// What to work on, or why nothing. The plan, with all its phases, is gone when it returns.
+// Returns the work for the loop, or an exit code. The plan with all its phases is freed when it returns.
 std::variant<LoopOptions, int> made(const RunOptions& options) {
   if (const auto status = check_max_attempts(options.max_attempts); !status) {
     report(status.error());
@@ -117,7 +117,7 @@ std::variant<LoopOptions, int> made(const RunOptions& options) {
 
 int run(const RunOptions& options) {
   const auto loop = made(options);
-  // A large plan was some hundred MiB of small pieces: what works on the run for hours has no use for them.
+  // A large plan took some hundred MiB in small pieces. The loop works for hours and does not need them.
   static_cast<void>(malloc_trim(0));
   if (const int* code = std::get_if<int>(&loop)) return *code;
   return run_loop(std::get<LoopOptions>(loop));

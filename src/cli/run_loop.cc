@@ -23,18 +23,18 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::int64_t kLookAgainMs = 200;     // how soon a worker with nothing to claim looks again
-constexpr std::int64_t kBackendGoodMs = 1000;  // for how long a backend that could make a sandbox is believed
+constexpr std::int64_t kLookAgainMs = 200;     // after this an idle worker looks again
+constexpr std::int64_t kBackendGoodMs = 1000;  // for how long a successful check of the backend holds
 
 struct Shared {
   const LoopOptions& options;
   Progress& progress;
-  store::StoreGroup* group;  // that several workers commit in; one alone has no use for it
+  store::StoreGroup* group;  // several workers commit in it; null for a single worker
   const std::shared_ptr<executor::Plans> plans = std::make_shared<executor::Plans>();
   const std::shared_ptr<executor::Slots> slots = std::make_shared<executor::Slots>(options.workers);
   std::mutex mutex;
-  std::optional<Error> error;  // the first; guarded by mutex
-  std::string waits_for;       // last said; guarded by mutex
+  std::optional<Error> error;  // the first error; guarded by mutex
+  std::string waits_for;       // last printed; guarded by mutex
   std::atomic<bool> failed{false};
 };
 
@@ -53,7 +53,8 @@ void say_waiting(Shared& shared, const std::string& waits_for) {
   if (!waits_for.empty()) shared.progress.line(lines_of("waiting: {}", waits_for));
 }
 
-// Whether a sandbox can be made. While none can, nothing is claimed: an attempt would be spent on it.
+// Checks whether a sandbox can be made. While none can, no phase is claimed, because the attempt would be
+// wasted.
 class BackendCheck {
  public:
   explicit BackendCheck(sandbox::Backend& backend) : backend_(backend) {}
@@ -69,7 +70,7 @@ class BackendCheck {
   MonoTime good_until_;
 };
 
-// No step sees the folder that a run is about, wherever that lies.
+// No step sees the folder that a run is about, wherever the folder lies.
 Result<std::unique_ptr<sandbox::SandboxClient>> client_of(const State& state,
                                                           const std::vector<std::string>& run_ids,
                                                           const std::string& backend) {
@@ -81,7 +82,7 @@ Result<std::unique_ptr<sandbox::SandboxClient>> client_of(const State& state,
   return make_client(state.folder, backend, std::move(sources));
 }
 
-// Whether somebody else has what a turn needs, and will let it go. An errno would be something that is
+// Whether another process holds what a turn needs, and will release it. An errno means that something is
 // broken.
 bool is_held(const Error& error) { return error.kind == ErrorKind::kUnavailable && error.sys_errno == 0; }
 
@@ -90,13 +91,13 @@ void wait(Shared& shared, os::Clock& clock, const std::string& waits_for) {
   clock.sleep_ms(kLookAgainMs);
 }
 
-// Whether there is anything left to do after it.
+// Returns whether work may be left after this turn.
 Result<bool> take_turn(Shared& shared, const State& state, executor::Executor& executor, os::Clock& clock) {
   PAWL_TRY(const auto turn, executor.run_one());
   switch (turn.kind) {
     case executor::Turn::Kind::kAttempt:
-      say_waiting(shared, "");  // whatever it was, it is over
-      // What others of the run changed comes when it is over, or left.
+      say_waiting(shared, "");  // the wait is over
+      // Changes to other phases of the run are projected when the run is over, or when it is left.
       PAWL_OK(ledger::project_phase(*state.store, state.folder, turn.run_id, turn.phase_id));
       return true;
     case executor::Turn::Kind::kDetached:
@@ -110,13 +111,13 @@ Result<bool> take_turn(Shared& shared, const State& state, executor::Executor& e
   if (turn.nothing == store::Nothing::kAllTerminal || turn.nothing == store::Nothing::kBudget) return false;
   if (turn.nothing == store::Nothing::kStalled)
     return fail(ErrorKind::kInvalid, "stalled: " + turn.waits_for);
-  // With several workers somebody is always waiting; only one alone has something to tell.
+  // With several workers one of them always waits. Only a single worker reports its wait.
   if (shared.options.workers == 1) say_waiting(shared, turn.waits_for);
   clock.sleep_ms(kLookAgainMs);
   return true;
 }
 
-// One worker: turns until its runs are over, it is interrupted, or something failed.
+// One worker: takes turns until its runs are over, it is interrupted, or an error occurs.
 Status work(Shared& shared, int worker) {
   PAWL_TRY(State state, open_state(shared.options.state, shared.options.folder));
   if (shared.group != nullptr) {
@@ -140,7 +141,7 @@ Status work(Shared& shared, int worker) {
                             .plans = shared.plans,
                             .slots = shared.slots};
 #ifdef PAWL_TEST_HOOKS
-  // So that a test need not wait half a minute for a lease to run out.
+  // A test need not wait half a minute for a lease to run out.
   if (const auto text = os::environment_value("PAWL_LEASE_MS")) options.lease_ms = std::atoll(text->c_str());
 #endif
   options.stop = [&shared] { return os::interrupted() || shared.failed; };
@@ -155,7 +156,7 @@ Status work(Shared& shared, int worker) {
     }
     const auto more = take_turn(shared, state, executor, clock);
     if (!more && !is_held(more.error())) return std::unexpected(more.error());
-    // What the turn had begun goes on at the next one.
+    // Work that the turn began goes on at the next turn.
     if (!more) wait(shared, clock, more.error().message);
     if (more && !*more) break;
   }
@@ -211,13 +212,14 @@ void print_next(std::FILE* out, const store::RunRow& run, const std::string& whe
   }
 }
 
-// " --dir FOLDER" when the commands named would not find the folder from here.
+// Returns " --dir FOLDER" when the printed commands would not find the folder from here.
 std::string where_option(const LoopOptions& options) {
   const auto found = find_folder({.dir = "", .store = options.state.store});
   return found && *found == options.folder ? "" : " --dir " + shell_word(options.folder);
 }
 
-// A stopped agent goes on as often as a step may be executed; its attempt has failed then, like any other.
+// A stopped agent goes on as often as a step may be executed. After that its attempt has failed, like any
+// other.
 std::string what_goes_on(store::Store& store, const std::vector<store::PhaseRow>& phases) {
   for (const auto& phase : phases) {
     if (phase.state != store::PhaseState::kExecuting) continue;
@@ -237,7 +239,7 @@ int finish(const LoopOptions& options, const std::optional<Error>& error) {
       const auto run = state->store->run(run_id);
       const auto phases = state->store->phases(run_id);
       if (!run || !phases) continue;
-      // A summary comes after whatever happened: a projection that can't be written is not news then.
+      // The summary follows whatever happened, so that a projection that can't be written is not reported.
       static_cast<void>(ledger::project_run(*state->store, state->folder, run_id));
       const int failed = error && error->kind == ErrorKind::kForged ? kLedgerCorrupted : kGeneral;
       int code = error ? failed : exit_code_of(*run, *phases);
@@ -295,7 +297,7 @@ Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
 }
 
 namespace {
-// That the machine has what the plans ask for beside a sandbox.
+// Checks that the machine has what the plans need beside a sandbox.
 Status check_needs(sandbox::Backend& backend, store::Store& store, const std::vector<std::string>& run_ids) {
   bool traceable = false;  // asked once
   for (const auto& run_id : run_ids) {
@@ -313,14 +315,14 @@ Status check_needs(sandbox::Backend& backend, store::Store& store, const std::ve
   return {};
 }
 
-// Never silently: each step of the run has to do without these.
+// Degraded mechanisms are always reported: each step of the run lacks them.
 void say_degraded(sandbox::Backend& backend) {
   for (const auto& mechanism : backend.does_without())
     tell("pawl: {} is degraded: {} (`pawl sandbox health` says what to do)\n", mechanism.name,
          mechanism.detail);
 }
 
-// Before anything is claimed: a machine on which the run can't go on must cost no attempt.
+// Runs before any claim: a machine on which the run can't go on must cost no attempt.
 Status check_backend(const LoopOptions& options) {
   PAWL_TRY(const State state, open_state(options.state, options.folder));
   for (const auto& run_id : options.run_ids) {

@@ -1,4 +1,4 @@
-// Runs workers until their runs are over: what `pawl run` and `pawl resume` share.
+// Runs workers until their runs are over. Shared by `pawl run` and `pawl resume`.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ struct LoopOptions {
   std::int64_t workers = 1;
 };
 
-// Blocks until every run is over, nothing can move, or a person interrupts. Prints progress, then a summary
-// (with
-// --json: one object a run on stdout, progress on stderr). Returns the exit code: 12 wins over 11.
+// Blocks until every run is over, no run can go on, or a person interrupts. Prints progress, then a summary
+// (with --json: one object for each run on stdout, progress on stderr). Returns the exit code: 12 wins over
+// 11.
 int run_loop(const LoopOptions& options);
 
 Json run_summary(store::Store& store, const store::RunRow& run, int exit_code);
-// Of a run as it stands: 0, 1 (cancelled or not over), 11, 12.
+// The exit code of a run as it stands: 0, 1 (cancelled or not over), 11, 12.
 int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases);
 
 }  // namespace pawl::cli

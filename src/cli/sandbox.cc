@@ -29,7 +29,8 @@ struct ExecOptions {
   bool json = false;
 };
 
-// Exit codes for endings that are not the command's own: those of timeout(1) and env(1).
+// Exit codes for endings that are not the command's own. 124 and 125 are those of timeout(1) and env(1), and
+// 128 + N for signal N is that of a shell.
 constexpr int kTimedOutCode = 124;
 constexpr int kSetupFailedCode = 125;
 constexpr int kLimitCode = 123;
@@ -80,7 +81,7 @@ class TraceFile {
   }
   void append(std::string_view line) const {
     if (!file_) return;
-    std::fwrite(line.data(), 1, line.size(), file_.get());  // what failed, check_written() tells
+    std::fwrite(line.data(), 1, line.size(), file_.get());  // check_written() reports a failure
     std::fputc('\n', file_.get());
   }
   Status check_written() const {
@@ -95,7 +96,7 @@ class TraceFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-// Moves what the command changed to --copy-out; names what it deleted.
+// Moves the changes of the command to --copy-out, and names what it deleted.
 Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool copied,
                 std::int64_t disk_bytes, const std::string& target) {
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
@@ -115,8 +116,8 @@ Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool
   return os::rename_durably("exec.copy_out", tree, target);
 }
 
-// What is piped in. A terminal is not: its person would wait for a command that reads nothing, as a step
-// does.
+// Returns standard input when it is piped in. A terminal is not passed on: its user would wait for a command
+// that reads no input, just as a step reads none.
 Result<os::UniqueFd> input_to_pass_on() {
   struct stat status {};
   if (fstat(STDIN_FILENO, &status) != 0 || isatty(STDIN_FILENO) != 0) return os::UniqueFd();
@@ -156,9 +157,9 @@ Result<int> exec(const ExecOptions& options) {
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
   const bool in_memory = options.workspace.empty() && options.copy_out.empty();
   sandbox::Events events{.input = input.get()};
-  // Beside where the result goes, so that it can be renamed into place.
+  // Beside the place of the result, so that it can be renamed into place.
   const std::string stem = options.copy_out.empty() ? os::temporary_stem() : options.copy_out;
-  if (!options.copy_out.empty()) os::sweep_temporary_folders(stem);  // nobody else looks there
+  if (!options.copy_out.empty()) os::sweep_temporary_folders(stem);  // no other process cleans up there
   PAWL_TRY(const auto temporary, os::TemporaryFolder::make(stem));
   events.held = {temporary.lock_fd()};
   const auto below = [&](const char* name) { return os::join(temporary.path(), name); };
@@ -176,7 +177,7 @@ Result<int> exec(const ExecOptions& options) {
     folders.lower.push_back(std::move(base));
   }
 
-  bool left = false;  // nobody reads what it prints
+  bool left = false;  // the reader of the output is gone
   events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
     left = !pass_on(stream == sandbox::Stream::kStdout ? stdout : stderr, bytes) || left;
   };
@@ -188,7 +189,7 @@ Result<int> exec(const ExecOptions& options) {
   };
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };
-  os::catch_interrupts();  // the sandbox is to be gone when we are
+  os::catch_interrupts();  // the sandbox must end with this process
   events.should_stop = [&] { return os::interrupted() || left; };
   os::SystemClock clock;
   os::SystemRandom random;

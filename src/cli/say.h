@@ -1,10 +1,9 @@
-// Text for people and programs, on stdout and stderr. That it can't be written (a full disk, a closed
-// descriptor) stops no command: a run goes on. stdout's failure is told once, by print_out() at the end of
-// the command.
+// Text for people and programs, on stdout and stderr. A failed write (a full disk, a closed descriptor) stops
+// no command: a run goes on. print_out() reports stdout's failure once, at the end of the command.
 //
-// Most text holds what agents, gates or files of a repository say, and a terminal obeys control bytes. So
-// there is one kind of text that is written, Painted, and it is made of a format that the program has and of
-// arguments that are spelled (visible.h). Nobody has to remember to spell.
+// Most text contains words of agents, gates or files of a repository, and a terminal obeys control bytes.
+// Therefore only one type of text is written, Painted. It is made of a format that the program has and of
+// arguments that are spelled (visible.h). No caller has to remember to spell text.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +27,7 @@ concept Number = std::is_arithmetic_v<T> && !std::same_as<T, char>;
 template <typename T>
 using Argument = std::conditional_t<Number<std::remove_cvref_t<T>>, std::remove_cvref_t<T>, std::string>;
 
-// Text without anything that a terminal obeys, but for codes of the program's own: those of formats.
+// Text without any byte that a terminal obeys, except codes in the program's own formats.
 class Painted {
  public:
   Painted() = default;
@@ -58,13 +57,13 @@ T argument(Spell, T number) {
   return number;
 }
 
-// Text among `args` as visible() gives it: it begins no line of its own.
+// Formats text among `args` as visible() gives it, so that it begins no line of its own.
 template <typename... Args>
 Painted line_of(fmt::format_string<Argument<Args>...> format, Args&&... args) {
   return Painted(fmt::format(format, argument(visible, args)...));
 }
 
-// Text among `args` as spelled() gives it, with its lines.
+// Formats text among `args` as spelled() gives it, with its lines.
 template <typename... Args>
 Painted lines_of(fmt::format_string<Argument<Args>...> format, Args&&... args) {
   return Painted(fmt::format(format, argument(spelled, args)...));
@@ -72,6 +71,7 @@ Painted lines_of(fmt::format_string<Argument<Args>...> format, Args&&... args) {
 
 void write_to(std::FILE* out, const Painted& text);  // stdout or stderr
 
+// Print text with lines: say() to stdout, tell() to stderr.
 template <typename... Args>
 void say_to(std::FILE* out, fmt::format_string<Argument<Args>...> format, Args&&... args) {
   write_to(out, lines_of<Args...>(format, std::forward<Args>(args)...));

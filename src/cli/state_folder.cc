@@ -34,18 +34,18 @@ Status check_part(const std::string& folder, const std::string& path) {
   return {};
 }
 
-// Older versions made what everybody may read. Where it can't be changed (a file system that is only read),
-// it is read all the same.
+// Older versions made files and folders that everybody may read. Where permissions can't be changed (a
+// read-only file system), the folder is used all the same.
 void tighten(const std::string& folder, const std::vector<std::string>& names) {
   static_cast<void>(os::make_private(folder));
   for (const auto& name : names)
     if (name != ".gitignore") static_cast<void>(os::make_private(os::join(folder, name)));
 }
 
-// Links below would lead whoever writes or removes there to another place.
+// A link below would lead a process that writes or removes there to another place.
 Status check_links(const std::string& folder) {
   const auto names = os::list_folder(folder);
-  if (!names) return {};  // a file, or not there
+  if (!names) return {};  // a file, or missing
   for (const auto& name : *names) {
     const std::string path = os::join(folder, name);
     const auto facts = os::facts_of(path);
@@ -79,7 +79,7 @@ Status check_state_folder(const std::string& folder) {
   PAWL_OK(check_part(folder, folder));
   PAWL_TRY(const auto names, os::list_folder(folder));
   for (const auto& name : names) {
-    // SQLite removes its log when the last who has the database open leaves.
+    // SQLite removes its log when the last process closes the database.
     auto part = check_part(folder, os::join(folder, name));
     if (!part && part.error().kind != ErrorKind::kNotFound) return part;
   }

@@ -1,5 +1,5 @@
-// Whether a state folder may be believed: its key signs, its database decides, and gc removes what lies
-// below.
+// Decides whether a state folder can be trusted: its key signs, its database decides, and gc removes files
+// below it.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace pawl::cli {
 
-// Before anything in `folder`, which is there, is read. No repository brought it: git's index of no work tree
-// around it has files of it, whatever the index's form (workspace/tracked.h). kDenied, with what to do: it is
-// tracked, or a part that matters has another owner, is writable for others or is a link. What others may
-// read is taken from them; a key that they may read is refused. A copy, or what a person unpacked, is used.
+// Call this before any file in `folder`, which exists, is read. Accepts a folder that no repository brought:
+// no git index of a work tree around it lists its files, whatever the index's form (workspace/tracked.h).
+// kDenied, with what to do: git tracks it, or a part that matters has another owner, is writable for others
+// or is a link. Read permission of others is removed. A key that others may read is refused. A copy, or a
+// folder that a person unpacked, is accepted.
 Status check_state_folder(const std::string& folder);
 
-// Before a database that lies elsewhere is opened; it may be missing. kDenied as above.
+// Call this before a database that lies elsewhere is opened; it may be missing. kDenied as above.
 Status check_database(const std::string& path);
 
-// The state folders in `folder`, however deep: what is called .pawl, and what has a key to sign with. Never
-// through links.
+// Returns the state folders in `folder` (also itself), at any depth: folders called .pawl, and folders with a
+// key to sign with. Never follows links.
 std::vector<std::string> state_folders_below(const std::string& folder);
 
 }  // namespace pawl::cli

@@ -1,4 +1,4 @@
-// Numbers of one run, or of all: what was tried, how it ended, what is stuck, what crashes cost.
+// Numbers of one run, or of all: attempts and how they ended, stuck phases, the cost of crashes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,11 +23,11 @@ struct Stats {
   std::map<std::pair<std::string, std::string>, std::int64_t> states;  // phases by state and cause
   std::map<std::string, std::int64_t> resumes;                         // by decision
   Json stuck = Json::array();
-  std::vector<std::pair<std::string, std::vector<store::BudgetRow>>> budgets;  // by run, of those with a cap
-  Json refusals = Json::array();  // of commits under leases that were lost
+  std::vector<std::pair<std::string, std::vector<store::BudgetRow>>> budgets;  // by run_id, only with a cap
+  Json refusals = Json::array();  // refused commits under lost leases
 };
 
-// A step was lost too often. What a step is called, or prints, is no outcome.
+// A step was lost too often. The name and the output of a step are not its outcome.
 Result<bool> ended_by_crash_loop(const store::AttemptRow& attempt) {
   if (attempt.signals.empty()) return false;
   PAWL_TRY(const Json signals, parse_json(attempt.signals));
@@ -37,9 +37,9 @@ Result<bool> ended_by_crash_loop(const store::AttemptRow& attempt) {
   });
 }
 
-// Who worked on it last, when nobody does now: EXECUTING, and its holder has let the lease run out or is
-// gone; or it is between two attempts, without a holder, and who made the last one is gone. "": somebody
-// works on it, or will.
+// Returns the last executor of a phase that no process works on; "" when one does, or will. Such a phase is
+// EXECUTING, and its holder is gone or let the lease run out. Or it is between two attempts, without a
+// holder, and the executor of the last attempt is gone.
 std::string left_by(const store::PhaseRow& phase, const std::vector<store::AttemptRow>& attempts,
                     const store::ClaimRequest& now) {
   if (phase.state != store::PhaseState::kExecuting || lease_is_live(phase, now)) return "";
@@ -49,7 +49,7 @@ std::string left_by(const store::PhaseRow& phase, const std::vector<store::Attem
   return attempts.back().executor;
 }
 
-// What an operator or another episode ended is not gone on with.
+// An attempt that an operator or another episode ended is not resumed.
 bool is_resume(const Json& decision) {
   return text_in(decision, "type") == "resume" && text_in(decision, "found") != "operator" &&
          text_in(decision, "decision") != "cancelled";

@@ -45,7 +45,7 @@ struct Shown {
   bool over = false;
 };
 
-// Says behind a run of the list that it goes on only when a person does something.
+// Marks a run of the list that goes on only when a person does something.
 std::string waits_in_list(store::Store& store, const store::RunRow& run) {
   if (run.state == store::RunState::kFailed) return "  (waits for a person)";
   return spent_budget(store, run) ? "  (its budget is spent)" : "";
@@ -69,7 +69,7 @@ Waits waits_of(store::Store& store, const store::RunRow& run, const std::vector<
     out.text +=
         fmt::format("phase {0} waits for a person\n  {2}pawl retry {1} {0}\n", phase.phase_id, run.run_id,
                     has_work ? fmt::format("pawl approve {} {}   or: ", run.run_id, phase.phase_id) : "");
-    break;  // one is enough to go on with
+    break;  // one phase is enough to go on with
   }
   return out;
 }
@@ -145,7 +145,7 @@ Result<Shown> show_run(const State& state, const std::string& text, bool json) {
   return out;
 }
 
-// A failure is told at the command's end.
+// print_out() reports a failed write at the end of the command.
 void print(const Shown& shown, bool json) {
   if (json)
     static_cast<void>(print_for_programs(shown.text));
@@ -153,8 +153,8 @@ void print(const Shown& shown, bool json) {
     say("{}", shown.text);
 }
 
-// Until the run is over or somebody interrupts: on a terminal the screen is drawn anew, elsewhere what
-// changed is added.
+// Looks until the run is over or a person interrupts. A terminal is drawn anew; elsewhere the changed text is
+// appended.
 int watch(const std::function<Result<Shown>()>& look, bool json) {
   os::catch_interrupts();
   const bool terminal = os::is_terminal(fileno(stdout));

@@ -12,10 +12,10 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::uint64_t kNetworkLogBytesMax = 64 << 20;
-constexpr std::size_t kRefusedShownMax = 100;    // of one step
-constexpr std::int64_t kOperatorRowsRead = 500;  // of the run's chain, which has a row for each phase
+constexpr std::size_t kRefusedShownMax = 100;    // for one step
+constexpr std::int64_t kOperatorRowsRead = 500;  // from the run's chain, which has a row for each phase
 
-// What an open marker is worth right now.
+// Describes a step. For an open marker it asks whether the step still runs.
 std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client) {
   switch (step.state) {
     case store::StepState::kDone:
@@ -113,10 +113,10 @@ class Reader {
   sandbox::SandboxClient& client_;
 };
 
-// Those of the page.
+// The phases of the page.
 Result<std::vector<store::PhaseRow>> phases_of(store::Store& store, const std::string& run_id,
                                                const Page& page) {
-  if (page.phase.empty()) return store.first_phases(run_id, page.phases_max + 1);  // one more tells of more
+  if (page.phase.empty()) return store.first_phases(run_id, page.phases_max + 1);  // to detect further ones
   auto phase = store.phase(run_id, page.phase);
   if (!phase && phase.error().kind == ErrorKind::kNotFound)
     phase.error().message += "; see `pawl status " + run_id + "`";

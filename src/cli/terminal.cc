@@ -32,15 +32,15 @@ Status print_bytes(std::string_view bytes) {
   if (std::fflush(stdout) != 0) note_stdout_error(errno);
   if (stdout_error == 0 || stdout_error == EPIPE) return {};
   auto failed = fail_errno(stdout_error, "stdout could not be written");
-  failed.error().kind = ErrorKind::kExhausted;  // not busy: nobody else has it
+  failed.error().kind = ErrorKind::kExhausted;  // not busy: no other process holds it
   return failed;
 }
 
-constexpr std::size_t kColumnsMin = 40;  // below, tables are cut to nothing
-constexpr std::size_t kColumnMin = 8;    // of a table
+constexpr std::size_t kColumnsMin = 40;  // with fewer, tables lose all text
+constexpr std::size_t kColumnMin = 8;    // for one column of a table
 constexpr std::size_t kBetweenColumns = 2;
 
-// The width of each column, together within the terminal's.
+// The width of each column. Together they fit the terminal's width, where possible.
 std::vector<std::size_t> widths_of(const std::vector<Row>& rows, std::size_t columns) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -100,7 +100,7 @@ Painted paragraph(std::string_view text, std::string_view prefix, const Look& lo
     std::size_t bytes = fitting_bytes(text, columns), skipped = 0;
     if (bytes < text.size()) {
       const auto space = text.substr(0, bytes + 1).rfind(' ');
-      // Only when more than half of the line is filled: else a word that is too long leaves holes.
+      // Only when more than half of the line is filled. Otherwise a word that is too long leaves holes.
       if (space != std::string_view::npos && space > bytes / 2) {
         bytes = space;
         skipped = 1;
@@ -118,7 +118,7 @@ Painted table(std::vector<Row> rows, std::size_t indent, const Look& look) {
   Painted out;
   for (auto& row : rows) {
     Painted line = line_of("{:{}}", "", indent);
-    std::size_t owed = 0;  // spaces, written only when something follows
+    std::size_t owed = 0;  // spaces, written only before further text
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i].text = cut(row[i].text, widths[i]);
       const std::size_t used = columns_of(row[i].text);

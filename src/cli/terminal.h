@@ -1,4 +1,4 @@
-// How text looks on stdout: its width, its colours, tables and paragraphs.
+// The layout of text on stdout: width, colours, tables and paragraphs.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct Look {
   std::size_t columns = 100;
   bool colours = false;
 };
-// Of stdout: as wide as its terminal, else 100 columns; colours on a terminal only, and not with NO_COLOR
-// (no-color.org) or TERM=dumb.
+// The look of stdout: as wide as its terminal, else 100 columns. Colours only on a terminal, and not with
+// NO_COLOR (no-color.org) or TERM=dumb.
 Look look_of_stdout();
 
 struct Cell {
@@ -28,26 +28,28 @@ struct Cell {
 };
 using Row = std::vector<Cell>;
 
+// The text of the cell, in its colour when `look` has colours.
 Painted painted(const Cell& cell, const Look& look);
-// `text` in at most `columns`, with an ellipsis at its end when something was left out.
+// Cuts `text` to at most `columns`, with an ellipsis at its end when a part is left out.
 std::string cut(std::string_view text, std::size_t columns);
-// Lines of at most look.columns, indented, broken at spaces where there are some; `text` as visible() gives
-// it. `prefix` begins each line.
+// Lines of at most look.columns, each with `prefix` in front, broken at spaces where there are some. `text`
+// is as visible() gives it.
 Painted paragraph(std::string_view text, std::string_view prefix, const Look& look,
                   Colour colour = Colour::kPlain);
-// A row a line, cells in columns; where they do not fit, the widest columns are cut.
+// One line for each row, with cells in columns. Where they do not fit, the widest columns are cut.
 Painted table(std::vector<Row> rows, std::size_t indent, const Look& look);
 
-// All of it, to stdout. Nobody reading any more (`| head`) is no error.
+// Writes all of it to stdout. A reader that has gone (`| head`) is not an error. kExhausted: a write to
+// stdout failed, now or before.
 Status print_out(const Painted& text);
-// The same of what programs read, JSON or a page: as it is, byte for byte; a terminal gets what is hidden in
-// it as JSON's escapes.
+// The same for text that programs read, JSON or a page: unchanged, byte for byte. On a terminal, hidden
+// characters become JSON's escapes.
 Status print_for_programs(std::string_view text);
-// The same of text that agents and steps wrote: a terminal gets it as spelled() gives it, unless `raw`, for
-// it would obey the control bytes.
+// The same for text that agents and steps wrote. A terminal would obey control bytes, so it gets the text as
+// spelled() gives it, unless `raw`.
 Status print_of_steps(std::string_view text, bool raw);
-// Writes to stdout or stderr, at once and as it is: what a command in a sandbox says to its caller. False:
-// nobody reads it any more.
+// Writes to stdout or stderr, at once and unchanged: output of a command in a sandbox for its caller. Returns
+// false when the reader has gone.
 bool pass_on(std::FILE* out, std::string_view bytes);
 
 }  // namespace pawl::cli

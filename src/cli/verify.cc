@@ -46,7 +46,7 @@ void print(const ledger::Report& report, const VerifyOptions& options) {
   for (const auto& lack : report.lacks) say("of an older version: {}\n", ledger::lack_text(lack));
 }
 
-// Every run of the folder, and whether one is gone. Returns whether all of it is whole.
+// Verifies every run of the folder, and checks whether one is gone. Returns whether all of it is whole.
 Result<bool> verify_all(const VerifyOptions& options) {
   constexpr std::size_t kRunsMax = 1'000'000;
   PAWL_TRY(const State state, open_state(options.state));
@@ -77,8 +77,8 @@ Result<bool> verify_all(const VerifyOptions& options) {
   return ok;
 }
 
-// The run that an attestation is about, when there is a database to look into. Nothing is made: a folder may
-// hold no more than a public key.
+// Compares an attestation with the run that it is about, when there is a database. Creates no file: a folder
+// may hold no more than a public key.
 Status compare_with_run(const StateOptions& options, const std::string& folder,
                         ledger::AttestationReport& report) {
   const std::string location = store_location(options, folder);
@@ -95,7 +95,7 @@ Result<ledger::AttestationReport> verify_attestation(const VerifyOptions& option
   auto envelope = ledger::read_envelope(*text);
   if (!envelope) return std::unexpected(std::move(envelope).error().in(options.attestation));
   const auto folder = find_folder(options.state);
-  // Who names a folder trusts its key; one that lies around may have come with anything.
+  // A user who names a folder trusts its key. A folder that is only found may have come from anywhere.
   const bool is_named = !options.state.dir.empty() || os::environment_value("PAWL_DIR");
   if (folder && !is_named) PAWL_OK(check_state_folder(*folder));
   std::string key = options.key;
@@ -158,7 +158,8 @@ void add_verify(const Command& program) {
   command.option("--anchor", options->anchor,
                  "A ledger head that you kept elsewhere (a Pawl-Ledger-Head trailer)");
   command.option("--key", options->key, "The public key you trust, in hexadecimal");
-  // A command that finds none prints nothing: that is not "without one".
+  // A shell command that finds no hash prints an empty text. An empty value therefore does not mean "without
+  // one".
   for (const auto* name : {"--anchor", "--key"}) command.hash(name);
   command.not_together("--attestation", "RUN|DIR");
   command.not_together("--attestation", "--anchor");

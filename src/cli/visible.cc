@@ -16,7 +16,8 @@ struct Character {
   bool valid = false;
 };
 
-// The first of `text`, by the table of RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF.
+// Decodes the first character, by the table of RFC 3629: no overlong form, no surrogate, no code above
+// U+10FFFF.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -42,8 +43,8 @@ bool among(const auto& spans, char32_t code) {
                              [&](const Span& span) { return span.first <= code && code <= span.last; });
 }
 
-// Controls; soft hyphen, fillers, joiners, marks and overrides of direction (UAX 9; the "Trojan Source"
-// attack is made of them), separators of lines, byte order marks, tags.
+// Controls, soft hyphen, fillers, joiners, marks and overrides of direction (UAX 9; the "Trojan Source"
+// attack uses them), separators of lines, byte order marks, tags.
 constexpr std::array<Span, 14> kHidden = {{{0x00, 0x1F},
                                            {0x7F, 0x9F},
                                            {0xAD, 0xAD},
@@ -58,7 +59,7 @@ constexpr std::array<Span, 14> kHidden = {{{0x00, 0x1F},
                                            {0xFEFF, 0xFEFF},
                                            {0xFFF9, 0xFFFB},
                                            {0xE0000, 0xE007F}}};
-// After the East Asian Width of Unicode (UAX 11), as far as terminals agree on it.
+// Follows the East Asian Width of Unicode (UAX 11), as far as terminals agree on it.
 constexpr std::array<Span, 12> kWide = {{{0x1100, 0x115E},
                                          {0x2E80, 0x303E},
                                          {0x3041, 0x33FF},

@@ -14,7 +14,7 @@ namespace pawl::cli {
 
 namespace {
 
-constexpr int kPlainSeconds = 10;  // between two lines where none can be taken back
+constexpr int kPlainSeconds = 10;  // between two lines where a line can't be erased
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void Waiting::say() {
        ++seconds) {
     const std::string so_far = so_far_ ? so_far_() : "";
     const std::string line = fmt::format("{}: {}{}{} s", what_, so_far, so_far.empty() ? "" : ", ", seconds);
-    // In the terminal's width: a line that is broken is not erased as a whole.
+    // Cut to the terminal's width, because a line that is broken is not erased as a whole.
     if (terminal)
       tell("\r{}\x1b[K", cut(line, os::terminal_columns(fileno(stderr)) - 1));
     else if (!so_far.empty() && seconds % kPlainSeconds == 0)

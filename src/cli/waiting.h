@@ -1,5 +1,6 @@
-// What takes long says so on stderr: on a terminal, one line from the first second on, which is gone when it
-// is over. Elsewhere, what can say how far it is has a line each ten seconds, and the rest nothing.
+// Says on stderr that an operation takes long. A terminal has one line from the first second on, which is
+// erased at the end. Elsewhere an operation that reports its progress has a line each ten seconds; others
+// have none.
 #pragma once
 
 #include <condition_variable>
@@ -12,8 +13,8 @@ namespace pawl::cli {
 
 class Waiting {
  public:
-  // `what` is done until it goes away: "reading plan.yaml". `silent`: nothing is said. `so_far`: how far it
-  // is, from another thread; "" when there is nothing to say.
+  // `what` goes on until the object is destroyed: "reading plan.yaml". `silent`: no text is printed. `so_far`
+  // returns the progress, or "" when there is none; it is called from another thread.
   Waiting(std::string what, bool silent, std::function<std::string()> so_far = {});
   ~Waiting();
   Waiting(const Waiting&) = delete;

@@ -1,4 +1,4 @@
-// What a run waits for, and the command that would move it.
+// Says what a run waits for, and which command would move it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::int64_t kMaxAttemptsMost = 100;  // that --max-attempts takes
+constexpr std::int64_t kMaxAttemptsMost = 100;  // the most that --max-attempts takes
 
 struct Reason {
   std::string waits_for;  // nothing | person | executor | backend | lease | lock | not_before | budget
@@ -31,7 +31,7 @@ std::int64_t ms_between(const std::string& earlier, WallTime now) {
   return then ? std::max<std::int64_t>(0, (now.micros - then->micros) / 1000) : 0;
 }
 
-// A phase that failed for good or was escalated keeps nothing waiting, but somebody may want to know.
+// A phase that failed for good or was escalated keeps no other waiting, but a person may want to know.
 Reason of_ended(store::Store& store, const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
   const auto failed = std::ranges::find(phases, store::PhaseState::kFailed, &store::PhaseRow::state);
   if (failed == phases.end())
@@ -48,7 +48,8 @@ Reason of_ended(store::Store& store, const store::RunRow& run, const std::vector
           .command = fmt::format("pawl retry {} {}", run.run_id, failed->phase_id)};
 }
 
-// Who has it each time that one looks, and not only for the moment of a transaction.
+// Returns the holder when every look finds the same one. A holder for the moment of a transaction does not
+// count.
 template <typename Look>
 std::optional<os::LockHolder> lasting_holder(const Look& look) {
   constexpr int kLooks = 50;
@@ -61,7 +62,8 @@ std::optional<os::LockHolder> lasting_holder(const Look& look) {
   return first;
 }
 
-// What is so of an open marker: its step may not have begun, or may be over, lost or not.
+// Describes the step of an open marker: it runs, is over, or does not run because it has not begun or is
+// lost.
 Result<std::string> of_step(const State& state, const store::RunRow& run, const store::StepRow& step,
                             WallTime now) {
   PAWL_TRY(const auto client, make_client(state.folder, run.backend));
@@ -98,7 +100,7 @@ Result<Reason> of_lease(const State& state, const store::RunRow& run, const stor
       .command = fmt::format("pawl logs -f {} {}", phase.run_id, phase.phase_id)};
 }
 
-// Its agent runs, and may do other things meanwhile, but only a person can give it that.
+// The agent runs and may do other work meanwhile, but only a person can give the answer.
 Reason of_question(const OpenQuestion& open) {
   return {
       .waits_for = "person",
@@ -121,8 +123,8 @@ Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
           .command = "pawl resume " + run.run_id};
 }
 
-// Whoever makes or finds objects takes this lock, and waits for as long as somebody has it alone; who writes
-// to the database waits for half a minute. Both are held for moments only, as a rule.
+// A process that makes or finds objects takes this lock, and waits as long as another holds it exclusively. A
+// process that writes to the database waits for half a minute. Both are held for moments only, as a rule.
 Reason of_locks(const State& state, Reason reason) {
   const std::string objects = workspace::lock_path(state.folder);
   const auto objects_holder = [&] { return os::lock_holder(objects, os::LockKind::kFlock); };
@@ -167,7 +169,8 @@ Result<Reason> reason_of(const State& state, const store::RunRow& run,
   const bool stalled = found.nothing == store::Nothing::kStalled;
   reason.waits_for = stalled ? "person" : "not_before";
   reason.command = "pawl resume " + run.run_id;
-  // An older version left it so. It gets one more than it has used, or fails when it has used all.
+  // An older version left the phase so. It gets one attempt more than it has used, or fails when it has used
+  // all.
   if (stalled)
     reason.command +=
         fmt::format(" --max-attempts {} --operator-ack", std::min(phase.attempts_used + 1, kMaxAttemptsMost));

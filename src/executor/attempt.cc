@@ -48,7 +48,7 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Plan
                               std::int64_t episode, Round round) {
   Attempt attempt(world, claim, plan, episode, std::move(round));
   for (const auto& row : claim.steps) {
-    if (attempt.step_at(row.step_index) == nullptr) continue;  // of another episode
+    if (attempt.step_at(row.step_index) == nullptr) continue;  // a step of another episode
     if (row.state == store::StepState::kLost && row.execution >= store::kExecutionsPerStepMax)
       attempt.given_up_.insert(row.step_index);
     if (row.state != store::StepState::kDone) continue;
@@ -58,7 +58,7 @@ Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Plan
   }
   attempt.need_results();
   PAWL_OK(attempt.stack_base());
-  // A gate's step that a crash lost may be the first that runs again: it works on the agent's layer, too.
+  // A gate's step that a crash lost may be the first that runs again. It works on the agent's layer, too.
   PAWL_OK(attempt.after_agent());
   return attempt;
 }
@@ -137,7 +137,7 @@ Status Attempt::after_agent() {
   const auto agent = results_.find(this->agent().index);
   if (agent_seen_ || agent == results_.end()) return {};
   agent_seen_ = true;
-  PAWL_OK(load_on_base());  // what it could not load is looked for in the changes
+  PAWL_OK(load_on_base());  // look_at_work() needs the names that base could not load
   try {
     return look_at_work();
   } catch (const std::bad_alloc&) {
@@ -171,8 +171,8 @@ gates::Shadows Attempt::shadows() const {
   return out;
 }
 
-// Without a policy only the paths are looked at: what shadows fails, and what steers a build or a test runner
-// is told, in any case.
+// Without a policy only paths are checked. A file that shadows another always fails, and settings of a build
+// or a test runner are always reported.
 Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
   Policy policy{.secrets = Reaction::kAllow, .npm_lockfile = Reaction::kAllow};
   if (plan_->policy) {
@@ -250,7 +250,7 @@ Result<bool> Attempt::evaluate_gate(const std::string& gate_id) {
     return false;
   }
   if (second == SecondRun::kKnown) facts = gate_facts(gate_id);
-  if (!facts) return false;  // a step of it holds now, and another one follows
+  if (!facts) return false;  // a step of it counts as passed now, and another one follows
   auto signals = gates::evaluate(*facts);
   gate_passed_[gate_id] = gates::gate_passed(*facts, signals);
   gate_signals_[gate_id] = std::move(signals);
@@ -311,8 +311,8 @@ bool Attempt::agent_decides() const {
   const auto agent = results_.find(steps_.front().index);
   if (agent == results_.end()) return false;
   const auto& run = agent->second;
-  // One that exited with another code than 0 may have done its work. One that was ended has not, and one that
-  // left nothing has not, unless the plan says that its code tells nothing.
+  // An agent that exited with a code other than 0 may have done its work. An agent that was ended has not. An
+  // agent that failed and left no files has not, unless the plan says that its exit code has no meaning.
   const bool failed = run.exit_code != 0 && phase_->agent_exit != plan::AgentExit::kAny;
   if (run.outcome != sandbox::Outcome::kExited || (failed && !wrote_files())) return true;
   gates::StepFacts facts;
@@ -361,11 +361,11 @@ Result<std::vector<std::string>> Attempt::layers_of(const PlannedStep& step) con
   auto layers = left_before(step);
   const bool is_gate = step.role == StepRole::kGate;
   const bool has_earlier = !layers.empty();
-  // A hook and a baseline see what this attempt started from: what its agent left could lie to them.
+  // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
   const auto taken = taken_layers_.find(step.gate_id);
   const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
   if (is_gate && !agents.empty()) layers.push_back(agents);
-  // An earlier step ran what the agent wrote: the rules hold for what it left, too.
+  // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
   if (has_earlier && os::walls().lid) {
     PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight_of(step.gate_id)));
     if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
@@ -410,7 +410,7 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   PAWL_TRY(auto layers, layers_of(step));
   spec.workspace = {.base_id = claim_->run.base_id, .layers = std::move(layers)};
   if (!planned.reports.empty()) {
-    // A runner that appends to its report must not find one: what is in it would count as the step's.
+    // A runner that appends to its report must not find one: the content would count as the step's own.
     std::vector<std::string> reports;
     for (const auto& declared : planned.reports)
       std::ranges::copy(declared.patterns, std::back_inserter(reports));
@@ -435,7 +435,7 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   looks_.need(plan_folder_of(step), {});
   spec.copy_in.push_back(plan_of(step));
   spec.env = sandbox::allowed_environment(plan_->env);
-  // Its src is the supervisor's business. An agent finds its socket there.
+  // The supervisor fills in `src`. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)
     spec.copy_in.push_back(
         {.src = "", .dst = "/pawl", .access = sandbox::Access::kReadOnly, .content = content_of(context)});
@@ -446,9 +446,9 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
     spec.keep_layer = false;
     spec.copy_out = {kAnswerFile};
   } else {
-    // Reports of the last step are kept as files; what earlier steps of the gate made, the next one needs
-    // whole.
-    spec.keep_layer = !step.last_of_gate || minds_refused_entries(step);  // to find them, too
+    // Reports of the last step are stored as files. The files that an earlier step of the gate made are
+    // stored as a whole layer, because the next step needs them.
+    spec.keep_layer = !step.last_of_gate || minds_refused_entries(step);  // needed to find them, too
     for (const auto& declared : planned.reports)
       std::ranges::copy(declared.patterns, std::back_inserter(spec.copy_out));
   }
@@ -466,7 +466,7 @@ std::vector<std::string> Attempt::agent_environment(bool with_feedback) const {
       "PAWL_GOAL=" + (claim_->revised_goal.empty() ? phase_->goal : claim_->revised_goal),
       "PAWL_ORIGINAL_GOAL=" + phase_->goal,
       "PAWL_GOAL_ID=" + claim_->phase.phase_id,
-      // A resumed attempt keeps its episode; a new attempt opens one.
+      // A resumed attempt keeps its episode; a new attempt opens a new one.
       "PAWL_EPISODE_ID=" + episode_of(*claim_, episode_).episode_id,
       "PAWL_SOCKET=/pawl/" + std::string(supervisor::kAgentSocket),
       std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),

@@ -1,4 +1,4 @@
-// What a gate finds on base, for an Attempt: run once a content, before the agent is paid.
+// Gate results on base for an Attempt: computed once for each content, before the agent is paid.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -28,7 +28,7 @@ Json key_of_step(const plan::Step& step) {
 
 }  // namespace
 
-// All that decides what the steps find, but for the host's programs.
+// All inputs that decide the result of the steps, except the host's programs.
 std::string Attempt::base_key(const plan::Gate& gate) const {
   Json steps = Json::array();
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
@@ -78,8 +78,9 @@ Status Attempt::load_on_base() {
   return {};
 }
 
-// The names of base are held to one by one until an attempt seems to have lost some under others: a run that
-// costs as much as the gate is made only where it can change a verdict, and once a content.
+// Names on base are compared one by one until an attempt seems to have lost some of them under other names.
+// The second run costs as much as the gate. It is made only where it can change a verdict, and once for each
+// content.
 Result<Attempt::SecondRun> Attempt::second_run(const plan::Gate& gate, const gates::GateFacts& facts) {
   const auto known = on_base_.find(gate.name);
   if (known == on_base_.end() || !gates::names_may_move(facts)) return SecondRun::kNotNeeded;
@@ -104,13 +105,13 @@ void Attempt::add_base(gates::AttemptFacts& to) const {
     to.signals.push_back(gates::base_signal(name, known->second));
     for (const auto& [kind, inventory] : known->second.inventories)
       for (auto& name : gates::failing_names(inventory)) to.failing_on_base.insert(std::move(name));
-    if (has_result(agent())) continue;  // it is judged by what it did
+    if (has_result(agent())) continue;  // its own work decides then
     if (to.stop.empty()) to.stop = known->second.stop;
     to.backend_error = to.backend_error || known->second.no_sandbox;
   }
 }
 
-// Work never has a file at `path`, and nothing of the gate runs that could make one out of the work.
+// Whether the work can never have a file at `path`, and no step of the gate can create one from the work.
 bool Attempt::is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                           const std::string& path) const {
   const bool first = std::ranges::none_of(steps_, [&](const auto& other) {
@@ -121,8 +122,8 @@ bool Attempt::is_left_out(const PlannedStep& step, const gates::MissingProgram& 
   return world_.objects.leaves_out(path, source_of(claim_->run), base_stack_).value_or(false);
 }
 
-// A path in the workspace that base does not have: the work may bring it. What is looked for in PATH, or is
-// there and can't be started, no work is likely to.
+// A path in the workspace that base does not have: the work may add the program. Work is unlikely to add a
+// program that is looked for in PATH, or that exists and cannot be started.
 void Attempt::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   constexpr std::string_view kWorkspace = "/workspace/";
   if (to.outcome != "exited" || to.exit_code == 0) return;

@@ -1,4 +1,4 @@
-// What the results of an Attempt's steps say, for the gates.
+// Turns the results of an Attempt's steps into facts for the gates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,11 @@
 namespace pawl::executor {
 namespace {
 
-// Of a step that held a summary shows the end; of one that failed the errors, which may come early.
+// The summary shows the end of a passed step's output. For a failed step it shows errors, which may come
+// early.
 constexpr std::uint64_t kOutputTailBytesMax = 16 << 10, kFailedOutputBytesMax = 4 << 20;
-constexpr std::size_t kReportTextMax = 4 << 20;     // of what is no report, to find errors in
-constexpr std::size_t kReportFilesMax = 1000;       // Surefire writes one file a class
+constexpr std::size_t kReportTextMax = 4 << 20;     // read from an unreadable report to find errors
+constexpr std::size_t kReportFilesMax = 1000;       // Surefire writes one file per class
 constexpr std::uint64_t kTraceBytesMax = 64 << 20;  // more than a trace or a network log has
 
 std::string read_redacted(const World& world, ByteSource& source) {
@@ -25,7 +26,7 @@ std::string read_redacted(const World& world, ByteSource& source) {
 
 }  // namespace
 
-// What is ignored is no work, and fails nothing. Those that fail are the first.
+// Ignored entries are not work, and fail no step. The entries that fail the step are moved to the front.
 void Attempt::add_refused(const PlannedStep& step, const sandbox::SandboxRun& run,
                           gates::StepFacts& facts) const {
   facts.refused_entries = run.refused;
@@ -76,7 +77,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
 void Attempt::add_records(const PlannedStep& step, const sandbox::SandboxRun& run,
                           gates::StepFacts& to) const {
   if (!run.logs.empty()) {
-    // A log that gc took away leaves the verdict as it is: it is evidence for people, not for the gates.
+    // A log that gc removed leaves the verdict as it is: it is evidence for people, not for the gates.
     const bool fails = !gates::step_held(to);
     auto log = world_.objects.blob_tail(run.logs, fails ? kFailedOutputBytesMax : kOutputTailBytesMax);
     if (log) gates::take_output(*log, to);
@@ -89,7 +90,7 @@ void Attempt::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
   if (step.step->trace) add_trace(run, to);
 }
 
-// A log that gc took leaves the number.
+// When gc removed the log, only the number of refusals remains.
 void Attempt::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
   auto log = world_.objects.blob_tail(run.network_log, kTraceBytesMax);
   if (!log) return;
@@ -97,7 +98,8 @@ void Attempt::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts
   if (!gates::add_refused_hosts(source, to.refused_hosts)) to.refused_hosts.clear();
 }
 
-// By what it printed, else by what it wrote into its reports, which no reader may take as they are.
+// The last test is taken from the output. If the output names none, it is taken from the raw report files,
+// which no report reader may accept as they are.
 std::string Attempt::last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                                   const std::string& output) const {
   std::string found = gates::last_test_in(output);
@@ -112,7 +114,7 @@ std::string Attempt::last_test_of(const PlannedStep& step, const sandbox::Sandbo
   return found;
 }
 
-// A step without a trace is one whose trace could not be had, or that gc took.
+// An empty trace id means that the trace could not be made. gc may also have removed a stored trace.
 void Attempt::add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
   to.trace_log = run.trace;
   to.network_log = run.network_log;
@@ -155,7 +157,7 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
     for (auto& file : *files) {
       add(file.path, gates::read_report(declared.format, *file.bytes, world_.redactor));
       if (!out.back().report) out.back().told = told_by(run.copy_out, file.path);
-      // All of them are in memory, and are judged as one.
+      // All reports are in memory at once, and are judged together.
       items += out.back().report ? gates::items_of(*out.back().report) : 0;
       if (items <= gates::kReportItemsMax) continue;
       out.back().report =
@@ -168,7 +170,7 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
   return out;
 }
 
-// A compiler's error, where a report should be.
+// A compiler's error that stands where a report should be.
 std::string Attempt::told_by(const std::string& layer, const std::string& path) const {
   const auto files = world_.objects.files_of(layer, {path}, gates::kReportBytesMax, 1);
   if (!files || files->empty()) return "";

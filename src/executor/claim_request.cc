@@ -1,11 +1,11 @@
-// What a claim knows of this moment and this host.
+// The part of a claim request that depends on the time and on this host.
 #include "executor/executor.h"
 #include "os/process.h"
 
 namespace pawl::executor {
 
 bool owner_is_dead(std::string_view owner) {
-  // Another worker of this very process, as a rule.
+  // The owner is usually another worker of this process.
   static const std::string own = os::to_text(os::this_process()) + "/";
   if (owner.starts_with(own)) return false;
   const auto identity = os::parse_identity(owner);

@@ -14,12 +14,12 @@
 namespace pawl::executor {
 namespace {
 
-constexpr std::uint64_t kEvidenceLogBytesMax = 1 << 20;  // of each log, its end: what an agent can still read
+constexpr std::uint64_t kEvidenceLogBytesMax = 1 << 20;  // the end of each log: what an agent can still read
 
 constexpr std::uint64_t kPatchBytesMax = 16 << 20;  // several times over in memory while it is made
 constexpr std::size_t kLeftOutNamedMax = 100;
 
-// Of reports: as many as a person would look at, and no more than an agent can read.
+// Reports: as many as a person would look at, and no more than an agent can read.
 constexpr std::size_t kReportsMax = 20, kReportHalfMax = 256 << 10;
 constexpr std::uint64_t kReportReadMax = 128ULL << 20;
 
@@ -36,7 +36,7 @@ std::string name_of(const std::string& label, std::string path) {
   return label + "." + path;
 }
 
-// What gc took is not there any more, and nobody needs it to go on.
+// gc may have removed reports; a step can continue without them.
 std::vector<NamedFile> report_files(const World& world, const Evidence& evidence) {
   std::vector<NamedFile> out;
   std::set<std::string> names;
@@ -52,8 +52,8 @@ std::vector<NamedFile> report_files(const World& world, const Evidence& evidence
   return out;
 }
 
-// Its beginning and its end; one that can't be read to its end has what could be read.
-// Without secrets, also those that the cut would break.
+// The beginning and the end of a report, without secrets, including secrets that the cut would break. A
+// report that cannot be read to its end is used as far as it was read.
 std::string ends_of(const World& world, ByteSource& source) {
   secrets::RedactedSource report(world.redactor, source);
   std::string head, tail;
@@ -67,7 +67,7 @@ std::string ends_of(const World& world, ByteSource& source) {
   return head + "\n...\n" + tail.substr(tail.size() - kReportHalfMax);
 }
 
-// git apply passes over what stands before the first file.
+// git apply skips the lines before the first file.
 std::string with_left_out(const workspace::Patch& patch) {
   std::string out;
   for (std::size_t i = 0; i < patch.left_out.size() && i < kLeftOutNamedMax; ++i)
@@ -87,7 +87,7 @@ Result<std::string> patch_of(const World& world, const std::string& base_id,
   } catch (const std::bad_alloc&) {
     if (!os::walls().memory) throw;
   }
-  // The next agent can do without.
+  // The next agent can continue without the patch.
   return std::string("not in this patch: no memory is left to make it\n");
 }
 
@@ -110,7 +110,7 @@ Status add_evidence(const World& world, const std::string& base_id, const Eviden
   }
   for (const auto& log : evidence.logs) {
     auto tail = world.objects.blob_tail(log.blob, kEvidenceLogBytesMax);
-    if (!tail && tail.error().kind == ErrorKind::kNotFound) continue;  // gc took it
+    if (!tail && tail.error().kind == ErrorKind::kNotFound) continue;  // gc removed it
     PAWL_TRY(auto text, std::move(tail));
     to.push_back({.path = "evidence/" + log.label + ".log", .bytes = std::move(text)});
   }
@@ -140,7 +140,7 @@ Result<Context> agent_context(const World& world, const store::Claim& claim) {
     PAWL_TRY(episodes, world.store.episodes(claim.run.run_id, claim.phase.phase_id));
   }
   for (const auto& step : steps) {
-    if (!of_kept_episode(step, episodes)) continue;  // the others' work is not what its feedback is about
+    if (!of_kept_episode(step, episodes)) continue;  // the feedback is not about the work of other episodes
     if (step.attempt_id != claim.previous->attempt_id || step.state != store::StepState::kDone) continue;
     PAWL_TRY(const Json json, parse_json(step.run));
     PAWL_TRY(const auto run, sandbox::run_from_json(json));

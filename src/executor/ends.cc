@@ -29,7 +29,7 @@ Status Ends::take(Try& one, const store::StepStart& start, sandbox::SandboxRun r
                                   .image_pull_bytes = run.image_pull_bytes,
                                   .build_cache_hit = run.build_cache_hit,
                                   .emitted_at = now()});
-  // Of several the end of the attempt says whose it is.
+  // With several episodes the layer is recorded at the end of the attempt, when the chosen episode is known.
   if (start.gate_id == kAgentGate && start.episode == 0) end.agent_layer = run.layer;
   observer_.step_ended(claim_, start, run);
   result_ = std::move(end);
@@ -39,8 +39,8 @@ Status Ends::take(Try& one, const store::StepStart& start, sandbox::SandboxRun r
   return {};
 }
 
-// A step that saw something else has no result, also when what was changed is put back. What an agent did
-// waits for that: it was not paid before its objects had been looked at.
+// A step that saw a changed object has no result, even when the change is undone later. The result of an
+// agent waits until the objects fit again: its objects were checked before the agent was paid.
 Status Ends::unless_forged(Try& one, const store::StepStart& start) {
   auto fit = one.attempt.objects_fit();
   if (fit || fit.error().kind != ErrorKind::kForged || start.gate_id == kAgentGate) return fit;
@@ -76,7 +76,8 @@ Status Ends::note(const store::StepStart& start, Recovery recovery) {
 }
 
 void Ends::recorded() {
-  // Not before: of a phase that an operator ended meanwhile nothing is resumed, and the store refuses it.
+  // Report the decision only after it is recorded: an operator may have ended the phase meanwhile. The store
+  // then refuses the decision, and no step is resumed.
   if (resume_) observer_.resumed(claim_, *resume_);
   result_.reset();
   resume_.reset();

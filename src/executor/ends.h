@@ -1,5 +1,5 @@
-// What ended and is not recorded yet: it goes with the next marker or the end of the attempt, in one
-// transaction. A detail of this room.
+// Results and losses of steps that are not recorded yet. They are recorded with the next marker or with the
+// end of the attempt, in one transaction. A detail of this room.
 #pragma once
 
 #include <optional>
@@ -15,39 +15,40 @@ namespace pawl::executor {
 
 class Ends {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   Ends(const World& world, Observer& observer, const store::Claim& claim)
       : world_(world), observer_(observer), claim_(claim) {}
 
-  // A result: the try has it from now on. kForged: what the step saw is not as it was kept; unless it was an
-  // agent, its marker is closed.
+  // Takes a result: from now on the attempt of `one` has it. kForged: an object that the step saw is not as
+  // it was stored. The marker is then closed, unless the step was an agent's.
   Status take(Try& one, const store::StepStart& start, sandbox::SandboxRun run);
-  // No result: the marker is to be closed as what `recovery` says.
+  // There is no result: the marker is to be closed with the decision of `recovery`.
   Status lose(Try& one, const store::StepStart& start, Recovery recovery);
-  // A decision that closes nothing. Durable when it returns.
+  // Records a decision that closes no marker. Durable when it returns.
   Status note(const store::StepStart& start, Recovery recovery);
 
-  // For the transaction that records them; recorded() after it.
+  // The two values for the transaction that records them. Call recorded() after it.
   const std::optional<store::StepEnd>& result() const { return result_; }
   const std::optional<store::ResumeDecision>& resume() const { return resume_; }
-  // The spools are not needed any more.
+  // Drops the values and forgets the spools, which are not needed any more.
   void recorded();
-  // Records them alone: of several episodes more than one step may end before the next marker.
+  // Records the values alone: with several episodes more than one step may end before the next marker.
+  // Durable.
   Status record();
 
  private:
   Status unless_forged(Try& one, const store::StepStart& start);
   WallTime now() const { return world_.clock.wall(); }
   store::ResumeDecision decision(const store::StepStart& start, Recovery recovery) const;
-  // What the agent told and nobody wrote down yet.
+  // The events and usage that the agent reported and that are not recorded yet.
   Result<store::Told> told_of(Try& one, const store::StepStart& start) const;
 
   const World& world_;
   Observer& observer_;
   const store::Claim& claim_;
-  std::optional<store::StepEnd> result_;         // of the last step
-  std::optional<store::ResumeDecision> resume_;  // that closes a lost step
-  std::vector<std::string> unforgotten_, lost_;  // their steps
+  std::optional<store::StepEnd> result_;         // result of the last step
+  std::optional<store::ResumeDecision> resume_;  // the decision that closes a lost step
+  std::vector<std::string> unforgotten_, lost_;  // run ids of ended and of lost steps
 };
 
 }  // namespace pawl::executor

@@ -7,7 +7,7 @@
 namespace pawl::executor {
 namespace {
 
-// Smaller is better, one after the other; what was cancelled or never ran is behind everything.
+// The criteria in order; a smaller rank is better. An episode that was cancelled or not run ranks last.
 constexpr std::array<std::string_view, 3> kWords = {"gates_passed", "failing_signals", "changed_lines"};
 
 std::array<std::int64_t, 4> rank_of(const EpisodeResult& result) {
@@ -17,7 +17,7 @@ std::array<std::int64_t, 4> rank_of(const EpisodeResult& result) {
   return {judged ? 0 : 1, -result.gates_passed, result.failing_signals, result.changed_lines.value_or(kMost)};
 }
 
-// Of "@@ -3,2 +3 @@": 2 of '-', 1 of '+'.
+// "@@ -3,2 +3 @@" has 2 lines on side '-' and 1 on side '+'.
 std::int64_t hunk_lines(std::string_view header, char side) {
   auto at = header.find(side, 2) + 1;
   const auto number = [&] {
@@ -56,10 +56,10 @@ bool decides(const EpisodeResult& result) {
          result.outcome == EpisodeResult::Outcome::kEscalated;
 }
 
-// By the hunks: a line of a file may look like any header.
+// Counts within hunks only, because a line of a file may look like any header.
 std::int64_t lines_changed_by(std::string_view patch) {
   std::int64_t changed = 0;
-  std::int64_t before = 0, after = 0;  // lines that the hunk still has, of both sides
+  std::int64_t before = 0, after = 0;  // lines that the hunk still has, on both sides
   for (std::size_t start = 0; start < patch.size();) {
     const auto end = std::min(patch.find('\n', start), patch.size());
     const auto line = patch.substr(start, end - start);
@@ -86,7 +86,7 @@ EpisodeChoice choose_episode(std::span<const EpisodeResult> results) {
   for (std::size_t i = 1; i < results.size(); ++i)
     if (rank_of(results[i]) < rank_of(results[best])) best = i;
   const auto mine = rank_of(results[best]);
-  // How far the comparison had to go against the one that came nearest.
+  // The first criterion that separates the best from its closest rival.
   std::size_t deepest = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (i == best) continue;

@@ -36,12 +36,12 @@ class FileEpisodes final : public Episodes {
   void forget(const agent::EpisodeKey& key) override {
     const auto path = agent::episode_path(folder_, key);
     if (!path) return;
-    // The database last: what is beside it without it is nothing.
+    // Remove the database last: the files beside it have no meaning without it.
     for (const char* suffix : {"-wal", "-shm", ""}) static_cast<void>(os::remove_tree(*path + suffix));
   }
 
  private:
-  // None: the agent never asked for anything.
+  // Returns a null pointer when the agent never made a request.
   Result<std::unique_ptr<agent::Episode>> open(const agent::EpisodeKey& key) const {
     PAWL_TRY(const std::string path, agent::episode_path(folder_, key));
     auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);

@@ -49,7 +49,7 @@ Result<Turn> Executor::run_one() {
   if (owes_) pay_or_tell(world_, observer_);
   owes_ = false;
   PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
-  owes_ = found.nothing == store::Nothing::kReserved;  // perhaps by one whose operator's command was killed
+  owes_ = found.nothing == store::Nothing::kReserved;  // perhaps unsettled usage of a killed command
   if (!found.claim)
     return Turn{.kind = Turn::Kind::kNothing, .nothing = found.nothing, .waits_for = found.waits_for};
 
@@ -61,8 +61,8 @@ Result<Turn> Executor::run_one() {
     return work_on(world_, options_, observer_, claim, plan);
   }();
   if (turn) return turn;
-  // Whatever happened, the phase is free for whoever goes on; a lease that was lost is not ours to give back.
-  // What failed may fail this, too: then it is done at the next turn.
+  // After any error another executor may claim the phase. A lease that was lost cannot be released. The fault
+  // of this turn may also make the release fail; then the next turn releases it.
   failed_ = claim.lease;
   static_cast<void>(give_back());
   if (turn.error().kind == ErrorKind::kConflict) return Turn{.kind = Turn::Kind::kLeaseLost};

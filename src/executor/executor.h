@@ -1,8 +1,9 @@
-// Runs phases: claim, attempt, verdict, recovery. The room's door.
+// Runs phases: claim, attempt, verdict, recovery. This header is the public interface of the room.
 //
-// run_one() runs at most ONE attempt of one phase and returns; nothing that limits or steers a later decision
-// lives in memory between two calls, or in a call across a crash: it is all rows. docs/architecture.md draws
-// the way. An Executor is for one thread; run several for parallel workers, each with a Store of its own.
+// run_one() runs at most ONE attempt of one phase and returns. Every value that limits or steers a later
+// decision is a row in the store. No such value is held in memory between two calls, or inside a call across
+// a crash. docs/architecture.md draws the path of a phase. An Executor is used by one thread. Run several for
+// parallel workers, each with a Store of its own.
 #pragma once
 
 #include <atomic>
@@ -26,36 +27,38 @@
 
 namespace pawl::executor {
 
-// What agents told over their sockets, by episode.
+// The events and usage that agents reported over their sockets, by episode.
 class Episodes {  // thread-safe
  public:
   virtual ~Episodes() = default;
-  // Nothing when the episode told nothing.
+  // Events with a sequence number after `seq`. The result is empty when the episode reported no events.
   virtual Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) = 0;
+  // The total usage that the episode has reported.
   virtual Result<agent::Spent> spent(const agent::EpisodeKey& key) = 0;
-  // Whether another process of the agent would find something to go on from.
+  // Whether another process of the agent would find state from which it can continue.
   virtual Result<bool> can_go_on(const agent::EpisodeKey& key) = 0;
-  // Whether the disk has room for what an agent tells: so many bytes free, or what the smallest needs.
+  // Whether the disk has room for what an agent reports: `room` bytes are free, and never less than the
+  // smallest report needs (agent::kFreeBytesMin).
   virtual Result<bool> can_save(std::int64_t room) = 0;
-  // Removes it. Not durable, idempotent.
+  // Removes the episode's data. Not durable, idempotent.
   virtual void forget(const agent::EpisodeKey& key) = 0;
 };
 
-// The world, as interfaces. All must outlive the executor.
+// The interfaces to the outside world. All must outlive the executor.
 struct World {
   store::Store& store;
   sandbox::SandboxClient& sandboxes;
   workspace::ObjectStore& objects;
   os::Clock& clock;
   os::Random& random;
-  const secrets::Redactor& redactor;  // of what is written down
+  const secrets::Redactor& redactor;  // redacts everything that is written to the store
   Episodes& episodes;
 };
 
-// Those under `folder`, .pawl.
+// The episodes that are stored under `folder`, which is the .pawl folder.
 std::unique_ptr<Episodes> open_episodes(std::string folder);
 
-// Tells a person what goes on. Called from the executor's thread; must be quick and must not fail.
+// Reports progress to a person. Called from the executor's thread; must be quick and must not fail.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -63,25 +66,26 @@ class Observer {
   virtual void resumed(const store::Claim&, const store::ResumeDecision&) {}
   virtual void step_started(const store::Claim&, const store::StepStart&) {}
   virtual void step_ended(const store::Claim&, const store::StepStart&, const sandbox::SandboxRun&) {}
-  // What a gate found on base, in this attempt.
+  // The result of a gate on base, in this attempt.
   virtual void base_ran(const store::Claim&, const std::string& /*gate_id*/, const gates::OnBase&) {}
-  // What the run may spend is nearly spent.
+  // The budget of the run is nearly spent.
   virtual void budget_nears_its_end(const store::Claim&, const store::BudgetRow&) {}
-  // It passed, and its gates run again on top of what these phases changed meanwhile.
+  // The attempt passed, and its gates run again on top of what these phases changed meanwhile.
   virtual void judged_again(const store::Claim&, const std::vector<std::string>&) {}
   virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
-  // What an agent that an operator ended had used is not written down yet; it is tried again.
+  // The usage of an agent that an operator ended is not recorded yet. A later call tries again.
   virtual void stays_owed(const Error&) {}
 };
 
-// Whether the owner of a lease is known to be gone: it was on this host, and is no process any more.
+// Whether the owner of a lease is known to be dead: it ran on this host, and its process has ended.
 bool owner_is_dead(std::string_view owner);
 
-// What a claim, or who asks what one would find, knows of this moment and this host.
+// A claim request with the time and the owner check of this host. Also for a caller that only asks which
+// phase a claim would find.
 store::ClaimRequest request_now(const os::Clock& clock);
 
-// How many steps the executors of a process may run at once. Each has one by its claim; more are for agents
-// of the same attempt (best_of).
+// How many steps the executors of a process may run at once. Each executor has one slot by its claim. More
+// slots are for agents of the same attempt (best_of).
 class Slots {  // thread-safe
  public:
   explicit Slots(std::int64_t most) : left_(most) {}
@@ -107,22 +111,22 @@ struct Options {
   std::function<bool(std::string_view)> owner_is_dead = executor::owner_is_dead;
   std::shared_ptr<Plans> plans = std::make_shared<Plans>();   // one for all executors of a process
   std::shared_ptr<Slots> slots = std::make_shared<Slots>(1);  // likewise
-  std::function<bool()> stop;  // asked while waiting: true leaves the step to its supervisor and returns
+  std::function<bool()> stop;  // polled while waiting: true leaves the step to its supervisor and returns
 };
 
 struct Turn {
   enum class Kind {
     kAttempt,      // an attempt ended
-    kNothing,      // nothing to claim: see `nothing` and `waits_for`
-    kOutOfBudget,  // between two steps: what ended is recorded, the phase was given back; claim again
-    kDetached,     // stop() said so: the step goes on, the phase was released
-    kLeaseLost,    // somebody else has the phase now (an operator, or another executor): nothing was written
+    kNothing,      // no phase to claim: see `nothing` and `waits_for`
+    kOutOfBudget,  // between two steps: results are recorded, the phase is released; claim again
+    kDetached,     // stop() returned true: the step continues, the phase is released
+    kLeaseLost,    // an operator or another executor has the phase now: no end was recorded
   };
   Kind kind = Kind::kNothing;
   store::Nothing nothing = store::Nothing::kAllTerminal;
   std::string waits_for;
   bool run_ended = false;
-  std::string run_id, phase_id;  // of kAttempt
+  std::string run_id, phase_id;  // set with kAttempt
 };
 
 class Executor {
@@ -130,24 +134,26 @@ class Executor {
   Executor(World world, Options options, Observer& observer)
       : world_(world), options_(std::move(options)), observer_(observer) {}
 
-  // Errors: what the store and the workspaces say (kUnavailable: somebody holds the database, kExhausted:
-  // disk full, ...). Whatever was committed stays; the attempt goes on at the next claim, which may be ours.
+  // Errors: those of the store and the workspaces (kUnavailable: another process holds the database,
+  // kExhausted: disk full, ...). Everything that was committed stays. The attempt continues at the next
+  // claim, by this executor or another.
   Result<Turn> run_one();
 
  private:
   store::ClaimRequest claim_request();
-  // Keeps it from being thrown away; false when it must be read first.
+  // Holds the plan of the run in plan_, so that the cache cannot drop it. False when the plan must be read
+  // first.
   bool keep_plan(const std::string& run_id);
   Result<CommonPlan> plan_for(const store::Claim& claim);
-  // The lease of a turn that failed, when there is one: the phase is free for whoever goes on.
+  // Releases the lease of a turn that failed, if there is one: another executor can then claim the phase.
   Status give_back();
 
   World world_;
   Options options_;
   Observer& observer_;
-  std::optional<store::Lease> failed_;  // of a turn, and not given back yet
-  bool owes_ = true;         // whether somebody may have died between an operator's word and what follows it
-  std::string plan_run_id_;  // whose plan plan_ is
+  std::optional<store::Lease> failed_;  // lease of a failed turn, not released yet
+  bool owes_ = true;         // usage may be unsettled: a process may have died after an operator's command
+  std::string plan_run_id_;  // the run of plan_
   CommonPlan plan_;
 };
 

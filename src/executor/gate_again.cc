@@ -3,7 +3,7 @@
 namespace pawl::executor {
 namespace {
 
-// Of no row: nobody else knows its id, so it ends with us, however it ends.
+// This run has no row in the store. No other process knows its id, so it is always cleaned up here.
 Result<sandbox::SandboxRun> run_alone(const World& world, const sandbox::SandboxSpec& spec,
                                       const Context& context, const std::function<bool()>& stop) {
   const std::string id = os::uuid7(world.clock.wall(), world.random);
@@ -30,7 +30,7 @@ Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan,
   claim.attempt = store::judged_on(what.attempt);
   PAWL_TRY(claim.layers, world.store.base_layers(claim.attempt));
   claim.steps = {what.agent};
-  claim.steps.front().step_index = 0;  // whichever episode it was
+  claim.steps.front().step_index = 0;  // the agent's step of any episode becomes the first step
   PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow, 0));
   for (;;) {
     PAWL_TRY(const PlannedStep* step, attempt.next_of_gates());

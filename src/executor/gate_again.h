@@ -1,5 +1,5 @@
-// One gate of an attempt once more, on what the attempt's agent left: to see whether it is the work or the
-// gate that changes.
+// Runs one gate of an attempt again, on the work of the attempt's agent. The result shows whether the work or
+// the gate itself changes.
 #pragma once
 
 #include <functional>
@@ -17,16 +17,17 @@ struct GateAgain {
   store::RunRow run;
   store::PhaseRow phase;
   store::AttemptRow attempt;
-  store::StepRow agent;  // the attempt's, done
-  std::string gate_id;   // one of the phase's
+  store::StepRow agent;  // the step of the attempt's agent, which is done
+  std::string gate_id;   // a gate of the phase
 };
 
 // Called when a step ended.
 using StepEnded = std::function<void(const std::string& label, const sandbox::SandboxRun& run)>;
 
-// Runs the steps with the specs that the attempt gave them, a baseline first where the store has no
-// inventory, and changes no row: nothing is claimed, counted or kept of it. `stop` is asked a few times a
-// second; true ends what runs (kCancelled). REQUIRES: the objects are held: no row names what the steps make.
+// Runs the gate's steps with the specs that the attempt gave them. A baseline runs first when the store has
+// no inventory. Changes no row: no phase is claimed, no call is counted, no result is stored. `stop` is
+// polled a few times a second; true ends the running step (kCancelled). REQUIRES: the objects are held,
+// because no row names what the steps make.
 Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
                                         const std::function<bool()>& stop, const StepEnded& ended);
 

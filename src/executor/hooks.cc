@@ -12,7 +12,8 @@ constexpr std::size_t kReasonBytesMax = 500, kHintBytesMax = 4096, kGoalBytesMax
 constexpr std::array<std::string_view, 5> kActions = {"retry_with_hint", "replan", "skip_phase",
                                                       "mark_failed", "abort_run"};
 
-// A word of the answer; nothing when it is of another type, too long, or could not be an environment's value.
+// A string field of the response. "" when it is absent. No value when it has another type, is too long, or
+// could not be an environment's value.
 std::optional<std::string> word_in(const Json& answer, const char* key, std::size_t bytes_max) {
   const auto found = answer.find(key);
   if (found == answer.end()) return "";
@@ -44,7 +45,7 @@ bool said(const std::optional<store::Advice>& advice, std::string_view action) {
   return advice && advice->understood && advice->action == action;
 }
 
-// Whether nothing but another approach is left to try.
+// Whether only another approach can still help.
 bool wants_replan(const HookFacts& facts) {
   if (said(facts.doctor, "replan")) return true;
   const bool decided = facts.doctor && facts.doctor->understood && facts.doctor->action != "retry_with_hint";

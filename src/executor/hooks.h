@@ -1,9 +1,10 @@
-// The doctor and the replanner: when they are asked, what they are told, and what an answer means. Pure.
+// The doctor and the replanner: when they are called, what they read, and what a response means. Pure
+// functions.
 //
 // A hook runs in a sandbox under a marker like any step, after the gates of a failed attempt and before its
-// end. Its call is counted with the marker (store::Counted), so that no crash gives one for nothing. It reads
-// JSON on stdin and answers with JSON on stdout; docs/plan-format.md has both. What it answers is believed no
-// further than its limits: an answer that is not understood counts as a call and changes nothing.
+// end. The marker also counts the call (store::Counted), so a crash gives no free call. A hook reads JSON on
+// stdin and responds with JSON on stdout; docs/plan-format.md defines both. A response is trusted only within
+// its limits. A response that is not understood counts as a call and changes nothing else.
 #pragma once
 
 #include <optional>
@@ -19,41 +20,43 @@
 
 namespace pawl::executor {
 
-// Relative to the workspace, which is the run's without what the agent of this attempt did.
+// Relative to the workspace, which is the run's without the work of this attempt's agent.
 inline const std::string kAnswerFile = ".pawl-answer.json";
 constexpr std::uint64_t kAnswerBytesMax = 64 << 10;
 
-// The command that connects a hook to its question and its answer.
+// The command that connects a hook to its question and its response.
 std::vector<std::string> hook_command(const std::vector<std::string>& argv);
 
+// Parses a response. `understood` is false when the response is not valid or is beyond its limits.
 store::Advice doctor_advice(const std::string& sandbox_run_id, std::string_view answer);
 store::Advice replan_advice(const std::string& sandbox_run_id, std::string_view answer);
 
 struct HookFacts {
   const plan::Common& plan;
   const store::Claim& claim;
-  const gates::Verdict& verdict;                // of this attempt
-  bool backend_error = false;                   // the sandbox's or a gate's fault: nobody is asked
-  std::int64_t failures = 1;                    // attempts of this revision that failed, with this one
-  std::optional<store::Advice> doctor, replan;  // the answers of this attempt, as far as they are there
+  const gates::Verdict& verdict;                // the verdict of this attempt
+  bool backend_error = false;                   // the sandbox or a gate is at fault: no hook is called
+  std::int64_t failures = 1;                    // failed attempts of this revision, including this one
+  std::optional<store::Advice> doctor, replan;  // the responses in this attempt so far
 };
 
-// As what the first marker of a step with this role is counted.
+// How the first marker of a step with this role is counted.
 store::Counted counted(StepRole role);
 
-// Which hook is to be asked next: kDoctor, kReplan, or nothing.
+// The hook to call next: kDoctor, kReplan, or no value when no hook is due.
 std::optional<StepRole> hook_due(const HookFacts& facts);
 
-// What the answers come to.
+// The effect of the responses on the attempt.
 struct Consequence {
   store::Action action = store::Action::kNone;
-  std::string goal;    // of kReplan
-  std::string hint;    // of retry_with_hint, for the next agent
-  std::string reason;  // of another action than kNone
+  std::string goal;    // set with kReplan
+  std::string hint;    // set with retry_with_hint, for the next agent
+  std::string reason;  // set with an action other than kNone
 };
 Consequence consequence_of(const HookFacts& facts);
 
-// What a hook reads. `attempts`: those of the phase that are over; this one is in the verdict.
+// The question that a hook reads. `attempts`: all attempts of the phase; only finished ones are used, since
+// this attempt is in the verdict.
 Json hook_question(const HookFacts& facts, const plan::Phase& phase,
                    const std::vector<store::AttemptRow>& attempts, const std::vector<std::string>& evidence,
                    const std::vector<store::BudgetRow>& budgets);

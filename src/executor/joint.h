@@ -1,8 +1,8 @@
-// An attempt that passed, judged again on top of what was accepted since it began: two works that each hold
-// may not hold together. A detail of this room.
+// Judges an attempt that passed a second time, on top of all work that was accepted since it began: two works
+// that each pass alone may fail together. A detail of this room.
 //
-// A round is a row (Store::judge_again) before its first step; its steps have indices of their own, so that a
-// crash in it loses no more than one in the attempt.
+// A round is a row (Store::judge_again) before its first step. Its steps have indices of their own, so a
+// crash in a round loses no more than a crash in the attempt.
 #pragma once
 
 #include <memory>
@@ -15,19 +15,20 @@
 
 namespace pawl::executor {
 
-// The plan with what an attempt is judged by from its beginning: its phase's gates, and where its base has
-// work of its own parallel tier, those of the phases there that passed by them.
+// The plan with all gates that judge an attempt from its beginning. These are its phase's gates. When its
+// base has work of its own parallel tier, they include the gates of the phases there that passed by them.
 Result<Planned> with_gates_of_tier(const World& world, const store::Claim& claim, const Planned& plan);
 
 struct Joint {
-  store::Claim claim;  // as if the attempt had begun on what is accepted now
-  Planned plan;        // the phase, with the gates of those beside it
+  store::Claim claim;  // as if the attempt had begun on the work that is accepted now
+  Planned plan;        // the phase, with the gates of the phases beside it
   std::vector<std::string> beside;
   std::optional<Try> one;
 
-  // `again`: the round that is to run or goes on. Its gates are the phase's, then those of each
-  // phase beside it that passed by its own: what a person approved holds nobody to gates that it fails.
-  // REQUIRES: `kept` passed by itself; the objects are held; what the arguments refer to outlives it.
+  // `again`: the round to run or to continue. Its gates are the phase's gates, then the gates of each phase
+  // beside it that passed by its own gates. A phase that a person approved adds no gates, because its work
+  // may fail them. REQUIRES: `kept` passed by itself; the objects are held; everything that the arguments
+  // refer to outlives the result.
   static Result<std::unique_ptr<Joint>> load(const World& world, const store::Claim& claim,
                                              const store::JudgedAgain& again, const Planned& plan,
                                              const Attempt& kept);

@@ -1,4 +1,4 @@
-// The judging half of Attempt: facts into a verdict, a verdict into the row that ends the attempt.
+// The judging half of Attempt: turns facts into a verdict, and a verdict into the row that ends the attempt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace pawl::executor {
 namespace {
 
-constexpr std::uint64_t kComparedPatchBytesMax = 64 << 20;  // of each episode's work; it is in memory
-constexpr std::size_t kPathsNamedMax = 10;  // enough to see what was touched; the diff has the rest
+constexpr std::uint64_t kComparedPatchBytesMax = 64 << 20;  // per episode; the patch is in memory
+constexpr std::size_t kPathsNamedMax = 10;  // enough to see what was touched; the diff has all
 
 std::string joined(const std::vector<std::string>& words, std::size_t most) {
   std::string out;
@@ -25,7 +25,7 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
   return out;
 }
 
-// Whether the verdict asks how a step of this role ended.
+// Whether the verdict depends on how a step of this role ended.
 bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
 gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts,
@@ -66,7 +66,7 @@ gates::Signal protect_signal(const workspace::Workspaces::Filtered& filtered, co
   return signal;
 }
 
-// Passed: nothing of it is judged or accepted, and nobody loses it without a word.
+// The signal always passes: ignored files are neither judged nor accepted, but their loss is reported.
 gates::Signal ignored_signal(const std::string& layer, const workspace::Workspaces::Work& work) {
   return {
       .kind = "ignored",
@@ -77,7 +77,7 @@ gates::Signal ignored_signal(const std::string& layer, const workspace::Workspac
       .read = layer};
 }
 
-// Passed alone, as each of them did: does it hold on top of them?
+// The attempt passed alone, as each phase in `beside` did. The signal says whether it passes on top of them.
 gates::Signal together_signal(const std::vector<std::string>& beside, bool holds, const std::string& layer) {
   gates::Signal signal{.kind = "merge",
                        .gate_id = "parallel",
@@ -90,8 +90,8 @@ gates::Signal together_signal(const std::vector<std::string>& beside, bool holds
   return signal;
 }
 
-// Told where it passes, too: an agent that only says that it is done looks the same. One that wrote files as
-// they were did something, perhaps what an attempt before it had undone.
+// The signal is recorded even when it passes: an agent that only claims to be done looks the same. An agent
+// that rewrote files unchanged did work; it may have undone a change of an earlier attempt.
 gates::Signal empty_signal(bool wrote, const std::string& layer,
                            const std::optional<workspace::Workspaces::Work>& ignored, bool needs_change) {
   const bool fails = needs_change && !wrote;
@@ -142,7 +142,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
   add_base(facts);
-  // Of the first gate that is open, whether it failed or something before it did.
+  // The limit of the first open gate, whether that gate failed or something before it failed.
   facts.same_failure_max = plan_->gates.at(phase_->gates.front()).retry.same_failure_max;
   for (const auto& name : phase_->gates) {
     const auto passed = gate_passed_.find(name);
@@ -168,7 +168,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
     facts.step_labels.push_back(label_of(phase_->id, step, claim_->attempt.number));
     facts.backend_error = facts.backend_error || run->second.outcome == sandbox::Outcome::kSetupFailed;
   }
-  if (claim_->attempt.number == 1) return facts;  // nearly always: nothing came before
+  if (claim_->attempt.number == 1) return facts;  // the common case: no attempt came before
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
   for (auto row = attempts.rbegin(); row != attempts.rend(); ++row)
     if (row->finished && row->revision == claim_->attempt.revision && row->verdict != "cancelled")
@@ -200,7 +200,8 @@ Result<Attempt::Judged> Attempt::judged(const std::vector<gates::Signal>& extra,
                                         const std::optional<LostStep>& lost) const {
   Judged out;
   PAWL_TRY(out.facts, attempt_facts(extra, lost));
-  // From here on it is cut, written down, hashed and shown: paths come from the sandbox.
+  // From here on the details are cut, recorded, hashed and shown. Redact them now, because paths come from
+  // the sandbox.
   for (auto& signal : out.facts.signals) world_.redactor.redact_strings(signal.details);
   out.verdict = gates::decide(out.facts);
   out.doctor = advice_of(StepRole::kDoctor);
@@ -262,7 +263,7 @@ Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) {
   PAWL_TRY(const auto now, std::move(decided));
   out.outcome = now.verdict.verdict == "passed" ? Outcome::kPassed : Outcome::kFailed;
   if (lost) out.outcome = lost->escalate ? Outcome::kEscalated : Outcome::kLost;
-  if (!now.facts.stop.empty()) out.outcome = Outcome::kEscalated;  // no other episode fares better
+  if (!now.facts.stop.empty()) out.outcome = Outcome::kEscalated;  // no other episode can do better
   out.gates_passed = std::ranges::count(gate_passed_, true, &std::pair<const std::string, bool>::second);
   out.failing_signals = static_cast<std::int64_t>(now.verdict.failing_signals.size());
   return out;
@@ -304,8 +305,8 @@ Result<Context> Attempt::hook_context() const {
   return context;
 }
 
-// Full jitter: a random part of a bound that doubles, so that phases that failed together do not come back
-// together.
+// Full jitter: a random part of a bound that doubles, so that phases that failed together do not retry at the
+// same time.
 std::string Attempt::not_before(const store::AttemptEnd& end) const {
   const auto& backoff = plan_->backoff;
   const bool goes_on = end.verdict == "failed_retryable" && end.action == store::Action::kNone;
@@ -323,7 +324,7 @@ std::string Attempt::inventories_hash() const {
   return blake3_hex(canonical(by_gate));
 }
 
-// A large work must not end the executor that judges it.
+// A large work must not end the executor that judges it: it is judged once more without its details.
 Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
   try {
@@ -357,7 +358,7 @@ Result<store::AttemptEnd> Attempt::judged_end(const std::vector<gates::Signal>& 
     end.accepted_layer = gate_layer_;
     return end;
   }
-  // The next agent begins when a person has mended it: it has nothing to do with that.
+  // The next agent begins after a person has fixed the cause, which does not concern that agent.
   if (now.facts.stop.empty())
     end.feedback = gates::feedback_of(verdict, claim_->attempt.number, paths_inside(world_, evidence()),
                                       os::random_word(world_.random));

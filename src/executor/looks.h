@@ -1,6 +1,6 @@
-// The looks at objects that an attempt is built on (docs/adr/0045). A large base takes longer to be listed
-// than a step takes to begin, so a look goes on beside a step that costs nobody anything; whoever would
-// record its result waits for it. A detail of this room.
+// Checks of the objects that an attempt is built on (docs/adr/0045). Listing a large base takes longer than
+// starting a step. So a check of a step that is not paid runs on another thread, beside the step. A caller
+// waits for the check before it records the step's result. A detail of this room.
 #pragma once
 
 #include <future>
@@ -13,24 +13,26 @@
 
 namespace pawl::executor {
 
-class Looks {
+class Looks {  // for one thread
  public:
   // `objects` must outlive it.
   explicit Looks(const workspace::ObjectStore& objects) : objects_(&objects) {}
 
   // This base ("": none) and these layers are about to be used.
   void need(std::string base_id, std::vector<std::string> layers);
-  // Looks at all that is needed and was not looked at, beside the caller.
+  // Starts the check of all objects that are needed and not checked yet, on another thread. Does nothing
+  // while a check runs.
   void begin();
-  // All that was needed is on disk as it was kept. Waits for what was begun, and looks at the rest itself.
-  // kForged, kNotFound: as Workspaces::check_content; what failed is looked at again the next time.
+  // Returns success when all objects that were needed are on disk as they were stored. Waits for a check that
+  // was begun, and checks the rest itself. kForged, kNotFound: as Workspaces::check_content. The next call
+  // checks again what failed.
   Status end();
 
  private:
   const workspace::ObjectStore* objects_;
-  std::vector<workspace::Used> needed_;  // and not begun
+  std::vector<workspace::Used> needed_;  // and whose check has not begun
   std::vector<workspace::Used> begun_;
-  std::future<Status> look_;  // at begun_
+  std::future<Status> look_;  // the check of begun_
 };
 
 }  // namespace pawl::executor

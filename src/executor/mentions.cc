@@ -17,16 +17,16 @@ namespace {
 
 constexpr std::string_view kPlan = "/plan";
 constexpr std::size_t kFilesMax = 20'000, kWordsMax = 20'000, kWordBytes = 200;
-constexpr std::uint64_t kTextBytesMax = 1 << 20;  // of a script; a larger file is data
+constexpr std::uint64_t kTextBytesMax = 1 << 20;  // a larger file is data, not a script
 constexpr std::string_view kNameEnds = " \t\r\n'\"`;|&<>(),=:[]{}!";
 
-// How a module is named without its end, and what a package begins with.
+// A module is named without its suffix; a package begins with one of these files.
 constexpr std::array kScriptEnds = {"", ".py", ".js", ".mjs", ".cjs", ".sh"};
 constexpr std::array kPackageStarts = {"__init__.py", "index.js"};
 
 bool is_name(char c) { return kNameEnds.find(c) == std::string_view::npos; }
 
-// What `$...` at the start of `text` takes up.
+// The size in bytes of the `$...` at the start of `text`.
 std::size_t variable_size(std::string_view text) {
   if (text.size() < 2) return 1;
   const char close = text[1] == '(' ? ')' : text[1] == '{' ? '}' : '\0';
@@ -40,7 +40,8 @@ std::size_t variable_size(std::string_view text) {
   return std::max<std::size_t>(size, 2);
 }
 
-// One spelling of a relative path, so that no file is found twice; none for what leads out of the folder.
+// One spelling of a relative path, so that no file is found twice. No value for a path that leads out of the
+// folder.
 std::optional<std::string> plain(const std::string& path) {
   auto out = std::filesystem::path(path).lexically_normal().string();
   while (out.ends_with('/')) out.pop_back();
@@ -69,11 +70,11 @@ class Search {
 
   struct Unread {
     std::string path;
-    bool words = true;  // else only /plan/...: what is beside it came with its folder
+    bool words = true;  // false: only /plan/..., because the files beside it came with its folder
   };
 
   std::set<std::string> found;
-  std::vector<Unread> unread;  // of `found`
+  std::vector<Unread> unread;  // the files of `found` whose text is not read yet
   bool too_many = false;
 
  private:
@@ -87,7 +88,7 @@ class Search {
     unread.push_back({path, words});
   }
 
-  // $0's folder and the like come before a slash.
+  // A variable for the script's own folder, as of $0, comes before a slash.
   void add_word(std::string word, const std::string& beside) {
     if (word.starts_with('$')) word.erase(0, variable_size(word));
     while (word.starts_with('/') || word.starts_with("./")) word.erase(0, word.front() == '/' ? 1 : 2);
@@ -116,7 +117,7 @@ class Search {
     if (pattern->find('/', wild) == std::string::npos) add_matching("", *pattern, false, false);
   }
 
-  // Not `deep`: only in one folder, since a pattern without a folder is no reason to walk through a home.
+  // Not `deep`: reads only one folder, because a pattern without a folder must not walk through a whole home.
   void add_matching(const std::string& below, const std::string& pattern, bool deep, bool words) {
     const auto names = os::list_folder(below.empty() ? folder_ : os::join(folder_, below));
     if (!names) return;
@@ -137,8 +138,7 @@ class Search {
   }
 
   const std::string& folder_;
-  std::unordered_set<std::string>
-      looked_;  // what words may name: large packages say the same again and again
+  std::unordered_set<std::string> looked_;  // words looked up so far: large packages repeat them often
 };
 
 }  // namespace
@@ -157,7 +157,7 @@ std::vector<std::string> patterns_in(std::string_view text) {
     }
     while (pattern.ends_with("/.")) pattern.resize(pattern.size() - 2);
     while (pattern.ends_with('/') || pattern.ends_with('.')) pattern.pop_back();
-    // What is behind a variable may be a folder. Alone it names nothing.
+    // The part behind a variable may be a folder. A variable alone names no file.
     if (pattern.ends_with('*') && pattern.find('/') != std::string::npos) out.push_back(pattern + "/**");
     if (pattern.find_first_not_of("*?/") != std::string::npos) out.push_back(std::move(pattern));
   }

@@ -1,4 +1,4 @@
-// Which files of the plan's folder a text names. A detail of this room.
+// Finds the files of the plan's folder that a text names. A detail of this room.
 #pragma once
 
 #include <set>
@@ -10,14 +10,14 @@
 
 namespace pawl::executor {
 
-// Patterns of what the text names below /plan: "check.sh" of "sh /plan/check.sh"; what only a shell knows is
-// "*", which alone names nothing. A folder is meant with all that is in it.
+// Patterns of the files that the text names below /plan: "check.sh" for "sh /plan/check.sh". A part that only
+// a shell can expand becomes "*", which alone names no file. A folder stands for all files in it.
 std::vector<std::string> patterns_in(std::string_view text);
 
-// Files of `folder` that `texts` name, and, with `also_inside`, that the named files name in turn: by
-// /plan/... or as a word that is the name of a file there. Files that came with a folder name others by
-// /plan/... only, unless the folder is a package of Python or Node. Relative paths, each in one spelling.
-// More than 20,000 files are an error, kExhausted.
+// The files of `folder` that `texts` name. With `also_inside` also the files that the named files name in
+// turn: by /plan/... or as a word that is the name of a file there. Files that came with a folder name others
+// by /plan/... only, unless the folder is a package of Python or Node. Returns relative paths, each in one
+// spelling. kExhausted: more than 20,000 files.
 Result<std::set<std::string>> mentioned(const std::string& folder, const std::vector<std::string>& texts,
                                         bool also_inside);
 

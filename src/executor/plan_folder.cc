@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kPlanFilesMax = 100'000;
 
-// Keys, credentials and what has them, by name in whatever case; of files and folders.
+// Names of files and folders that hold keys or credentials, in any letter case.
 constexpr std::string_view kPrivateNames[] = {".ssh",
                                               ".gnupg",
                                               ".aws",
@@ -71,7 +71,7 @@ constexpr std::string_view kPrivatePaths[] = {"**/.config/gcloud", "**/.cargo/cr
 constexpr std::string_view kExamples[] = {".env.example", ".env.sample", ".env.template",
                                           "example.env",  "sample.env",  "template.env"};
 
-// By the names of its last components.
+// Checks the last components of the path.
 bool is_private_name(std::string_view path) {
   std::string lower(path);
   std::ranges::transform(lower, lower.begin(),
@@ -82,7 +82,7 @@ bool is_private_name(std::string_view path) {
          std::ranges::any_of(kPrivatePaths, [&](auto pattern) { return glob_matches(pattern, lower); });
 }
 
-// Whatever its name.
+// Checks the content, whatever the name.
 bool has_private_key(const std::string& path) {
   const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::array<char, 256> start{};
@@ -104,7 +104,7 @@ bool is_at_or_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
 }
 
-// A home, or a folder that is no more the plan's than anybody's.
+// A home, or a folder that is shared between users and belongs to no plan.
 bool is_shared_folder(const std::string& folder) {
   for (const auto* shared : {"/", "/tmp", "/var/tmp", "/root", "/home"})
     if (folder == shared) return true;
@@ -130,7 +130,7 @@ Texts texts_of(const plan::Plan& plan) {
     for (const auto& [number, steps] : gate.overrides)
       for (const auto& step : steps) add_words(step.argv, out.of_gates);
   }
-  std::set<std::string> seen;  // a plan of many phases says the same in each
+  std::set<std::string> seen;  // a plan of many phases repeats the same texts
   const auto add_once = [&](const std::string& text) {
     if (text.find("/plan") != std::string::npos && seen.insert(text).second) out.of_agents.push_back(text);
   };
@@ -177,7 +177,7 @@ class Listing {
   const std::string folder_, source_, state_;
 };
 
-// What gates name and agents do not, and all that `gate_files` says.
+// Files that gates name and agents do not, and all files that match `gate_files`.
 Result<std::vector<std::string>> files_of_gates(const RunInput& input, const std::string& folder,
                                                 const Texts& texts, const std::vector<std::string>& files) {
   PAWL_TRY(const auto named_by_agents, mentioned(folder, texts.of_agents, false));

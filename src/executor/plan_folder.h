@@ -1,5 +1,5 @@
-// What of the plan's folder steps see at /plan. A detail of this room; docs/plan-format.md says it for
-// people.
+// Decides which files of the plan's folder the steps see at /plan. A detail of this room; docs/plan-format.md
+// describes it for users.
 #pragma once
 
 #include <string>
@@ -13,16 +13,17 @@ namespace pawl::executor {
 
 // Paths relative to the plan's folder, sorted.
 struct PlanFiles {
-  bool is_whole = false;           // whether everybody sees all of the folder but `left_out`
-  std::vector<std::string> shown;  // to gates and hooks; unless is_whole
-  // What agents do not see of it: the plan, `gate_files`, and what a gate's `run` names and no agent's does.
+  bool is_whole = false;           // all steps see the whole folder except `left_out`
+  std::vector<std::string> shown;  // the files that gates and hooks see
+  // Files that agents do not see: the plan, `gate_files`, and files that a gate's `run` names and no agent's
+  // does.
   std::vector<std::string> of_gates;
-  std::vector<std::string> left_out;  // keys and the like, which nobody sees
+  std::vector<std::string> left_out;  // keys and the like, which no step sees
 };
-// `state`: the state folder, which nobody sees. kExhausted: the folder has too much.
+// `state`: the state folder, which no step sees. kExhausted: the folder has too many files.
 Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, const std::string& state);
 
-// Keeps what gates and what agents see: ids of bases.
+// Stores the files for gates and the files for agents. Each result is the id of a base.
 struct PlanFolder {
   std::string for_gates, for_agents;
 };

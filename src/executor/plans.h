@@ -1,6 +1,6 @@
-// Plans as an executor has them: of a run what is of no phase, shared by the executors of a process, and one
-// phase at a time. Nobody who works on a run holds all its phases, or parses its text: rows are made of it
-// once.
+// Plans as an executor uses them: the common part of a run's plan, shared by the executors of a process, and
+// one phase at a time. An executor never holds all phases of a run, and does not parse the plan's text: rows
+// are made from it once.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ namespace pawl::executor {
 
 using CommonPlan = std::shared_ptr<const plan::Common>;
 
-// What an attempt is of.
+// The part of a plan that an attempt needs.
 struct Planned {
   CommonPlan common;
-  plan::Phase phase;  // its gates are common's
-  // The names of its gates that are of phases beside it (joint.h): they judge it, and their rules on paths
-  // are for the agents of the phases that have them.
+  plan::Phase phase;  // its gates are in `common`
+  // Names of its gates that belong to phases beside it (joint.h). They judge the phase, but their path rules
+  // apply only to the agents of the phases that own them.
   std::set<std::string> gates_of_others;
 };
 // The phase with its own gates alone.
@@ -32,9 +32,9 @@ plan::Phase own_phase(const Planned& plan);
 
 class Plans {  // thread-safe
  public:
-  // nullptr when it is not kept.
+  // nullptr when the plan is not cached.
   CommonPlan kept(std::string_view run_id);
-  // Reads it from a claim's row when it is not kept. kCorrupt: see plan/rows.h.
+  // Reads the plan from the claim's row when it is not cached. kCorrupt: see plan/rows.h.
   Result<CommonPlan> of(const store::Claim& claim);
 
  private:
@@ -42,23 +42,24 @@ class Plans {  // thread-safe
   CommonPlan find(std::string_view run_id);
 
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // the one that was asked for last comes last; guarded by mutex_
+  std::vector<Entry> entries_;  // the most recently used comes last; guarded by mutex_
 };
 
-// Of a claim, whose rows they are. kCorrupt: the rows are not those of its phase.
+// The plan of a claim, from its rows. kCorrupt: the rows are not those of its phase.
 Result<Planned> planned_of(CommonPlan common, const store::Claim& claim);
 
+// The rows that the store has for a plan: the common part, and one row for each phase.
 store::PlanRows rows_of(const plan::Plan& plan);
 
-// The plan of a run, whole, from its text. kCorrupt when it does not parse any more.
+// The whole plan of a run, parsed from its text. kCorrupt: it does not parse any more.
 Result<plan::Plan> plan_of(store::Store& store, const store::RunRow& run);
-// What the rows say of a run or one of its phases. A run without rows, which an older version made, gets them
-// first.
+// The rows of a run or of one of its phases. For a run without rows, which an older version made, the rows
+// are made first.
 Result<plan::Common> common_of(store::Store& store, const store::RunRow& run);
 Result<plan::Phase> phase_of(store::Store& store, const store::RunRow& run, const std::string& phase_id);
 Result<Planned> planned_of(store::Store& store, const store::RunRow& run, const std::string& phase_id);
 
-// Store::claim(), with the rows as above.
+// Store::claim(). Makes missing rows first, as above.
 Result<store::ClaimResult> claim_planned(store::Store& store, const store::ClaimRequest& request);
 
 }  // namespace pawl::executor

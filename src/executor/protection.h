@@ -1,4 +1,4 @@
-// Protected paths, held against what a run starts from.
+// Compares protected paths with the source that a run starts from.
 #pragma once
 
 #include <span>
@@ -16,18 +16,19 @@ std::vector<const plan::Guarded*> guarded_of(const plan::Plan& plan);
 // Its patterns, in the order of their lists.
 std::vector<std::string> patterns_of(const plan::Guarded& guarded);
 
-// A pattern that matches nothing. An error when it looks like a mistake: a similar name is there, or nothing
-// else of its list is. Else it may be meant to keep files out, and is worth a warning.
+// A pattern that matches no file. It is an error when it looks like a mistake: a similar name exists, or no
+// pattern of its list matches a file. Otherwise the pattern may be meant to keep files out; then it is a
+// warning.
 struct Unmatched {
   plan::Place at;
   std::string message;
   bool is_error = false;
 };
-// `covered`: of patterns_of(guarded). Without those that may be absent.
+// `covered`: the result for patterns_of(guarded). Patterns that may be absent are left out.
 std::vector<Unmatched> unmatched(const plan::Guarded& guarded, std::span<const workspace::Covered> covered);
 
-// Adds to each what the links that it protects lead to in the base. kInvalid, with its place in `plan_file`:
-// a pattern that is unmatched by mistake. "": nobody asks for that.
+// Adds to each list the targets of protected links in the base. kInvalid, with the place in `plan_file`: a
+// pattern that is unmatched by mistake. With `plan_file` "" unmatched patterns are accepted.
 Status settle_protection(const workspace::Workspaces& workspaces, const std::string& base_id,
                          const std::string& plan_file, plan::Plan& plan);
 

@@ -19,7 +19,7 @@ Recovery once_more(std::int64_t execution) {
 }  // namespace
 
 bool was_killed(const sandbox::SandboxRun& run) {
-  constexpr std::int64_t kKilledInShell = 128 + SIGKILL;  // POSIX, 2.8.2, and what all shells do
+  constexpr std::int64_t kKilledInShell = 128 + SIGKILL;  // POSIX, 2.8.2, and the practice of all shells
   const bool signaled =
       run.outcome == sandbox::Outcome::kSignaled && run.reason.empty() && run.signal == SIGKILL;
   return signaled || (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);

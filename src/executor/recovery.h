@@ -1,4 +1,4 @@
-// What to do with an open marker: design section 4 as a pure function.
+// Decides what to do with an open marker, as pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,31 @@ namespace pawl::executor {
 enum class Recovery {
   kReattach,   // wait for the supervisor
   kAdopt,      // record the spooled result
-  kReExecute,  // a new marker, one execution more
+  kReExecute,  // a new marker, one more execution
   kSkip,       // the attempt is counted as lost
   kEscalate,   // a person decides
   kCrashLoop,  // no execution is left: the attempt failed
-  kProbe,      // the plan's probe is to be asked: after_probe() says what then
-  kCancelled,  // of several episodes: an earlier one decides
-  kProbed,     // it said that the effect happened: the step counts as done
+  kProbe,      // run the plan's probe; after_probe() decides then
+  kCancelled,  // with several episodes: an earlier one decides
+  kProbed,     // the probe found the effect: the step counts as done
 };
 
-// Whether SIGKILL ended a step: nobody knows then what it had done. A shell around the command says it in its
-// exit code.
+// Whether SIGKILL ended a step: then its progress is unknown. A shell around the command reports the signal
+// in its exit code.
 bool was_killed(const sandbox::SandboxRun& run);
 
 // `execution` is that of the open marker.
 Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution);
 
-// Whether two owners of leases (or of attempts) were of one boot of a machine; false when nobody knows.
+// Whether two owners of leases (or of attempts) ran in the same boot of one machine; false when it is
+// unknown.
 bool of_one_boot(std::string_view owner, std::string_view other);
 
-// What a probe says, or what stands for it: a step without any sign that it began did not, unless the machine
-// may have gone down since its marker, which takes what is not on disk yet.
+// The response of a probe, or its replacement. A step without any sign that it began did not happen. After a
+// reboot since its marker that is unknown, because unwritten data was lost: no value.
 std::optional<std::int64_t> answer_of(const sandbox::Salvage& salvaged, bool same_boot);
 
-// `exit_code` of the probe; nothing when it could not answer.
+// `exit_code` of the probe; no value when the probe could not respond.
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);
 
 // The words of the ledger's resume row.

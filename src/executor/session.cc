@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kLookEveryMs = 1000;  // a cancelled step ends within two seconds
 
-// One attempt being worked on under a lease.
+// One attempt that is worked on under a lease.
 class Session {
  public:
   Session(const World& world, const Options& options, Observer& observer, const store::Claim& claim,
@@ -45,7 +45,7 @@ class Session {
   }
 
  private:
-  // The heart: settle what a crash left, run what remains, judge.
+  // The main loop: settle what a crash left, run the remaining steps, judge.
   Result<Turn> work() {
     // A crash may have come between recording a result and forgetting its spool.
     for (const auto& step : claim_.steps)
@@ -63,7 +63,7 @@ class Session {
         PAWL_OK(run_step(*next.one, *next.step));
       }
       if (!std::exchange(out_of_budget_, false)) continue;
-      // What an agent of the same attempt gives back may be enough.
+      // Budget that an agent of the same attempt releases may be enough.
       Try* other = tries_.running();
       if (other == nullptr) return Turn{.kind = Turn::Kind::kOutOfBudget};
       PAWL_OK(go_on(*other));
@@ -73,8 +73,8 @@ class Session {
     return conclude(*kept);
   }
 
-  // Judged by itself, then, as often as others were accepted meanwhile, on top of their work: at most once
-  // for each other phase, since each is accepted once.
+  // The attempt is judged by itself first. It is judged again on top of other work as often as phases were
+  // accepted meanwhile. That is at most once for each other phase, because each is accepted once.
   Result<Turn> conclude(Try& kept) {
     Try* judged = &kept;
     if (claim_.attempt.joined_round > 0) {
@@ -100,7 +100,7 @@ class Session {
     return &*joint_->one;
   }
 
-  // Of a round; those of the attempt itself are over.
+  // The gates of a round; the gates of the attempt itself are over.
   Status run_gates(Try& one) {
     while (joint_ && !one.lost && !out_of_budget_) {
       if (one.running) {
@@ -117,7 +117,7 @@ class Session {
 
   struct Next {
     Try* one = nullptr;                 // the first that is not over; nullptr: one decides, or all are over
-    const PlannedStep* step = nullptr;  // unless one of its steps runs
+    const PlannedStep* step = nullptr;  // nullptr while one of its steps runs
   };
   Result<Next> next() {
     for (auto& one : tries_.all()) {
@@ -139,10 +139,10 @@ class Session {
     return Next();
   }
 
-  // While a step of `first` runs, agents of the later episodes may, too.
+  // While a step of `first` runs, agents of the later episodes may run, too.
   Status start_others(const Try& first) {
     if (!tries_.are_several()) return {};
-    // Before the first agent is paid, the gates run on base.
+    // The gates run on base before the first agent is paid.
     if (first.running->step->role == StepRole::kBaseline && !first.agent_is_over()) return {};
     PAWL_OK(look_at_others(first));
     std::int64_t others = 0;
@@ -169,12 +169,12 @@ class Session {
   Status look_at_others(const Try& first) {
     for (auto& one : tries_.all())
       if (&one != &first && one.running && (one.running->found || has_ended(one))) PAWL_OK(look_at(one));
-    out_of_budget_ = false;  // it begins when it can
+    out_of_budget_ = false;  // the step begins when it can
     return {};
   }
 
-  // An earlier episode decides: what runs of the later ones is ended, and what it came to is a row all the
-  // same. They are not ended before what decides is on record: else a crash could leave neither.
+  // An earlier episode decides: running steps of later episodes are ended, and their outcome is still
+  // recorded. The deciding result is recorded before they are ended; otherwise a crash could lose both.
   Status end_others() {
     while (Try* one = tries_.running()) {
       if (!planted("episodes_end_too_soon")) PAWL_OK(ends_.record());
@@ -205,7 +205,7 @@ class Session {
     return {};
   }
 
-  // Until a step or a row names what the attempt counts on. Not while a step runs: gc would wait for it.
+  // Held until a step or a row names the objects. Not held while a step runs: gc would wait for it.
   Status hold_objects() {
     if (hold_) return {};
     PAWL_TRY(hold_, world_.objects.hold());
@@ -216,10 +216,10 @@ class Session {
 
   WallTime now() const { return world_.clock.wall(); }
 
-  // A step that runs, as far as anybody knows.
+  // Continues a step that runs, as far as the rows say.
   Status go_on(Try& one) { return one.running->found ? look_at(one) : wait_for(one); }
 
-  // What became of a step that nobody waited for.
+  // Finds out the state of a step that no process waited for.
   Status look_at(Try& one) {
     const auto [step, start, found] = *one.running;
     PAWL_TRY(const auto state, world_.sandboxes.find(start.sandbox_run_id));
@@ -239,7 +239,7 @@ class Session {
     return {};
   }
 
-  // The process that started the step may have died before its look at the objects ended.
+  // The process that started the step may have died before its check of the objects ended.
   Status need_objects(Try& one) {
     PAWL_OK(hold_objects());
     return one.attempt.look_at_objects_of(*one.running->step);
@@ -249,7 +249,7 @@ class Session {
     const auto& start = one.running->start;
     const bool compares = !planted("spec_hash_not_compared");
     auto run = world_.sandboxes.collect(start.sandbox_run_id, compares ? start.sandbox_spec_hash : "");
-    if (!run) return give_up(one);  // of another spec, or damaged: as good as lost
+    if (!run) return give_up(one);  // belongs to another spec, or is damaged
     if (one.running->found) {
       PAWL_OK(need_objects(one));
       PAWL_OK(ends_.note(start, Recovery::kAdopt));
@@ -284,7 +284,7 @@ class Session {
     const auto begun = world_.store.begin_step(claim_.lease, start, ends_.result(), ends_.resume(), now());
     if (!begun && begun.error().kind == ErrorKind::kExhausted &&
         start.counted == store::Counted::kDoctorCall) {
-      // Another phase of the run had its last call meanwhile.
+      // Another phase of the run used its last call meanwhile.
       one.attempt.give_up(step);
       return {};
     }
@@ -301,7 +301,7 @@ class Session {
     if (!planted("marker_after_start"))
       PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, agent));
     one.attempt.look_beside();
-    hold_.reset();  // the step names what it works on
+    hold_.reset();  // the step's row names the objects now
     one.running = Running{.step = &step, .start = std::move(start)};
     one.began = true;
     return {};
@@ -325,8 +325,8 @@ class Session {
     return settle(one, *std::move(run));
   }
 
-  // A result, or what stands for none: an agent that was killed, or was ended because the run's budget is
-  // spent, goes on in the same attempt when it has kept something to go on from.
+  // Takes a result, or loses the step. An agent that was killed, or that was ended because the run's budget
+  // is spent, continues in the same attempt when it has stored state from which it can continue.
   Status settle(Try& one, sandbox::SandboxRun run) {
     const auto& [step, start, found] = *one.running;
     if (run.unsaved > 0) one.unsaved = unsaved_event(run, one.attempt.phase());
@@ -345,8 +345,8 @@ class Session {
     return ends_.take(one, ended.start, std::move(run));
   }
 
-  // The result is lost. Nothing of this id will ever run again; then the resume policy decides. It is about
-  // the agent's work: a gate, on base or not, or a hook changes nothing that could not be done once more.
+  // The result is lost. First make sure that this id never runs again; then the resume policy decides. A hook
+  // and a gate's step on base always run again. Only an agent's step is probed.
   Status give_up(Try& one) {
     const Running ended = *std::exchange(one.running, std::nullopt);
     const auto& [step, start, found] = ended;
@@ -380,7 +380,7 @@ class Session {
     return {};
   }
 
-  // Nothing: others were accepted meanwhile, and its gates have not seen its work on top of theirs.
+  // No value: others were accepted meanwhile, and the gates have not seen its work on top of theirs.
   Result<std::optional<Turn>> finish(Try& judged, const Try& kept) {
     PAWL_OK(hold_objects());
     PAWL_TRY(auto end, end_of(judged, {}));
@@ -388,7 +388,7 @@ class Session {
     PAWL_TRY(const auto finished, commit(judged, end));
     if (finished.behind) return std::optional<Turn>();
     ends_.recorded();
-    // Success is the only end that takes what an agent has kept: its own, never that of another episode.
+    // Only success removes what an agent has stored, and only for its own episode.
     if (finished.state == store::PhaseState::kComplete)
       for (auto& one : tries_.all())
         if (&one == &kept || planted("episodes_cleared_together"))
@@ -402,7 +402,7 @@ class Session {
                               .phase_id = claim_.phase.phase_id});
   }
 
-  // What the work would hide is looked for before the transaction, and in it among what came since.
+  // Looks for an overlap with accepted work. The transaction only looks at work accepted since.
   Result<store::Finished> commit(Try& judged, store::AttemptEnd& end) {
     const auto overlaps = [this](const std::string& a, const std::string& b) {
       return may_overlap(world_.objects, a, b);
@@ -431,8 +431,8 @@ class Session {
     return end;
   }
 
-  // Without the lease: whoever has it now re-attaches to the steps. A marker that is closed has nobody: an
-  // operator ended the phase, perhaps in the moment before the step began.
+  // The lease was lost. Its new owner re-attaches to the running steps. A step with a closed marker has no
+  // owner: an operator ended the phase, perhaps just before the step began. Such a step is ended here.
   Status end_unless_wanted() {
     if (tries_.running() == nullptr) return {};
     PAWL_TRY(const auto steps, world_.store.steps(claim_.run.run_id, claim_.phase.phase_id));
@@ -448,7 +448,7 @@ class Session {
     return {};
   }
 
-  // Asked a few times a second while a step runs: keeps the lease alive, and notices when it is lost.
+  // Called a few times a second while a step runs: extends the lease, and notices when it is lost.
   bool must_leave() {
     if (options_.stop && options_.stop()) return true;
     const MonoTime time = world_.clock.mono();
@@ -472,12 +472,12 @@ class Session {
   const store::Claim& claim_;
   const Planned& plan_;
   Tries tries_;
-  std::unique_ptr<Joint> joint_;                     // of the newest round
+  std::unique_ptr<Joint> joint_;                     // the newest round
   std::map<std::int64_t, std::int64_t> executions_;  // markers so far, by step_index
-  std::int64_t more_slots_ = 0;                      // than the one of the claim
+  std::int64_t more_slots_ = 0;                      // beside the slot of the claim
   Ends ends_{world_, observer_, claim_};
   std::optional<workspace::Hold> hold_;
-  MonoTime last_heartbeat_ = world_.clock.mono();  // the claim is one
+  MonoTime last_heartbeat_ = world_.clock.mono();  // the claim counts as a heartbeat
   MonoTime last_look_;
   bool lease_lost_ = false;
   bool out_of_budget_ = false;  // a step did not begin

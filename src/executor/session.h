@@ -1,4 +1,4 @@
-// One attempt, worked on under its claim. A detail of this room.
+// Works on one attempt under its claim. A detail of this room.
 #pragma once
 
 #include "base/error.h"
@@ -7,8 +7,9 @@
 
 namespace pawl::executor {
 
-// Settles what a crash left, runs what remains, judges, and commits the end. The lease stays the caller's to
-// give back when it fails; kConflict: it was lost, and of what runs without it nothing is left.
+// Settles what a crash left, runs the remaining steps, judges, and commits the end. On failure the caller
+// still has the lease and must release it. kConflict: the lease was lost, and steps that are not wanted
+// without it were ended.
 Result<Turn> work_on(const World& world, const Options& options, Observer& observer,
                      const store::Claim& claim, const Planned& plan);
 

@@ -13,7 +13,7 @@
 namespace pawl::executor {
 namespace {
 
-// Where a gate's signals are in the file says nothing of what they judge.
+// The place of a gate's signals in the file does not affect what they judge.
 constexpr std::string_view kPlaceOfSignals = "signals_at";
 
 std::vector<const plan::Phase*> phases_before(const plan::Plan& plan, const std::string& phase_id) {
@@ -26,14 +26,14 @@ std::vector<const plan::Phase*> phases_before(const plan::Plan& plan, const std:
   return out;
 }
 
-// The first key in which two rows differ; "": they are the same.
+// The first key in which two rows differ; "" when they are the same.
 std::string differing_key(const Json& there, const Json& here) {
   for (const auto& [key, value] : here.items())
     if (key != kPlaceOfSignals && there.value(key, Json()) != value) return key;
   return "";
 }
 
-// The row's name of a key as plans write it.
+// The name that plans use for a key of a row.
 std::string plan_key(const std::string& key) {
   static const std::map<std::string, std::string> names = {{"agent_budget", "agent.budget"},
                                                            {"agent_usage", "agent.usage"},

@@ -1,4 +1,4 @@
-// What a fork shares with the run that it goes on from must be the same in both plans.
+// Checks that both plans agree on everything that a fork shares with the run that it continues.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace pawl::executor {
 
-// Of the phases before `phase_id`: they, their gates, `ignored`, `protect` and `policy`, which judged them.
-// kInvalid, naming the phase and the key that differs. Which phases there are is not looked at:
-// Store::create_run does that.
+// Compares the phases before `phase_id`: their rows, their gates, and the keys that judged them (`ignored`,
+// `protect`, `protect_existing`, `allow_shadowing`, `policy`). kInvalid, naming the phase and the key that
+// differs. Does not check which phases exist: Store::create_run does that.
 Status check_shared(const plan::Plan& there, const plan::Plan& here, const std::string& phase_id);
 
 }  // namespace pawl::executor

@@ -42,7 +42,7 @@ Status add_plan(workspace::Workspaces& workspaces, RunInput& input, store::NewRu
   return workspaces.check_before_use(folder.for_agents, {});
 }
 
-// A program of the workspace (./check), of which is known what it must come from.
+// Checks a program of the workspace (./check) when it must come from the source.
 Status check_program(const std::vector<std::string>& argv, const workspace::Workspaces& workspaces,
                      const std::string& base_id, const std::string& field) {
   const std::string program = argv.empty() ? "" : argv.front();
@@ -52,8 +52,9 @@ Status check_program(const std::vector<std::string>& argv, const workspace::Work
   return fail(ErrorKind::kInvalid, field + ": " + program + " is not in the source");
 }
 
-// Before anything starts: what could only end with 127, try after try. A later phase may find what an earlier
-// one made, and a gate what the agent did; a probe judges the agent, and is not the agent's to make.
+// Refuses before the start a program that could only end with 127, attempt after attempt. Later phases may
+// find programs that earlier phases made, and gates programs that the agent made. A probe judges the agent,
+// so the agent must not be the one that makes it.
 Status check_programs(const plan::Plan& plan, const workspace::Workspaces& workspaces,
                       const std::string& base_id) {
   const auto& first = plan.tiers.front();

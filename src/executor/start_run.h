@@ -1,4 +1,4 @@
-// From a plan to a run: snapshots of the source and of the plan's folder, then the rows.
+// Turns a plan into a run: takes snapshots of the source and of the plan's folder, then writes the rows.
 #pragma once
 
 #include <string>
@@ -11,38 +11,39 @@
 
 namespace pawl::executor {
 
-// The absolute source folder of a plan in `plan_folder`. kNotFound when it is not there.
+// The absolute source folder of a plan in `plan_folder`. kNotFound: the path does not exist. kInvalid: it is
+// not a folder.
 Result<std::string> source_folder(const plan::Plan& plan, const std::string& plan_folder);
 
 struct RunInput {
   plan::Plan plan;
   std::string plan_text;
   std::string plan_file;    // absolute
-  std::string policy_text;  // what plan.policy names, with the content that it pins
+  std::string policy_text;  // the text of plan.policy, with the pinned content
   std::string backend;      // resolved, never "auto"
 };
 
-// Workspaces::check_source() may say more, which is the caller's to ask. Creates the run, durably, and
-// returns its id. Nothing is claimed. kInvalid, naming the field: a relative program of the first agent, or
-// of a probe, that the source has not; a protected path that it has not. kForged: what was kept of the same
-// source or plan before was changed since.
+// Creates the run, durably, and returns its id. No phase is claimed. The caller may check more with
+// Workspaces::check_source(). kInvalid, naming the field: the source has no file for a relative program of a
+// first agent or of a probe, or for a protected path. kForged: an object that was stored earlier from the
+// same source or plan was changed since.
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                               os::Random& random, RunInput input);
 
 struct ForkInput {
   store::Fork fork;              // same_plan is set here
-  std::optional<RunInput> plan;  // another than that of the run
+  std::optional<RunInput> plan;  // set when it is not the run's plan
 };
 
-// Creates a run that goes on from a point of another (store/store.h), on the same base, durably, and returns
-// its id. kNotFound: gc took what it would share.
+// Creates a run that continues from a point of another run (store/store.h), on the same base, durably, and
+// returns its id. kNotFound: gc removed an object that the fork would share.
 Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                              os::Random& random, ForkInput input);
 
 // Where the run's base was taken from.
 workspace::Workspaces::Source source_of(const store::RunRow& run);
 
-// kNotFound: gc took something that the run's next attempt would start from.
+// kNotFound: gc removed an object that the run's next attempt would start from.
 Status check_not_collected(store::Store& store, const workspace::Workspaces& workspaces,
                            const store::RunRow& run);
 

@@ -71,7 +71,7 @@ std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Pha
     if (gate.baseline == plan::Baseline::kTaken && !needs_inventory(gate))
       add_gate(StepRole::kBaseline, gate);
   }
-  // Each episode has them, behind those of the one before.
+  // Each episode has these steps, after those of the previous episode.
   const auto number_from = [&](std::size_t from, std::int64_t before) {
     const auto each = static_cast<std::int64_t>(out.size() - from);
     for (auto& step : out | std::views::drop(from))
@@ -100,7 +100,7 @@ std::string label_of(const std::string& phase_id, const PlannedStep& step, std::
 }
 
 bool minds_refused_entries(const PlannedStep& step) {
-  return step.role != StepRole::kBaseline &&  // nobody judges base
+  return step.role != StepRole::kBaseline &&  // base is not judged
          step.step->limits.refused_entries == plan::RefusedEntries::kFail;
 }
 
@@ -120,11 +120,11 @@ bool is_missed(const PlannedStep& step, const Progress& progress) {
          result_of(step, progress) == nullptr;
 }
 
-// Whether the agent has to wait, and for which step; nullptr: for a person.
+// Whether the agent has to wait, and for which step. nullptr: it waits for a person.
 std::optional<const PlannedStep*> before_agent(std::span<const PlannedStep> steps, const Progress& progress) {
   if (planted("agent_before_base")) return std::nullopt;
   const auto first = std::ranges::find_if(steps, [&](const auto& step) { return is_missed(step, progress); });
-  if (first != steps.end()) return &*first;  // all that a person has to mend is told at once
+  if (first != steps.end()) return &*first;  // a person learns at once all there is to fix
   const bool usable =
       std::ranges::all_of(progress.on_base, [](const auto& known) { return known.second.is_usable(); });
   if (usable || planted("unusable_base_ignored")) return std::nullopt;
@@ -146,8 +146,7 @@ const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress&
         if (progress.agent_decides) return nullptr;
         break;
       case StepRole::kBaseline:
-        // All steps of a baseline run, whatever their end: on base, tests may fail, and it is names that
-        // count.
+        // All steps of a baseline run, however they end: on base tests may fail, and only their names count.
         if (step.compared && is_missed(step, progress)) return &step;
         break;
       case StepRole::kGate:

@@ -143,7 +143,7 @@ Result<bool> budget_is_spent(const World& world, const store::Claim& claim, cons
 
 std::string agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
                      const store::Begun& begun, const agent::Spent& spent) {
-  // The server counts what the episode spent in all, the executions of the step before included.
+  // The server counts everything that the episode has spent, including earlier executions of the step.
   const auto cap = [](const std::optional<std::int64_t>& granted, std::int64_t unit, std::int64_t before) {
     return granted ? std::optional(*granted / unit + before) : std::nullopt;
   };

@@ -1,5 +1,5 @@
-// What an agent told, as it is written down: redacted, in the words of the ledger and of the cost rows. A
-// detail of this room.
+// Events and usage that an agent reported, as they are recorded: redacted, with the names of the ledger and
+// of the cost rows. A detail of this room.
 #pragma once
 
 #include <string>
@@ -10,39 +10,40 @@
 
 namespace pawl::executor {
 
-// An episode of an attempt: a resumed attempt keeps its own, a new one opens others. The only one (0) has the
-// attempt's name, of several each has one of its own.
+// The id of an episode of an attempt. A resumed attempt keeps its episodes; a new attempt opens others. The
+// only episode (0) has the attempt's id; each of several has an id of its own.
 std::string episode_id(const std::string& attempt_id, std::int64_t episode);
 agent::EpisodeKey episode_of(const store::Claim& claim, std::int64_t episode);
 
-// An agent's step, and the episode whose words it had.
+// The reporter: an agent's step, and the episode whose events it reported.
 struct Teller {
   agent::EpisodeKey key;
   std::string workflow_id, attempt_id, sandbox_run_id;
 };
 Teller teller_of(const store::Claim& claim, const store::StepStart& step);
-// All after `seq`.
+// All events and usage after `seq`.
 Result<store::Told> told_since(const World& world, const Teller& teller, std::int64_t seq);
 
-// Ends for good what operators ended, and writes down what those agents told until then. A crash, or another
-// that does the same, costs nothing: it is done again, or not. One that can't be paid (what its agent kept
-// can't be read) keeps no other from it, and stays owed: the first error is returned.
+// Ends for good the steps that operators ended, and records what their agents reported until then.
+// Idempotent: after a crash, or beside another caller, each step is settled once. A step that cannot be
+// settled (its agent's data cannot be read) stays unsettled and does not block the others. Returns the first
+// error.
 Status pay_what_is_owed(const World& world);
-// The same: nobody's work waits for what another's agent used.
+// The same, but an error only goes to the observer: no work waits for the usage of another phase's agent.
 void pay_or_tell(const World& world, Observer& observer);
 
-// Whether it was the run's budget that ended an agent's step, and not what its attempt may spend. `seq`: as
-// above.
+// Whether the run's budget ended an agent's step, and not the limit of its attempt. `seq`: as for
+// told_since().
 Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
                              const store::StepStart& step, std::int64_t seq);
 
-// Of a step not all of which could be saved.
+// The event for a step whose requests could not all be saved.
 store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
-// Whether such an agent can go on: neither an execution nor its money is spent on a disk that is still full.
+// Whether such an agent can continue: no execution and no money is spent while the disk is still full.
 // kExhausted: it is.
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run);
 
-// What the agent of a claim may know and spend, for its socket: canonical JSON of an agent::Context.
+// The facts and caps for the agent of a claim, for its socket: canonical JSON of an agent::Context.
 std::string agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
                      const store::Begun& begun, const agent::Spent& spent);
 

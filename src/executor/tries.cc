@@ -37,7 +37,7 @@ Result<Tries> Tries::load(const World& world, const store::Claim& claim, const P
   return out;
 }
 
-// Those of the agents and the gates: whose a hook's is, only the end of the episodes says.
+// Only markers of agents and gates: the episode of a hook's marker is known at the end of the episodes.
 void Tries::find_open_steps() {
   for (const auto& row : claim_->steps) {
     if (row.state != store::StepState::kOpen) continue;
@@ -56,7 +56,7 @@ void Tries::find_hook(Try& kept) const {
   }
 }
 
-// An episode that was given up stays so, when others went on after it.
+// An episode that was given up stays given up, even when later episodes ran after it.
 void Tries::remember_lost() {
   for (const auto& row : claim_->steps)
     for (auto& one : tries_) {

@@ -1,8 +1,8 @@
 // The episodes of the attempt that an executor works on: its only one, or several (best_of). A detail of this
 // room.
 //
-// Which of them is worked on, which decides and which is kept follows from what became of each, in the order
-// of their numbers: never from which was faster.
+// The episode to work on, the episode that decides and the chosen episode follow from the episodes' results,
+// in the order of their numbers. Speed has no influence.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace pawl::executor {
 struct Running {  // a step with an open marker
   const PlannedStep* step = nullptr;
   store::StepStart start;
-  bool found = false;  // at the claim, and nobody looked at it yet
+  bool found = false;  // open at the claim, and not looked at yet
 };
 
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row);
@@ -29,10 +29,10 @@ struct Try {
   Attempt attempt;
   std::optional<Running> running;
   std::optional<LostStep> lost;
-  std::optional<EpisodeResult> result;  // when it is over
-  bool began = false;                   // a marker of it was written, whatever became of it
-  std::int64_t told_seq = 0;            // how far what its agent told is written down, or is about to be
-  std::optional<store::Told::Event> unsaved;  // to be told with the step's end, or its loss
+  std::optional<EpisodeResult> result;        // set when it is over
+  bool began = false;                         // a marker of it was written, whatever its result
+  std::int64_t told_seq = 0;                  // events of its agent up to here are recorded, or about to be
+  std::optional<store::Told::Event> unsaved;  // goes with the step's end, or its loss
 
   // Whether its agent runs, or will not run any more.
   bool has_begun() const { return running || agent_is_over(); }
@@ -47,19 +47,21 @@ class Tries {
 
   std::vector<Try>& all() { return tries_; }
   bool are_several() const { return tries_.size() > 1; }
-  Try* running();  // the first one; nullptr when none does
+  Try* running();  // the first that runs; nullptr when none does
   bool one_waits() const { return std::ranges::any_of(tries_, &Try::waits); }
-  // Puts the marker of a hook that was open at the claim where the hook's answer belongs.
+  // Gives a hook's marker that was open at the claim to the episode that the hook is about.
   void find_hook(Try& kept) const;
 
-  // Of the first one that decides, or of all when none does: the one that counts. REQUIRES: those before it,
-  // or all, are over. What the rest comes to is said, too.
+  // Chooses the episode that counts: the first one that decides, or the best of all when none decides. Also
+  // sets the outcome of the episodes that are not over. REQUIRES: the episodes before the deciding one, or
+  // all, are over.
   Result<Try*> choose(const World& world);
-  // What choose() found: nothing for an only one.
+  // The rows of all episodes after choose(); empty when there is only one episode.
   std::vector<store::EpisodeRow> rows() const;
 
-  // What the next step of `mine`'s agent may spend: of what is left of the attempt's and of the run's budget,
-  // the part of an episode that is not over. Returns what the episode has spent before.
+  // Sets in `start` what the next step of `mine`'s agent may spend. The rest of the attempt's budget is
+  // shared equally among the episodes that are not over. The rest of the run's budget is shared among `mine`
+  // and the episodes that have not begun. Returns what `mine` has spent before.
   Result<agent::Spent> spending(const World& world, const Try& mine, store::StepStart& start) const;
 
  private:

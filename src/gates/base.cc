@@ -20,7 +20,7 @@ std::string where(const std::string& gate_id, const StepFacts& step) {
   return fmt::format("gate {}, step {}: ", gate_id, step.step_name);
 }
 
-// Neither base nor an agent can mend it: a person has to.
+// Why a program could not start. Neither base nor an agent can fix that: a person has to.
 std::string not_started(const StepFacts& step) {
   const bool ended_so = step.outcome == "exited" && (step.exit_code == kNotExecutable ||
                                                      step.exit_code == kNotFound || step.program_missing);
@@ -108,7 +108,8 @@ bool read_inventory(const Json& json, Inventory& to) {
          read_names(twice.value("unsteady", Json::array()), to.unsteady) &&
          read_names(json.value("names", Json()), to.names) &&
          read_names(json.value("failing", Json()), to.failing) &&
-         read_names(json.value("unloaded", Json::array()), to.unloaded) &&  // earlier versions kept neither
+         // Earlier versions stored neither of these two.
+         read_names(json.value("unloaded", Json::array()), to.unloaded) &&
          read_names(json.value("files", Json::array()), to.files);
 }
 

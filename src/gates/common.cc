@@ -13,9 +13,9 @@ namespace pawl::gates {
 namespace {
 
 constexpr std::size_t kNamesShown = 5;
-constexpr std::size_t kProblemBytesMax = 512;  // what is wrong with a report can quote megabytes of it
+constexpr std::size_t kProblemBytesMax = 512;  // the problem of a report can quote megabytes of it
 
-// The steps that decide a kind: the one named like it, else all.
+// The steps that decide a kind: the step with its name, otherwise all steps.
 std::vector<const StepFacts*> deciding(const GateFacts& facts, std::string_view kind) {
   std::vector<const StepFacts*> all;
   for (const auto& step : facts.steps) {
@@ -25,7 +25,7 @@ std::vector<const StepFacts*> deciding(const GateFacts& facts, std::string_view 
   return all;
 }
 
-// "registry.example.org:443 (12 times)", those first that were asked most.
+// "registry.example.org:443 (12 times)", in the order of the counts, largest first.
 std::vector<std::string> by_count(const std::map<std::string, std::int64_t>& hosts) {
   std::vector<std::pair<std::int64_t, std::string>> sorted;
   for (const auto& [host, count] : hosts) sorted.emplace_back(-count, host);
@@ -67,8 +67,8 @@ std::int64_t failing_in(const StepFacts& step, std::string_view family) {
   return failing;
 }
 
-// Most runners that end at a failure leave a report like any other: what they printed says so, or an option
-// of the command together with as many failures as it bears.
+// Most runners that end at a failure leave an ordinary report. The end shows in their output, or by an option
+// of the command together with as many failures as it allows.
 std::string stopped_at_failure(const StepFacts& step) {
   const auto failing = failing_in(step, kTestsFamily);
   if (failing == 0) return "";
@@ -127,7 +127,7 @@ Signal exit_signal(const GateFacts& facts, std::string_view kind) {
   const auto steps = deciding(facts, kind);
   const auto bad = std::ranges::find_if(steps, [](const auto* step) { return !step_held(*step); });
   const StepFacts* last = bad != steps.end() ? *bad : (steps.empty() ? nullptr : steps.back());
-  // One step named like the kind decides by itself, wherever the gate stopped after it.
+  // A step named like the kind decides alone, even if the gate stopped after it.
   const bool all_ran = facts.finished || (steps.size() == 1 && steps.front()->step_name == kind);
   signal.passed = bad == steps.end() && !steps.empty() && all_ran;
   signal.missing = steps.empty();
@@ -252,7 +252,7 @@ Failing compare_failing(const Report& report, const Inventory& base) {
 }
 
 bool counts_failures(const StepFacts& step, std::string_view family) {
-  // Mocha ends with 255 at most (lib/cli/run-helpers.js), Perl's Test::More with 254.
+  // Mocha's exit code is at most 255 (lib/cli/run-helpers.js), that of Perl's Test::More at most 254.
   constexpr std::int64_t kCountMax = 254;
   if (step.outcome != "exited") return false;
   const auto failing = failing_in(step, family);
@@ -271,7 +271,7 @@ bool lacks_reports(const Reports& reports, Signal& signal) {
 std::string without_test(const std::vector<StepFacts>& steps) {
   bool any_ran = false;
   for (const auto& step : steps) {
-    std::map<std::string, std::size_t> found;  // by format
+    std::map<std::string, std::size_t> found;  // number of items by format
     for (const auto& file : step.reports) {
       if (file.family != kTestsFamily || !file.report) continue;
       found[file.format] += file.report->tests.size() + static_cast<std::size_t>(std::ranges::count(

@@ -28,13 +28,14 @@ bool same_failure_again(const std::string& failure, const AttemptFacts& facts) {
                      [&](const auto& earlier) { return earlier == failure; });
 }
 
-// Then there is work that a person may take.
+// The agent's step passed, so there is work that a person may accept.
 bool agent_passed(const AttemptFacts& facts) {
   const auto agent = std::ranges::find(facts.signals, "agent", &Signal::kind);
   return agent != facts.signals.end() && agent->passed;
 }
 
-// A gate's step that ended by time or memory; the agent's own endings are its signal's business.
+// The step of a gate that ended by time or memory, where the plan does not retry that. The first step is the
+// agent's: its signal says how it ended.
 const StepFacts* hopeless_step(const AttemptFacts& facts) {
   for (std::size_t i = 1; i < facts.steps.size(); ++i) {
     const auto& step = facts.steps[i];
@@ -49,7 +50,7 @@ struct Decision {
   bool approach_failed = false;
 };
 
-// Nothing else is against it: every gate passed on what the agent left.
+// The agent's exit code, when it is the only failure: every gate passed on what the agent left.
 std::optional<std::int64_t> only_exit_code(const AttemptFacts& facts,
                                            const std::vector<std::string>& failing) {
   const auto agent = std::ranges::find(facts.steps, true, &StepFacts::is_agent);
@@ -77,7 +78,8 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
     return {agent_passed(facts) ? "escalate" : "failed_unrecoverable",
             fmt::format("the same failure {} attempts in a row", *facts.same_failure_max), true};
   for (const auto& signal : facts.signals) {
-    const std::string kind = signal.kind == "step" ? "build" : signal.kind;  // it fails like a build
+    // The kind `step` is retried like `build`.
+    const std::string kind = signal.kind == "step" ? "build" : signal.kind;
     const bool final = std::ranges::find(facts.non_retryable, kind) != facts.non_retryable.end();
     if (!signal.passed && final) return {"escalate", key_of(signal) + " is not to be retried"};
   }
@@ -91,7 +93,8 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-// What no agent of this attempt broke: people and the next agent need not look for it in the work.
+// Tests that fail on base, too. This attempt did not break them: people and the next agent need not look for
+// the cause in the work.
 std::string failing_before(const std::vector<Signal>& signals) {
   std::string out;
   for (const auto& signal : signals)
@@ -105,7 +108,8 @@ std::string failing_before(const std::vector<Signal>& signals) {
 Verdict decide(const AttemptFacts& facts) {
   Verdict out;
   out.failing_signals = failing_keys(facts.signals);
-  // Something was judged besides the agent's own ending, nothing failed, and no gate is left.
+  // The attempt passed when a signal besides the agent's own and base's was judged, no signal failed, and no
+  // gate is open.
   const bool judged = std::ranges::any_of(
       facts.signals, [](const auto& signal) { return signal.kind != "agent" && signal.kind != "base"; });
   const bool all_gates = facts.open_gates.empty() || planted("failed_steps_ignored");
@@ -113,7 +117,8 @@ Verdict decide(const AttemptFacts& facts) {
     out.verdict = "passed";
     return out;
   }
-  // A sandbox that could not be made, and a base that no gate can run on, say nothing of the work.
+  // A sandbox that could not be made says nothing about the work. A base on which no gate can run does
+  // not either.
   if (!facts.backend_error && facts.stop.empty()) out.failure = failure_digest(facts);
   const Decision decision = decide_failed(facts, out.failing_signals, out.failure);
   out.verdict = decision.verdict;

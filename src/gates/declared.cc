@@ -12,7 +12,8 @@ namespace {
 
 using Words = std::span<const std::string_view>;
 
-constexpr std::size_t kWindow = 4096;  // how far a look goes from a word, so that all of them are linear
+// Bytes that are searched around a word, so that reading a file takes linear time.
+constexpr std::size_t kWindow = 4096;
 
 enum class Language { kNone, kJavaScript, kPython, kGo, kJava };
 
@@ -51,7 +52,7 @@ Words skips_of(Language language) {
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
-// The end of the string that begins at `at`, behind its last quote.
+// The position behind the last quote of the string that begins at `at`.
 std::size_t string_end(std::string_view text, std::size_t at) {
   const auto quote = text.substr(at, 1);
   const auto three = text.substr(at, 3);
@@ -63,22 +64,22 @@ std::size_t string_end(std::string_view text, std::size_t at) {
     } else if (text.substr(i).starts_with(ends)) {
       return i + ends.size();
     } else if (text[i] == '\n' && !is_long && quote != "`") {
-      return i;  // it was none
+      return i;  // a line ended first: it was not a string
     }
   }
   return text.size();
 }
 
-// Spaces in place of comments.
+// The text without its comments.
 std::string without_comments(std::string_view text, Language language) {
   std::string out;
   const bool python = language == Language::kPython;
-  bool blank = true;  // so far, the line that is read
+  bool blank = true;  // whether the current line was blank so far
   for (std::size_t i = 0; i < text.size();) {
     const auto rest = text.substr(i);
     if (text[i] == '"' || text[i] == '\'' || text[i] == '`') {
       const auto end = string_end(text, i);
-      // A long string of Python that nothing takes is how people comment a test out.
+      // A long string of Python that starts its line is often a test that was commented out.
       const bool comment = python && blank && end - i >= 6 && text[i] == text[i + 1];
       if (!comment) out += text.substr(i, end - i);
       blank = false;
@@ -108,7 +109,7 @@ std::size_t behind_spaces(std::string_view text, std::size_t at) {
   return at;
 }
 
-// "it('adds'", "test.only(`adds`", "t.test('adds'", "test.each(rows)('adds'": the string behind the call.
+// The first string of a call: "it('adds'", "test.only(`adds`", "t.test('adds'", "test.each(rows)('adds'".
 std::string name_in_call(std::string_view text, std::size_t at) {
   for (;;) {
     at = behind_spaces(text, at);
@@ -133,7 +134,7 @@ std::string name_in_call(std::string_view text, std::size_t at) {
   return end < at + 2 ? "" : std::string(text.substr(at + 1, end - at - 2));
 }
 
-// Whether an annotation of a test stands before the declaration at `at`.
+// Whether the declaration at `at` has an annotation of a test before it.
 bool is_annotated(std::string_view text, std::size_t at) {
   const auto window = text.substr(at - std::min(at, kWindow), std::min(at, kWindow));
   const auto before = window.substr(window.find_last_of("{};") + 1);
@@ -141,7 +142,7 @@ bool is_annotated(std::string_view text, std::size_t at) {
          before.find("@RepeatedTest") != before.npos;
 }
 
-// A word that declares a test, at `at`: its name; "" when there is none.
+// The name of the test that the word at `at` declares; "" when it declares none.
 std::string name_at(std::string_view text, std::size_t at, std::string_view word, Language language) {
   const auto behind = at + word.size();
   const auto next = word_at(text, behind_spaces(text, behind));

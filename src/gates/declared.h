@@ -1,5 +1,5 @@
-// Tests that the text of a file declares. No report names those of a file that base could not load: its text
-// is all that says whether an attempt took one of them away. Pure.
+// Tests that the text of a file declares. No report names the tests of a file that base could not load, so
+// only its text shows whether an attempt removed one of them. Pure.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace pawl::gates {
 
-// Sorted: names of test() and it() in JavaScript, of functions test_* in Python, Test* in Go, and behind
-// @Test in Java and Kotlin. Without those in comments, and without those whose call skips them (it.skip, xit,
-// test.todo). By the file's extension; none of another language.
+// The declared tests, sorted. JavaScript: names in calls of test(), it() and specify(). Python: functions
+// test*. Go: functions Test* and Fuzz*. Java and Kotlin: methods with a test annotation. Tests in comments
+// and tests that their own call skips (it.skip, xit, test.todo) do not count. The file's extension gives the
+// language; other languages give no names.
 std::vector<std::string> declared_tests(std::string_view path, std::string_view text);
 
-// Whether the changed file lacks a test that it declared, or has more marks than before that skip tests
-// (describe.skip, {skip: true}, pytest.mark.skip, t.Skip, @Disabled). A file that is gone, or empty, lacks
-// them all. REQUIRES: its content was read.
+// Whether the changed file lacks a test that it declared, or has more marks that skip tests than before
+// (describe.skip, {skip: true}, pytest.mark.skip, t.Skip, @Disabled). A removed or empty file lacks all of
+// its tests. REQUIRES: the content was read; otherwise the result is false.
 bool lost_tests(const FileChange& change);
 
 }  // namespace pawl::gates

@@ -40,7 +40,7 @@ const signals::Kind* find_kind(std::string_view name) {
   return found == std::end(kKinds) ? nullptr : &found->get();
 }
 
-// "exit code", or the evidence with the formats that were read.
+// "exit code", or the family of evidence with the formats that were read.
 std::string collector_of(const signals::Kind& kind, const std::vector<StepFacts>& steps) {
   if (kind.evidence.empty()) return "exit code";
   std::set<std::string> formats;

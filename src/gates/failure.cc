@@ -16,12 +16,12 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::size_t kLinesCompared = 10;  // runners end with what failed
-constexpr std::size_t kHexWordMin = 8;      // an address, a commit, a part of a UUID
+constexpr std::size_t kLinesCompared = 10;  // runners end their output with the failures
+constexpr std::size_t kHexWordMin = 8;      // shortest word: an address, a commit, a part of a UUID
 constexpr std::string_view kWorkspace = "/workspace/";
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-// Where a path ends that stands in a message.
+// Whether a character ends a path within a message.
 bool ends_path(char c) { return std::string_view(" \t\n'\"`:;,()<>[]{}|").find(c) != std::string_view::npos; }
 
 std::size_t span(std::string_view text, std::size_t from, bool (*belongs)(char)) {
@@ -30,7 +30,8 @@ std::size_t span(std::string_view text, std::size_t from, bool (*belongs)(char))
   return end - from;
 }
 
-// An absolute path that is not one of the workspace: where a runner keeps its temporary files.
+// The length of an absolute path outside the workspace, where runners put temporary files; 0 when there is
+// none.
 std::size_t foreign_path_at(std::string_view text, std::size_t at) {
   const bool begins = text[at] == '/' && (at == 0 || ends_path(text[at - 1]) || text[at - 1] == '=');
   if (!begins || text.substr(at).starts_with(kWorkspace)) return 0;
@@ -38,7 +39,7 @@ std::size_t foreign_path_at(std::string_view text, std::size_t at) {
   return text.substr(at + 1, end - at - 1).find('/') == std::string_view::npos ? 0 : end - at;
 }
 
-// tmp.Xa83kQ, tmp_8fk2a0: what mktemp and its like name below any folder.
+// The length of a name as mktemp and similar programs make it in any folder: tmp.Xa83kQ, tmp_8fk2a0.
 std::size_t temporary_name_at(std::string_view text, std::size_t at) {
   constexpr std::size_t kRandomMin = 6;
   if ((at > 0 && is_word(text[at - 1])) || !text.substr(at).starts_with("tmp")) return 0;
@@ -71,8 +72,8 @@ std::size_t hex_at(std::string_view text, std::size_t at) {
   return digits > 0 && (marked || long_enough) ? word.size() : 0;
 }
 
-// The digits of a word that a letter begins: "case1" and "case2" are two. Behind a number letters begin none:
-// "1m3s", "26T18:40".
+// The number of digits in a word that begins with letters: "case1" and "case2" stay different. Letters behind
+// a number do not begin a word: "1m3s", "26T18:40".
 std::size_t digits_of_word_at(std::string_view text, std::size_t at) {
   if (!is_digit(text[at])) return 0;
   std::size_t letters = at;
@@ -81,7 +82,7 @@ std::size_t digits_of_word_at(std::string_view text, std::size_t at) {
   return span(text, at, is_digit);
 }
 
-// 7, 1.25, 18:40:46, 1,024, with the unit of a time behind it.
+// The length of a number such as 7, 1.25, 18:40:46 or 1,024, with the unit of time behind it.
 std::size_t number_at(std::string_view text, std::size_t at) {
   if (!is_digit(text[at])) return 0;
   std::size_t end = at;
@@ -144,7 +145,8 @@ std::set<std::string> failing_tests_of(const StepFacts& step) {
   return out;
 }
 
-// Files, packages and hooks that failed, with what they say: one that fails in another way got further.
+// Files, packages and hooks that failed, with their messages: another message means that the attempt got
+// further.
 std::set<std::pair<std::string, std::string>> failing_others_of(const StepFacts& step) {
   std::set<std::pair<std::string, std::string>> out;
   for (const auto& file : step.reports) {
@@ -159,8 +161,8 @@ bool names_failures(const StepFacts& step) {
   return !failing_tests_of(step).empty() || !failing_others_of(step).empty();
 }
 
-// An agent says something else each time: only how its step ended counts. Rows of older versions know no
-// `others`: without one the bytes are theirs.
+// An agent prints another text each time, so only the end of its step counts. Digests from older versions
+// have no `others`: without such entries the bytes are the same as theirs.
 Json step_failure(const StepFacts& step) {
   Json out = {{"step", step.step_name}, {"outcome", step.outcome}};
   for (const auto& [name, message] : failing_others_of(step))
@@ -175,7 +177,7 @@ Json step_failure(const StepFacts& step) {
   return out;
 }
 
-// What a signal says beside its steps: without counts of what did not fail.
+// The details of a signal that its steps do not have, without counts of what did not fail.
 Json signal_failure(const Signal& signal) {
   static const std::set<std::string, std::less<>> kOfTests = {
       "gone",          "gone_names",          "newly_skipped", "newly_skipped_names",
@@ -195,7 +197,7 @@ Json signal_failure(const Signal& signal) {
 }  // namespace
 
 std::string normalised_end(std::string_view output) {
-  std::vector<std::string> lines;  // the last one first
+  std::vector<std::string> lines;  // the last line first
   while (!output.empty() && lines.size() < kLinesCompared) {
     const auto cut = output.rfind('\n');
     auto line = normalised_line(cut == std::string_view::npos ? output : output.substr(cut + 1));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTestNameMax = 200;  // bytes
 
-// Behind a word with which runners announce a test.
+// The test that a runner announces in this line; "" when it announces none.
 std::string_view announced(std::string_view line) {
   constexpr std::array<std::string_view, 5> kWords = {"=== RUN ", "=== CONT ", "[ RUN      ] ", "RUNS ",
                                                       "# Subtest: "};
@@ -28,7 +28,7 @@ std::string_view announced(std::string_view line) {
   return {};
 }
 
-// `go test -json`: {"Action":"run","Test":"TestX"}.
+// The same for `go test -json`: {"Action":"run","Test":"TestX"}.
 std::string_view announced_as_json(std::string_view line) {
   if (!line.starts_with('{') || line.find(R"("Action":"run")") == line.npos) return {};
   constexpr std::string_view kKey = R"("Test":")";
@@ -38,7 +38,7 @@ std::string_view announced_as_json(std::string_view line) {
   return line.substr(0, line.find('"'));
 }
 
-// A line that waits for its result: "test a ...", "t/a.t ..", "test_a (m.C) ...", "a_test.py::test_a".
+// The test of a line without its result: "test a ...", "t/a.t ..", "test_a (m.C) ...", "a_test.py::test_a".
 std::string_view unfinished(std::string_view line) {
   const auto name = trimmed(line.substr(0, line.find_last_not_of(". ") + 1));
   if (line.ends_with("..")) {
@@ -51,7 +51,7 @@ std::string_view unfinished(std::string_view line) {
   return pytest ? line : std::string_view();
 }
 
-// "ok 3 - name", "not ok 4 name".
+// The name in a line of TAP: "ok 3 - name", "not ok 4 name".
 std::string_view tap_point(std::string_view line) {
   if (line.starts_with("not ")) line.remove_prefix(4);
   if (!line.starts_with("ok ")) return {};
@@ -65,7 +65,7 @@ std::string_view tap_point(std::string_view line) {
 }  // namespace
 
 std::string last_test_in(std::string_view output) {
-  std::string ended;  // the last point of a TAP stream
+  std::string ended;  // the last test that a TAP stream reports
   for (bool last = true; !output.empty();) {
     const auto cut = output.rfind('\n');
     const auto line = trimmed(cut == output.npos ? output : output.substr(cut + 1));
@@ -75,7 +75,7 @@ std::string last_test_in(std::string_view output) {
     if (name.empty()) name = announced_as_json(line);
     if (name.empty() && last) name = unfinished(line);
     if (!name.empty() && ended.empty()) return std::string(utf8_prefix(name, kTestNameMax));
-    if (!name.empty()) break;  // what began before that ended
+    if (!name.empty()) break;  // a test that began before the last one ended
     if (ended.empty())
       if (const auto point = tap_point(line); !point.empty())
         ended = "after " + std::string(utf8_prefix(point, kTestNameMax));

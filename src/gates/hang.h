@@ -1,4 +1,4 @@
-// A step that ran out of its time: how much it had, and where it was.
+// A step that reached its time limit: how much time it had, and which test ran last.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace pawl::gates {
 
-// The test that an output names as the last one to begin; in a TAP stream, which only names what ended, the
-// last one that ended, as "after NAME". "" when it names none.
+// The test that an output names as the last one to begin. A TAP stream only names tests that ended: for it,
+// the result is the last of them as "after NAME". "" when the output names no test.
 std::string last_test_in(std::string_view output);
 
-// Says in the signal how much time the step had and which test began last. Of a step that timed out only.
+// Adds the time limit and the last test to the signal. Does nothing unless the step timed out.
 void tell_hang(const StepFacts& step, Signal& signal);
 std::vector<Detail> hang_details();
 

@@ -18,7 +18,7 @@ constexpr std::string_view kTests = "tests";
 using NameList = std::vector<std::string>;
 using Counts = std::map<std::string, std::int64_t>;
 
-// Without numbers, times, addresses, foreign paths, and without the number of a repeated name.
+// The name without numbers, times, addresses, paths outside the workspace, and the "#2" of a repeated name.
 std::string form_of(std::string_view name) {
   const auto digits = name.find_last_not_of("0123456789") + 1;
   if (digits > 1 && digits < name.size() && name[digits - 1] == '#') name = name.substr(0, digits - 1);
@@ -27,8 +27,8 @@ std::string form_of(std::string_view name) {
   return form;
 }
 
-// "tests.test_a::test_b[*" of "tests.test_a::test_b[xyz]": what runners put before the part that varies. ""
-// for a name without such a part.
+// The part of a name before the part that varies: "tests.test_a::test_b[*" for "tests.test_a::test_b[xyz]".
+// "" for a name without such a part.
 std::string group_of(std::string_view form) {
   constexpr std::string_view kOpens[] = {"[", "(", "/", "::", " > "};
   std::size_t end = 0;
@@ -39,7 +39,7 @@ std::string group_of(std::string_view form) {
 
 bool has(const NameList& sorted, const std::string& name) { return std::ranges::binary_search(sorted, name); }
 
-// The form or the group of a name that is one of `keys`.
+// The form or the group of a name, whichever is one of `keys`.
 std::optional<std::string> key_of(const std::string& name, const NameList& keys) {
   auto form = form_of(name);
   if (has(keys, form)) return form;
@@ -47,7 +47,7 @@ std::optional<std::string> key_of(const std::string& name, const NameList& keys)
   return has(keys, group) ? std::optional(std::move(group)) : std::nullopt;
 }
 
-// Forms that names of both lists have, then groups of the other names.
+// Forms that names of both lists have, and groups of the names without such a form.
 NameList keys_of_both(const NameList& one, const NameList& other) {
   std::set<std::string> forms, groups;
   for (const auto& name : other) groups.insert(group_of(*forms.insert(form_of(name)).first));
@@ -82,7 +82,8 @@ std::string numbered(const std::string& key, std::int64_t number) {
   return number == 1 ? key : key + "#" + std::to_string(number);
 }
 
-// Failing ones come last, as where a collector orders tests of one name.
+// Adds `names` by the number that both runs have. Failing ones get the last numbers, as in a collector, which
+// puts failed tests after passed ones.
 void add_by_number(const Counts& names, const Counts& failing, const Counts& second, Inventory& to) {
   for (const auto& [key, count] : names) {
     const auto again = second.find(key);
@@ -130,7 +131,8 @@ const Inventory* tests_in(const Inventories& inventories) {
                                                                                          : &found->second;
 }
 
-// Nearly always: then nothing has to be compared. A name that two reports have may seem to be missing.
+// Whether the reports have each of the names. This is the usual case, in which no comparison is needed. A
+// name that two reports have is compared anyway, since the second one has a number when reports are merged.
 bool has_each(const std::vector<StepFacts>& steps, const NameList& names) {
   std::vector<std::string_view> all;
   for (const auto& step : steps)

@@ -44,7 +44,7 @@ const Format* find_format(std::string_view name) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-// A report must not end who reads it.
+// A report that exhausts the memory must not end the process that reads it.
 Result<Report> read_in_memory(const Format& format, ByteSource& report, const secrets::Redactor& redactor) {
   try {
     return format.read(report, redactor);
@@ -75,7 +75,7 @@ Result<Report> read_report(std::string_view format, ByteSource& report, const se
   auto out = read_in_memory(*found, report, redactor);
   if (out) return out;
   Error problem = std::move(out).error().in("not a good " + std::string(format) + " report");
-  problem.message = redactor.redact(problem.message);  // it quotes the report
+  problem.message = redactor.redact(problem.message);  // the message quotes the report
   return std::unexpected(std::move(problem));
 }
 

@@ -1,7 +1,9 @@
-// What a test runner, an analyser or a scanner reports, read out of the file that it wrote. The bytes come
-// from a sandbox: each reader streams them, in the memory of what it finds, and stops at the bounds below.
+// The report of a test runner, an analyser or a scanner, read from the file that the tool wrote. The bytes
+// come from a sandbox and are not trusted: each reader streams them, uses memory only for what it finds, and
+// stops at the bounds below.
 //
-// A format is one file in formats/FAMILY/ of the format's name; that file is all there is to add for another.
+// A format is one file in formats/FAMILY/ with the name of the format. Adding a format needs no other change
+// than that file: CMakeLists.txt collects the files of the folders.
 #pragma once
 
 #include <cstdint>
@@ -17,62 +19,65 @@
 namespace pawl::gates {
 
 constexpr std::uint64_t kReportBytesMax = 128ULL << 20;
-constexpr std::int64_t kReportItemsMax = 200'000;  // tests, or findings; also of all reports of a step
-constexpr std::uint64_t kReportNamesBytesMax = 32ULL << 20;  // of their names
-constexpr std::size_t kReportMessagesBytesMax = 4 << 20;     // of what they say; beyond them there is none
+// Tests or findings, in one report and in all reports of a step.
+constexpr std::int64_t kReportItemsMax = 200'000;
+constexpr std::uint64_t kReportNamesBytesMax = 32ULL << 20;  // for all names in a report
+// The limit for all messages in a report; messages beyond it are empty.
+constexpr std::size_t kReportMessagesBytesMax = 4 << 20;
 constexpr int kReportDepthMax = 64;
 constexpr std::size_t kNameBytesMax = 1024;  // longer names are cut and get their hash appended
 
 enum class TestStatus { kPassed, kFailed, kSkipped };
 
 struct TestCase {
-  std::string name;  // "group::name" ("name" when there is no group), valid UTF-8; a repeated name gets "#2",
-                     // "#3", ...
+  // "group::name", or "name" without a group; valid UTF-8; a repeated name gets "#2", "#3", ...
+  std::string name;
   TestStatus status = TestStatus::kPassed;
-  std::string message;  // of a failure: what tells most, at most 512 bytes, no escape sequence in it
+  std::string message;  // for a failure: its most useful part, at most 512 bytes, without escape sequences
 };
-using Tests = std::deque<TestCase>;  // never moved while it grows: names are looked up by views of them
+// A deque, so that items never move while it grows: names are looked up by views of them.
+using Tests = std::deque<TestCase>;
 
 enum class Severity { kUnknown, kLow, kMedium, kHigh, kCritical };
 
-// What an analyser or a scanner found.
+// One finding of an analyser or a scanner.
 struct Finding {
-  // What it is and where, without what moves when other lines change (line numbers, versions): the same
-  // finding has the same name before and after. A repeated name gets "#2", "#3", ... Valid UTF-8.
+  // The kind and the place of the finding, without parts that change with other lines (line numbers,
+  // versions): the same finding has the same name before and after a change. A repeated name gets "#2", "#3",
+  // ... Valid UTF-8.
   std::string name;
   Severity severity = Severity::kUnknown;
 };
 using Findings = std::deque<Finding>;
 
-// An entry that stands for more than a test: a file that could not be loaded, a package that was not built, a
-// hook that failed. It is nobody's test: when it failed it fails the attempt, and no inventory has it.
+// An entry that stands for more than one test: a file that could not be loaded, a package that was not built,
+// a hook that failed. It is not a test: a failed one fails the attempt, and Inventory::names never has it.
 struct NoTest {
   enum class What {
-    kLoaded,    // a file, a package or a class: its tests, if there are any, are named "NAME::..." or
-                // "NAME...."
-    kFile,      // a file by its path, whose tests do not have its name
-    kHook,      // of a suite, or the suite: tests of it may not have run
-    kTeardown,  // after a test that ran
-    kRun,       // the runner itself: it says that it failed
+    kLoaded,    // a file, a package or a class; names of its tests begin with "NAME::" or "NAME."
+    kFile,      // a file, by its path; its tests do not have its name
+    kHook,      // a hook of a suite, or the suite: some of its tests may not have run
+    kTeardown,  // ran after a test that ran
+    kRun,       // the runner itself reports that it failed
   };
   What what = What::kRun;
   std::string name;
-  std::string message;  // as that of a test
-  bool failed = true;   // false: a file or a package that is there and well
+  std::string message;  // like the message of a test
+  bool failed = true;   // false: a file or a package that loaded well, or a hook that passed
 };
 
-// Of one family: the others are empty.
+// Items of one family; the lists of the other families are empty.
 struct Report {
   Tests tests;
   std::deque<NoTest> no_tests;
-  // Why there may be more tests than these: "a.test.js could not be loaded"; "" when these are all. An
-  // inventory that was read from such a report is a lower bound.
+  // Why the tool may have more tests than these, such as "a.test.js could not be loaded"; "" when these are
+  // all. An inventory that is read from such a report is a lower bound.
   std::string lower_bound;
-  // Why the runner ended before all of its tests had run: "--bail", a panic; "" when nothing says that it
-  // did. It is a reason of a lower bound, too. A file that could not be loaded, or a hook that failed, is
-  // none: the runner went on.
+  // Why the runner ended before all of its tests ran: "--bail", a panic; "" when no sign says so. It also
+  // makes the report a lower bound. A file that could not be loaded and a hook that failed do not count: the
+  // runner went on.
   std::string stopped;
-  // At least so many more tests the report counts than it has: those behind the end.
+  // The least number of tests that the report counts but does not contain: those after the early end.
   std::int64_t not_run = 0;
   Findings findings;
 };
@@ -80,20 +85,20 @@ struct Report {
 inline constexpr std::string_view kTestsFamily = "tests", kAnalysisFamily = "analysis",
                                   kVulnerabilitiesFamily = "vulnerabilities";
 
-// How many tests, entries that are none, and findings.
+// The number of tests, of NoTest entries and of findings.
 inline std::int64_t items_of(const Report& report) {
   return static_cast<std::int64_t>(report.tests.size() + report.no_tests.size() + report.findings.size());
 }
 
-// Sorted.
+// All formats, sorted by name.
 std::vector<std::string_view> report_formats();
-// The family of a format: one of the above; "" when there is no such format.
+// The family of a format, one of the three above; "" for an unknown format.
 std::string_view family_of(std::string_view format);
 
-// What it says has no secrets: they are taken out before anything is cut.
-// kInvalid: not of that format, cut short, or at odds with its own totals (row and column set where there are
-// any). kExhausted: a bound above, or no memory is left. kNotFound: there is no such format. Else what the
-// source says.
+// Reads one report. Secrets are removed from its texts before any text is cut. kInvalid: the report is not of
+// that format, is cut short, or contradicts its own totals; row and column are set where they are known.
+// kExhausted: a bound above is reached, or memory has run out. kNotFound: the format is unknown. Other errors
+// are those of the source.
 Result<Report> read_report(std::string_view format, ByteSource& report, const secrets::Redactor& redactor);
 
 }  // namespace pawl::gates

@@ -12,8 +12,8 @@ namespace pawl::gates {
 namespace {
 
 constexpr std::size_t kTestsShown = 20;
-constexpr std::size_t kMinimum = 80;  // less of an output tells nothing
-// Of kSummaryBytesMax: what signals and tests may take, so that something is left for the output.
+constexpr std::size_t kMinimum = 80;  // bytes; a shorter piece of output would not help
+// Shares of kSummaryBytesMax for signals and for tests, so that space is left for the output.
 constexpr std::size_t kSignalBytesMax = 1300, kTestBytesMax = 1700;
 
 std::string cut(const std::string& text, std::size_t bytes_max) {
@@ -22,7 +22,8 @@ std::string cut(const std::string& text, std::size_t bytes_max) {
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// What it means comes before its numbers; tests that failed are listed below it, with their messages.
+// The problem comes before the other details. When the failing tests are listed below with their messages,
+// `failing` is left out.
 std::string describe(const Signal& signal, bool tests_follow) {
   std::string out = "FAILED " + key_of(signal) + (signal.missing ? " (evidence missing)" : "") + "\n";
   if (const auto problem = signal.details.find("problem"); problem != signal.details.end())
@@ -35,7 +36,7 @@ std::string describe(const Signal& signal, bool tests_follow) {
 
 struct FailingTest {
   std::string name, message;
-  bool on_base = false;  // it fails there, too
+  bool on_base = false;  // the test fails on base, too
 };
 
 std::string_view what_failed(NoTest::What what) {
@@ -52,10 +53,11 @@ std::string_view what_failed(NoTest::What what) {
   return "";
 }
 
-// Those that base does not have come first: the agent broke them.
+// Tests that do not fail on base come first: the agent broke them.
 std::vector<FailingTest> failing_of(const AttemptFacts& facts) {
   std::vector<FailingTest> out;
-  auto left = facts.failing_on_base;  // each is found once: of equal names as many as fail on base
+  // Each failure on base matches one test: equal names match as often as they fail on base.
+  auto left = facts.failing_on_base;
   const auto add = [&](const std::string& name, std::string_view what, const std::string& message,
                        const Names& names) {
     const auto found = left.find(unnumbered(name, names));
@@ -68,7 +70,7 @@ std::vector<FailingTest> failing_of(const AttemptFacts& facts) {
       if (!file.report) continue;
       if (gates::failing_of(*file.report).empty()) continue;
       const Names names = names_of(*file.report);
-      // What could not be loaded may be why others failed.
+      // Entries that could not be loaded come first: they may be why tests failed.
       for (const auto& other : file.report->no_tests)
         if (other.failed) add(other.name, what_failed(other.what), other.message, names);
       for (const auto& test : file.report->tests)
@@ -107,7 +109,7 @@ std::string list_of(const std::vector<FailingTest>& failing) {
     if (shown == kTestsShown) break;
     const std::string name = "  " + short_of(test.name) + "\n";
     const std::string message = test.message.empty() ? "" : indented(excerpt(test.message, each));
-    // A name tells more than a message.
+    // A name may take more space than a message: it is more useful.
     if (out.size() + name.size() > kTestBytesMax + kSignalBytesMax / 2) break;
     out += name;
     if (out.size() + message.size() <= kTestBytesMax) out += message;
@@ -123,7 +125,7 @@ const StepFacts* last_failed(const std::vector<StepFacts>& steps) {
   return steps.empty() ? nullptr : &steps.back();
 }
 
-// The end of a text, from the beginning of a line where that loses little.
+// The end of a text, from the start of a line unless that drops more than an eighth of it.
 std::string_view end_of(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
   text.remove_prefix(text.size() - bytes_max);
@@ -132,7 +134,8 @@ std::string_view end_of(std::string_view text, std::size_t bytes_max) {
   return text;
 }
 
-// All of it when it fits; else what tells of failures, or its beginning, and then its end.
+// The whole output when it fits. Otherwise its lines that report failures, or its beginning, and then its
+// end.
 std::string output_of(const StepFacts& step, std::size_t room) {
   const std::string heading = "output of " + step.step_name;
   const std::string told_heading = heading + ", lines that tell of failures:\n",
@@ -150,7 +153,7 @@ std::string output_of(const StepFacts& step, std::size_t room) {
   return told_heading + told + end_heading + std::string(end_of(step.output_tail, room - told.size()));
 }
 
-// Runners that write to a report leave nothing in the output.
+// Lines of reports that could not be read. A runner that writes a report may leave no failure in its output.
 std::string unread_reports(const std::vector<StepFacts>& steps, std::size_t room) {
   std::string out;
   for (const auto& step : steps)
@@ -186,7 +189,7 @@ std::string telling_text(std::string_view text) {
 }
 
 void take_output(std::string_view log, StepFacts& to) {
-  constexpr std::size_t kTailMax = 16 << 10;  // more than a summary can show
+  constexpr std::size_t kTailMax = 16 << 10;  // bytes; more than a summary can show
   const std::string text = without_escapes(valid_utf8(log));
   to.output_tail = std::string(end_of(text, kTailMax));
   to.said_stop = said_stop_in(text);

@@ -1,4 +1,4 @@
-// What failed, in words: for people and for the next agent. A detail of this room.
+// The failures of an attempt as text, for people and for the next agent. A detail of this room.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace pawl::gates {
 
-// The failing signals; the failing tests with what they say, those first that base does not have as failing;
-// of the output of the step that failed the lines that tell of failures, and its end. At most
+// The failing signals, then the failing tests with their messages, those first that do not fail on base. Then
+// the output of the last step that failed: its lines that report failures, and its end. At most
 // kSummaryBytesMax bytes of UTF-8.
 std::string summary_of(const AttemptFacts& facts);
 

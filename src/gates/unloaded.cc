@@ -5,13 +5,13 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::string_view kGoTests = "_test.go";  // go help test
+constexpr std::string_view kGoTests = "_test.go";  // the files of Go that contain tests: go help test
 
 bool is_path_or_package(std::string_view name) { return name.find('/') != name.npos; }
 
 std::int64_t depth_of(std::string_view name) { return std::ranges::count(name, '/'); }
 
-// "a/tests/test_b.py" -> "a.tests.test_b", as Python and Java name what is in the file.
+// "a/tests/test_b.py" -> "a.tests.test_b": Python and Java name the contents of the file like this.
 std::string module_of(std::string_view path) {
   const auto file = path.rfind('/') == path.npos ? 0 : path.rfind('/') + 1;
   std::string out(path.substr(0, std::min(path.size(), path.find('.', file))));
@@ -19,7 +19,7 @@ std::string module_of(std::string_view path) {
   return out;
 }
 
-// Calls `see` with "a.b.c", "b.c" and "c".
+// Calls `see` with each end of the text: "a.b.c", "b.c" and "c".
 template <class See>
 void each_end(std::string_view text, char separator, const See& see) {
   for (;;) {
@@ -30,15 +30,15 @@ void each_end(std::string_view text, char separator, const See& see) {
   }
 }
 
-// A test's name begins with the file, package or class that it is of. A folder's or a package's name is also
-// the beginning of others: "example.org/a" in "example.org/a/b::TestC".
+// Whether a test's name begins with a file, a package or a class. The name of a folder or a package is also
+// the beginning of others, which do not count: "example.org/a" in "example.org/a/b::TestC".
 bool is_of(std::string_view test, std::string_view name) {
   if (test.starts_with(name)) {
     const auto rest = test.substr(name.size());
     if (rest.empty() || rest.starts_with("::")) return true;
     if (!is_path_or_package(name) && (rest.front() == '.' || rest.front() == '$')) return true;
   }
-  // unittest names a module that it could not load without its packages.
+  // unittest names a module that it could not load without the packages above it.
   if (name.find_first_of("./") != name.npos) return false;
   bool found = false;
   std::string_view group = test.substr(0, test.find("::"));
@@ -76,7 +76,8 @@ UnloadedNames Unloaded::names_for(std::string_view path) const {
     add_all(packages_, folder.substr(folder.rfind('/') + 1));
     return out;
   }
-  // The module's own package: no folder says its name, and it is the least deep of them.
+  // A test at the root is in the package of the module. No folder has its name, so it is the one with the
+  // fewest parts.
   std::int64_t least = INT64_MAX;
   for (const auto& [part, names] : packages_)
     for (const auto& name : names) least = std::min(least, depth_of(name));

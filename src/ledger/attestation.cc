@@ -1,4 +1,4 @@
-// Statements as they are made of rows.
+// Makes statements from the rows of a run.
 #include "ledger/attestation.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace pawl::ledger {
 namespace {
 
-// nullptr: there is none.
+// nullptr: no row matches.
 template <typename Matches>
 const Json* newest(const Rows& rows, Matches matches) {
   const auto found = std::ranges::find_if(rows.rbegin(), rows.rend(), matches);
@@ -83,7 +83,7 @@ class Statement {
                     " is not what its ledger says: restore the state folder from a backup");
   }
 
-  // What the patch and the commit were made from.
+  // Compares the plan and the base, from which the patch and the commit were made, with the first row.
   Status check_run() const {
     const auto is = [&](const char* key, const std::string& value) {
       return text_in(started(), key) == value;
@@ -119,7 +119,7 @@ class Statement {
         {"resolvedDependencies", std::move(from)}};
   }
 
-  // The run's chain, then those of its phases, in the plan's order.
+  // The run's chain, then the chains of its phases in the plan's order.
   Result<Json> chains() const {
     Json run = resource(kRunChain, kHeadDigest, text_in(rows_.back(), "hash"));
     run["annotations"]["pawl_run"] = {{"rows", static_cast<std::int64_t>(rows_.size())},
@@ -160,7 +160,7 @@ class Statement {
     return rows == phases_.end() ? nullptr : newest_of_type(rows->second, "attempt");
   }
 
-  // Who took the work of a phase: "gates", "operator", "other_run"; "" when nobody did.
+  // By whom the work of a phase was accepted: "gates", "operator", "other_run"; "" when it was not.
   Result<std::string> accepted_by(const Json& phase, const Json& seal, bool is_shared) const {
     const std::string phase_id = text_in(phase, "phase_id");
     const auto layer = std::ranges::find(work_.layers, phase_id, &store::LayerRow::phase_id);
@@ -176,8 +176,8 @@ class Statement {
     return "gates";
   }
 
-  // Of a seal of an older version, which does not name it. The work of the agent of an attempt: what it left,
-  // without what the source ignores; of several episodes what the kept one left.
+  // The accepted layer for a seal of an older version, which does not name it. It is the work of the
+  // attempt's agent, without what the source ignores. With several episodes it is the work of the chosen one.
   std::string layer_of(const std::string& phase_id, const Json& attempt) const {
     for (const auto& signal : list_in(attempt, "signals"))
       if (text_in(signal, "kind") == "ignored" && text_in(signal, "gate_id") == "diff")

@@ -1,5 +1,5 @@
-// What a sealed run's ledger says, for those who read in-toto: a Statement v1 whose predicate is SLSA
-// provenance v1. docs/attestation.md is the format; change both together. Pure, but for compare().
+// Attestations: what a sealed run's ledger says, as an in-toto Statement v1 whose predicate is SLSA
+// provenance v1. docs/attestation.md is the format; change both together. Pure, except for compare().
 #pragma once
 
 #include <optional>
@@ -17,21 +17,21 @@ namespace pawl::ledger {
 
 inline constexpr std::string_view kStatementPayloadType = "application/vnd.in-toto+json";
 
-// What a run made, and of what, as far as its rows do not say it.
+// The facts of a statement that the run's rows do not have: what the run made, and from what.
 struct Work {
   std::string patch;   // what `pawl diff` prints
-  std::string commit;  // the last that `pawl apply` makes; "" when it makes none
+  std::string commit;  // the last commit that `pawl apply` makes; "" when it makes none
   std::string plan_text;
-  std::string policy_blake3;            // of the plan's policy; "" when it has none
-  std::vector<store::LayerRow> layers;  // that the patch is of
+  std::string policy_blake3;            // of the plan's policy; "" without one
+  std::vector<store::LayerRow> layers;  // the accepted layers in the patch
 };
 
-// REQUIRES: `files` verify. Everything but `work` is taken from them, not from what the database says
-// besides. kInvalid: the run is not sealed; kCorrupt: `run` or `work` is not what its rows say.
+// REQUIRES: `files` verify. Facts come from the rows of `files`, and only the rest from `work`. kInvalid: the
+// run is not sealed. kCorrupt: `run`, or the plan or the layers of `work`, differ from the rows.
 Result<Json> statement_of(const store::RunRow& run, const Files& files, const Work& work,
                           const std::string& public_key);
 
-// What a statement says, for people and programs.
+// The content of a statement, for people and programs.
 struct Attested {
   std::string run_id, state, ledger_head;
   std::int64_t ledger_rows = 0;  // of the run's chain
@@ -45,17 +45,17 @@ struct AttestationProblem {
 };
 
 struct AttestationReport {
-  std::string public_key;            // against which it was checked
-  std::optional<Attested> attested;  // when it holds the signature of that key, and is a statement of a run
-  bool is_compared = false;          // with the run in a database
+  std::string public_key;            // the trusted key of the check
+  std::optional<Attested> attested;  // present: that key signed a statement about a run
+  bool is_compared = false;          // true: compared with the run in a database
   std::vector<AttestationProblem> problems;
 };
 Json to_json(const AttestationReport& report);
 
-// The keys that the envelope names count for nothing: `public_key` is the one that is trusted.
+// Checks the envelope against `public_key` only. The key ids that the envelope names are not trusted.
 AttestationReport check_attestation(const Envelope& envelope, const std::string& public_key);
-// Whether the run's ledger is whole and ends with the head that is attested. A run that is not there is no
-// problem.
+// Adds problems when the run's ledger is damaged, or does not end with the attested head. A run that is not
+// in the database is not a problem. REQUIRES: report.attested is present.
 Status compare(store::Store& store, AttestationReport& report);
 
 }  // namespace pawl::ledger

@@ -1,4 +1,4 @@
-// Statements as they are read: by whom they are signed, what they say, and whether the run still says so.
+// Reads statements: who signed them, what they say, and whether the run still agrees.
 #include "ledger/attested.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ const Json& list_at(const Json& json, const char* path) {
   return found.is_array() ? found : kNone;
 }
 
-// Absent: it is no statement about a run of Pawl.
+// nullopt: not a statement about a run of Pawl.
 std::optional<Attested> read_statement(std::string_view payload) {
   const auto json = parse_json(payload);
   if (!json || text_in(*json, "_type") != kStatementType ||
@@ -45,7 +45,8 @@ std::optional<Attested> read_statement(std::string_view payload) {
   return out;
 }
 
-// Why no signature holds. What it goes by is not signed itself: it only says where to look.
+// Says why no signature is valid. The fields that it looks at are not signed: they only help a person to find
+// the cause.
 AttestationProblem why_not_signed(const Envelope& envelope, const std::string& public_key) {
   if (envelope.payload_type != kStatementPayloadType)
     return {.kind = "payload_type",

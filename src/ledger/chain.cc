@@ -15,32 +15,32 @@ constexpr std::string_view kHashKey = ",\"hash\":\"";
 constexpr std::string_view kSandboxRunIdKey = "\"sandbox_run_id\":\"";
 constexpr std::string_view kPrevHashKey = ",\"prev_hash\":\"";
 constexpr std::size_t kTailSize = kHashKey.size() + kHashHexSize + 2;
-// In canonical order nothing of these kinds comes after the type.
+// In rows of these kinds, no member follows the type in canonical order.
 constexpr std::array<std::string_view, 5> kBetweenHeads = {"\"type\":\"pre_execute\"",
                                                            "\"type\":\"executed\"", "\"type\":\"resume\"",
                                                            "\"type\":\"agent\"", "\"type\":\"usage\""};
 constexpr std::string_view kCostKey = ",\"cost\":\"";
 constexpr std::string_view kSpentKey = ",\"spent_ms\":";
-constexpr std::string_view kRunKey = "\",\"run\":\"";  // behind the value of prev_hash
+constexpr std::string_view kRunKey = "\",\"run\":\"";  // directly after the value of prev_hash
 constexpr std::string_view kLayerKey = ",\"layer\":\"";
 constexpr std::string_view kFeedbackKey = ",\"feedback\":\"";
 constexpr std::string_view kMergeSeqKey = ",\"merge_seq\":";
 constexpr std::string_view kStackKey = ",\"stack\":\"";
 constexpr std::string_view kAfterStack = ",\"started_at\":\"";
-// In canonical order only the verdict comes after the type.
+// In canonical order, only the verdict follows the type.
 constexpr std::string_view kAttempt = ",\"type\":\"attempt\",\"verdict\":\"";
 constexpr std::size_t kAttemptEndMax = 64;  // with the longest verdict
-constexpr std::size_t kProblemsMax = 1000;  // of one file: a person who sees that many needs no more
+constexpr std::size_t kProblemsMax = 1000;  // of one file: more do not help a person
 
 struct Row {
   std::string_view line;
-  std::string_view hash, prev_hash;  // stated
-  std::int64_t seq = 0;              // stated; 0 when it can't be read
-  bool intact = false;               // its bytes have the hash that it states
+  std::string_view hash, prev_hash;  // as the line states them
+  std::int64_t seq = 0;              // as the line states it; 0 when it cannot be read
+  bool intact = false;               // its bytes have the stated hash
 };
 
-// What follows `key`. Looks for the rarest letter of the key, at key[rare], and then around it: a search for
-// the whole key stops at every quote, and takes as long as hashing.
+// Returns the text after `key`. Searches for the rarest letter of the key, at key[rare], and compares around
+// it. A search for the whole key would stop at every quote and take as long as hashing.
 std::string_view after(std::string_view text, std::string_view key, std::size_t rare) {
   for (std::size_t at = rare; at < text.size(); ++at) {
     at = text.find(key[rare], at);
@@ -57,8 +57,8 @@ std::int64_t seq_after(std::string_view text) {
   return seq;
 }
 
-// Members are found by their key with its quotes: inside of a string a quote is escaped, so text can't look
-// like one. In canonical order nothing nested comes before prev_hash that could have such a key, nor between
+// A member is found by its key with quotes: inside a string a quote is escaped, so a string cannot look like
+// a key. In canonical order, no nested value that could have such a key precedes prev_hash, or lies between
 // it and seq.
 Row read_row(std::string_view line) {
   Row row{.line = line};
@@ -109,7 +109,7 @@ class Checker {
     chain_.hashes.reserve(rows_.size());
   }
 
-  // A listed line has its place from the list, and is intact when it has one.
+  // A listed line takes its place from the list, and is intact when the list has it.
   Row read(std::string_view line) const {
     if (listed_ == nullptr) return read_row(line);
     const auto found = places_in_list_.find(blake3_hex(line));
@@ -156,7 +156,7 @@ class Checker {
     problem("forged", index, "a second row " + std::to_string(row.seq));
   }
 
-  // Rows that come later are not missing.
+  // A row that comes later is reordered, not missing.
   void check_gap(std::size_t index) {
     std::vector<std::int64_t> missing;
     for (std::int64_t seq = expected_seq_; seq < rows_[index].seq && missing.size() < 10; ++seq)
@@ -169,7 +169,8 @@ class Checker {
 
   bool comes_later(std::int64_t seq, std::size_t index) { return places_of(seq).last > index; }
 
-  // Where intact rows of that number are. Known only when something is wrong: an honest chain never asks.
+  // The first and last place of intact rows with that number. Computed only after a fault is found: an intact
+  // chain never needs it.
   struct Places {
     std::size_t first = 0, last = 0;
   };
@@ -181,7 +182,7 @@ class Checker {
     return found == places_.end() ? Places() : found->second;
   }
 
-  // Types are at the end of a row, in front of the hash, for most rows that matter here.
+  // In most rows that matter here, the type is the last member before the hash.
   void note(const Row& row) {
     const auto body = row.line.substr(0, row.line.size() - kTailSize);
     if (!may_be_unsigned(row.line)) chain_.last_decision = row.seq;
@@ -221,12 +222,12 @@ class Checker {
 
   void note_attempt(const Row& row, std::string_view body) {
     chain_.attempts.push_back(row.line);
-    if (body.ends_with("\"cancelled\"")) return;  // by an operator: nothing judged it
+    if (body.ends_with("\"cancelled\"")) return;  // ended by an operator: no gate judged it
     const auto before = body.substr(0, body.size() - behind_prev_hash(row, body).size());
     if (after(before, kFeedbackKey, 9).empty()) lacks("attempt", "feedback");
     if (after(before, kLayerKey, 4).empty()) lacks("attempt", "layer");
     if (after(before, kMergeSeqKey, 10).empty()) lacks("attempt", "merge_seq");
-    // Signals may have any member; what follows them has none of this name.
+    // Signals may have members of any name. The members after them have none of this name.
     const auto at = body.rfind(kAfterStack);
     const auto size = kStackKey.size() + kHashHexSize + 1;
     if (at != body.npos && at >= size && body.substr(at - size).starts_with(kStackKey)) return;
@@ -239,7 +240,7 @@ class Checker {
     return body.substr(static_cast<std::size_t>(row.prev_hash.data() - body.data()) + row.prev_hash.size());
   }
 
-  // A decision of a row `resume` that closes a marker without a result.
+  // True: the decision of a row `resume` is in kGivingUp: it closes a marker without a result.
   static bool gives_up(std::string_view body) {
     return std::ranges::any_of(kGivingUp, [&](auto decision) { return body.find(decision) != body.npos; });
   }
@@ -252,7 +253,8 @@ class Checker {
   Chain chain_;
   std::vector<Row> rows_;
   std::unordered_map<std::int64_t, Places> places_;
-  std::int64_t executed_without_run_ = 0, executed_without_cost_ = 0;  // of the most frequent type
+  // Counted apart: `executed` is the most frequent type.
+  std::int64_t executed_without_run_ = 0, executed_without_cost_ = 0;
   std::string_view expected_prev_;
   std::int64_t expected_seq_ = 1;
   bool torn_ = false, after_damage_ = false;

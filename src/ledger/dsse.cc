@@ -19,11 +19,11 @@ const unsigned char* bytes(std::string_view text) {
 std::string to_base64(std::string_view text) {
   std::string out(sodium_base64_encoded_len(text.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
   sodium_bin2base64(out.data(), out.size(), bytes(text), text.size(), sodium_base64_VARIANT_ORIGINAL);
-  out.pop_back();  // the NUL
+  out.pop_back();  // the NUL byte
   return out;
 }
 
-// "Signers may use either, and verifiers MUST accept either": standard or for URLs.
+// DSSE: "Signers may use either, and verifiers MUST accept either": the standard or the URL alphabet.
 std::optional<std::string> from_base64(std::string_view text) {
   const bool for_urls = text.find_first_of("-_") != std::string_view::npos;
   std::string out(text.size() / 4 * 3 + 3, '\0');

@@ -1,5 +1,5 @@
-// Signed text that others read, too: DSSE v1 (Dead Simple Signing Envelope, its protocol.md and envelope.md).
-// Signed is what a payload is together with what kind of thing it is, by the key that signs heads. Pure.
+// Signed text for other programs: DSSE v1 (Dead Simple Signing Envelope, its protocol.md and envelope.md).
+// The signature covers a payload and its type. The key is the one that signs heads. Pure.
 #pragma once
 
 #include <string>
@@ -11,28 +11,28 @@
 
 namespace pawl::ledger {
 
-constexpr std::size_t kEnvelopeBytesMax = 64 << 20;  // some hundred thousand phases
-constexpr std::size_t kSignaturesMax = 16;           // of one envelope: others may sign it besides
+constexpr std::size_t kEnvelopeBytesMax = 64 << 20;  // enough for some hundred thousand phases
+constexpr std::size_t kSignaturesMax = 16;           // of one envelope: others may sign it, too
 
-// PAE(type, body): what the signature is over. No head's body can be one: that is JSON.
+// PAE(type, body): the text that is signed. It cannot be the body of a head, which is JSON.
 std::string pre_authentication_encoding(std::string_view type, std::string_view body);
 
-// One line of JSON, without its newline. keyid is the public key as ledger.pub has it.
+// Returns one line of JSON without its newline. keyid is the public key as ledger.pub has it.
 std::string sealed_envelope(const store::RowSealer& sealer, std::string_view payload_type,
                             std::string_view payload);
 
 struct Envelope {
   struct Signature {
-    std::string keyid;      // a hint that nobody vouches for; "" when there is none
+    std::string keyid;      // an unsigned hint; "" when absent
     std::string signature;  // hexadecimal
   };
   std::string payload_type, payload;
   std::vector<Signature> signatures;
 };
-// kInvalid: it is no envelope. Its signatures are not looked at.
+// kInvalid: the text is not an envelope. Does not check the signatures.
 Result<Envelope> read_envelope(std::string_view text);
 bool is_signed_by(const Envelope& envelope, std::string_view public_key);  // hexadecimal
 
-std::string sha256_hex(std::string_view bytes);  // what `sha256sum` prints
+std::string sha256_hex(std::string_view bytes);  // as `sha256sum` prints it
 
 }  // namespace pawl::ledger

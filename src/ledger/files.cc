@@ -1,4 +1,4 @@
-// Ledgers as files: reading what was exported, exporting, and the projections under .pawl.
+// Ledgers as files: reads exports, writes exports, and updates the projections under .pawl.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -14,9 +14,10 @@
 namespace pawl::ledger {
 namespace {
 
-constexpr std::uint64_t kLedgerBytesMax = 16ULL << 30;  // of one file: far above what a run of a year makes
-constexpr std::uint64_t kLineBytesMax = 1 << 20;        // of one row: summaries are 4 KiB
-constexpr std::size_t kRowsAtOnce = 10'000;             // read from the database
+// For one file: far above the ledger of a run that lasts a year.
+constexpr std::uint64_t kLedgerBytesMax = 16ULL << 30;
+constexpr std::uint64_t kLineBytesMax = 1 << 20;  // of one row: summaries have 4 KiB
+constexpr std::size_t kRowsAtOnce = 10'000;       // read from the database at a time
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string out;
@@ -24,7 +25,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return out;
 }
 
-// An export comes from somebody else: a pipe or a device would never end.
+// An export may come from another person: reading a pipe or a device would never end.
 Result<std::string> read_if_there(const std::string& path) {
   if (os::exists(path) && !os::is_regular_file(path))
     return fail(ErrorKind::kCorrupt, path + ": it is no regular file");
@@ -33,7 +34,7 @@ Result<std::string> read_if_there(const std::string& path) {
   return text;
 }
 
-// Rows of a chain from `first_seq` on, as lines.
+// The lines of a chain's rows from `first_seq` on.
 Result<std::string> chain_text(store::Store& store, const std::string& run_id, const std::string& chain,
                                std::int64_t first_seq) {
   std::string out;
@@ -50,7 +51,7 @@ std::string head_text(const store::Head& head) {
          "\n";
 }
 
-// A head over exactly what is exported, cost rows included.
+// Signs a head over exactly the exported bytes, cost rows included.
 store::Head export_head(const store::RowSealer& sealer, const std::string& run_id, const Files& files,
                         WallTime now) {
   Json chains = Json::object();
@@ -96,8 +97,8 @@ bool is_link(const std::string& path) {
   return facts && facts->is_link;
 }
 
-// The last whole line; "" when there is none, the file ends torn, or it is elsewhere: another one takes the
-// place of a symlink.
+// The last whole line. "" when there is none, when the file ends torn, or when the path is a symlink: a new
+// file then replaces it.
 std::string last_line(const std::string& path) {
   if (is_link(path)) return {};
   auto tail = os::read_tail(path, kLineBytesMax);
@@ -128,7 +129,7 @@ Status project_cost(store::Store& store, CostRows rows_of, const std::string& pa
   PAWL_TRY(const std::string there, is_link(path) ? std::string() : read_if_there(path));
   const auto lines = static_cast<std::int64_t>(std::ranges::count(there, '\n'));
   if (lines > 0 && there.ends_with('\n')) {
-    // With the last one that is there: it must be the same.
+    // Reads the last line again, which must be the same.
     PAWL_TRY(const auto rows, (store.*rows_of)("", lines - 1));
     if (!rows.empty() && there.ends_with(rows.front() + "\n")) {
       const std::string rest = joined({rows.begin() + 1, rows.end()});
@@ -136,7 +137,7 @@ Status project_cost(store::Store& store, CostRows rows_of, const std::string& pa
     }
   }
   PAWL_TRY(const auto all, (store.*rows_of)("", 0));
-  // Nobody used anything: then there is no file either.
+  // Without any row no file is made.
   if (all.empty() && there.empty()) return {};
   return os::write_atomically(path, joined(all));
 }
@@ -203,7 +204,7 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
 Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust) {
   Checked out;
   std::optional<Result<Tables>> tables;
-  // A run that goes on writes between two reads.
+  // A run that goes on may write between two reads.
   PAWL_OK(store.read_together([&]() -> Status {
     PAWL_TRY(const auto run, store.run(run_id));
     trust.live = run.state == store::RunState::kExecuting;
@@ -212,7 +213,7 @@ Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust 
     return {};
   }));
   out.report = verify(out.files, trust);
-  if (!out.report.ok) return out;  // then nobody knows which of the two is right
+  if (!out.report.ok) return out;  // rows that do not verify cannot judge the tables
   if (!*tables) return std::unexpected(std::move(*tables).error());
   out.report.problems = contradictions(out.files, **tables);
   out.report.ok = out.report.problems.empty();
@@ -244,7 +245,8 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
 
 namespace {
 
-// Below a folder that others may have written: never through a symlink, which would lead rows elsewhere.
+// Updates projections below a folder that other users may have written: never through a symlink, which would
+// lead rows elsewhere.
 class Projections {
  public:
   Projections(store::Store& store, os::HeldTree tree, const std::string& folder, const std::string& run_id)
@@ -280,7 +282,7 @@ Status project_chains(store::Store& store, const std::string& folder, const std:
   const std::string runs = os::join(folder, "runs");
   PAWL_OK(os::make_private_folder(runs));
   PAWL_OK(os::make_private_folder(os::join(folder, "cost")));
-  // Workers of one run project at the same time; rows are only ever appended in order.
+  // Workers of one run update projections at the same time. Rows are only ever appended, in order.
   PAWL_TRY(const auto lock, os::FileLock::lock(os::join(runs, ".lock")));
   PAWL_TRY(auto tree, os::HeldTree::open(folder, os::HeldTree::Mounts::kAny));
   const Projections projections(store, std::move(tree), folder, run_id);

@@ -1,4 +1,4 @@
-// A chain's rows as values, for those who compare and attest what they say. A detail of this room.
+// The rows of a chain as values, for code that compares or attests them. A detail of this room.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace pawl::ledger {
 
 using Rows = std::vector<Json>;
 
+// Parses each line of a chain's text. Returns the error of the first line that is not JSON.
 Result<Rows> rows_of(std::string_view text);
 
 const Json* newest_of_type(const Rows& rows, std::string_view type);  // nullptr: there is none
-// The newest seal of a phase in the run's chain, else what a fork's row says of it; nullptr when neither is
-// there. `is_shared` becomes whether it is the latter.
+// Returns the newest seal of a phase in the run's chain, or else its entry in the `forked` row; nullptr
+// without both. `is_shared` becomes true in the second case only.
 const Json* seal_of(const Rows& run, std::string_view phase_id, bool* is_shared = nullptr);
 
 }  // namespace pawl::ledger

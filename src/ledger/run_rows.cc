@@ -51,7 +51,7 @@ class RunRowsChecker {
     ++lack.rows;
   }
 
-  // Work that is accepted is a part of the stack of each later phase.
+  // Accepted work becomes a part of the stack of each later phase.
   void accept(const store::AcceptedByRows& accepted) {
     if (!accepted.layer) is_stack_known_ = false;
     if (accepted.layer && !accepted.layer->empty()) stack_.insert(stack_.begin(), *accepted.layer);
@@ -78,7 +78,7 @@ class RunRowsChecker {
     accept(ended_.accepted().back());
   }
 
-  // Its newest attempt was accepted by its gates, which saw all that had been accepted by then.
+  // The seal says `passed`: the gates accepted the newest attempt, and saw all work accepted by then.
   void check_passed(const Json& seal) {
     const std::string phase_id = text_in(seal, "phase_id");
     const auto chain = chains_.find(phase_id);
@@ -92,7 +92,8 @@ class RunRowsChecker {
       problem(phase_file(phase_id), *attempt, "it was judged on other work than had been accepted by then");
   }
 
-  // Every attempt names the place up to which it saw accepted work, whatever became of it.
+  // Every attempt names the place up to which it saw accepted work, whatever its verdict. Its stack must
+  // agree.
   void check_stacks() {
     const auto tiers = store::tiers_of_phases(started_);
     const auto& phases = list_in(started_, "phases");
@@ -101,7 +102,7 @@ class RunRowsChecker {
     for (const auto& accepted : ended_.accepted())
       place_of_.emplace(accepted.phase_id, std::ssize(place_of_));
     for (const auto& [phase_id, chain] : chains_) {
-      Numbers rounds;  // the place of the newest one, by attempt
+      Numbers rounds;  // place of the newest round, by attempt
       for (const auto line : chain.rounds)
         if (const auto row = parse_json(line))
           rounds[text_in(*row, "attempt_id")] = integer_in(*row, "merge_seq");
@@ -123,7 +124,7 @@ class RunRowsChecker {
       problem(phase_file(phase_id), attempt, "it was judged on other work than had been accepted by then");
   }
 
-  // `before`: of the work of tiers before that one only.
+  // `before`: only the work of tiers before that one.
   const std::string& stack_up_to(std::int64_t place, std::optional<std::int64_t> before) {
     const auto [known, is_new] = stacks_.try_emplace({place, before.value_or(-1)});
     if (!is_new) return known->second;
@@ -155,9 +156,10 @@ class RunRowsChecker {
   const Json& started_;
   const std::map<std::string, Chain>& chains_;
   store::EndedPhases ended_;
-  std::vector<std::string> stack_;  // accepted so far, the newest first
+  std::vector<std::string> stack_;  // accepted so far, newest first
   bool is_stack_known_ = true;
-  Numbers tier_of_, place_of_;  // of phases; the latter from 0, of those whose work is accepted
+  // The tier of each phase; and the place, from 0, of each phase whose work is accepted.
+  Numbers tier_of_, place_of_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> stacks_;  // by place and tier
   RunRows out_;
 };

@@ -1,5 +1,5 @@
-// Whether rows that are whole agree with each other: what the run's chain says of its phases' ends, and of
-// the work that their attempts were judged on. A detail of this room. Pure.
+// Checks that intact rows agree with each other: the ends of phases in the run's chain, and the work that
+// their attempts were judged on. A detail of this room. Pure.
 #pragma once
 
 #include <map>
@@ -17,9 +17,10 @@ struct RunRows {
   std::vector<Problem> problems;
   std::vector<Lack> lacks;  // of rows of the run's chain
 };
-// `chains` by phase, and "" for the run. REQUIRES: each is whole.
+// `chains` is keyed by phase, with "" for the run. REQUIRES: each chain is intact.
 RunRows check_run_rows(const Files& files, const std::map<std::string, Chain>& chains);
 
+// The path of a phase's chain in an export.
 std::string phase_file(const std::string& phase_id);
 
 }  // namespace pawl::ledger

@@ -1,4 +1,4 @@
-// Rows and signed heads, as they are made.
+// Seals rows, signs heads, and stores the key pair.
 #include <sodium.h>
 #include <sys/stat.h>
 
@@ -90,12 +90,12 @@ Status make_secret(const std::string& folder) {
 
 Status make_keys(const std::string& folder) {
   PAWL_OK(os::make_folders(keys_folder(folder), 0700));
-  // Two programs that start at once must end with one pair.
+  // Two programs that start at the same time must use one pair.
   PAWL_TRY(const auto lock, os::FileLock::lock(os::join(keys_folder(folder), "lock")));
   if (!os::exists(secret_path(folder))) PAWL_OK(make_secret(folder));
   if (os::exists(public_path(folder))) return {};
   PAWL_TRY(std::string secret, read_hex(secret_path(folder), crypto_sign_SECRETKEYBYTES));
-  // After the other: alone it says that the other was lost.
+  // Written after ledger.key: a lone ledger.pub means that ledger.key was lost.
   return os::write_durably("keys", public_path(folder), Sealer(std::move(secret)).public_key() + "\n");
 }
 
@@ -119,8 +119,8 @@ Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& f
 }
 
 std::string key_of_objects(const store::RowSealer& sealer) {
-  // A signature by Ed25519 follows from key and text alone. This one is never told: no head, envelope or
-  // inventory is such a text.
+  // An Ed25519 signature depends only on key and text. This signature is never published: no head, envelope
+  // or inventory has this text.
   return blake3_bytes(sealer.sign("key of what is remembered of objects\n").signature);
 }
 
@@ -132,7 +132,7 @@ Result<std::string> public_key_of(const std::string& folder) {
 
 bool signature_holds(std::string_view body, std::string_view public_key_hex, std::string_view signature_hex) {
   if (sodium_init() < 0) return false;
-  // One way to write a key: sodium_hex2bin takes capitals, too.
+  // Only one spelling of a key is valid; sodium_hex2bin() accepts capitals, too.
   const auto is_lower = [](std::string_view hex) {
     return hex.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   };

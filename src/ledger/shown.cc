@@ -11,7 +11,7 @@
 namespace pawl::ledger {
 namespace {
 
-// Whether a row that has `key` says the same.
+// True: the row lacks `key`, or has the same value.
 bool says(const Json& row, const char* key, const std::string& value) {
   return !row.contains(key) || text_in(row, key) == value;
 }
@@ -83,7 +83,7 @@ std::vector<std::string> differences_of_run(const Rows& run, const Tables& table
   for (const auto& phase : tables.phases) {
     if (!is_terminal(phase.state)) continue;
     const Json* seal = seal_of(run, phase.phase_id);
-    if (seal == nullptr) continue;  // that is told already
+    if (seal == nullptr) continue;  // check_phase() in tables.cc reports that
     if (!says(*seal, "cause", phase.last_failure_reason))
       out.push_back("the cause of phase " + phase.phase_id);
     if (!says(*seal, "attempts_used", phase.attempts_used) ||

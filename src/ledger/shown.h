@@ -1,5 +1,5 @@
-// What tables say of a run beyond what decides: causes, numbers, steps, episodes, a fork. People see it in
-// `pawl inspect` and in the report. A detail of this room.
+// Compares the columns that people see in `pawl inspect` and in the report, and on which no decision depends:
+// causes, counts, steps, episodes, the origin of a fork. A detail of this room.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace pawl::ledger {
 
-// What the tables say otherwise than the rows of the run's chain, in words. What rows of older versions lack
-// is not compared. Pure.
+// Returns, in words, where the tables differ from the rows of the run's chain. A member that rows of older
+// versions lack is not compared. Pure.
 std::vector<std::string> differences_of_run(const Rows& run, const Tables& tables);
-// The same of a phase and its chain. Steps of a phase that goes on may be in the tables before its rows are
-// read.
+// The same for a phase and its chain. While a phase goes on, the tables may have steps that `chain`, read
+// earlier, lacks. Pure.
 std::vector<std::string> differences_of_phase(const Rows& chain, const store::PhaseRow& phase,
                                               const Tables& tables);
 

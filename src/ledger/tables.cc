@@ -47,7 +47,7 @@ class Comparison {
         {.kind = "forged", .file = kDatabase, .row = 0, .detail = what + " is not what the rows say"});
   }
 
-  // What the run was started with.
+  // Compares the run and its plan with the first row.
   void check_start() {
     const Json& started = rows_.front();
     const auto check = [&](const char* key, const std::string& value, const char* what) {
@@ -67,7 +67,7 @@ class Comparison {
         contradicted(phase_id.empty() ? "the planned row of the run" : "the planned row of " + phase_id);
   }
 
-  // A run is over with its last phase: it is sealed in the same transaction.
+  // A run ends with its last phase: run_sealed is written in the same transaction.
   void check_state() {
     const auto sealed = newest_of_type(rows_, "run_sealed");
     const bool is_over = std::ranges::all_of(list_in(rows_.front(), "phases"), [&](const Json& id) {
@@ -93,7 +93,7 @@ class Comparison {
         return contradicted("the place of phase " + phase.phase_id);
   }
 
-  // After all rows of the phases were seen.
+  // REQUIRES: check_attempts() has seen the rows of all phases.
   void check_budget() {
     if (const auto unit = cap_contradicted(rows_.front(), caps_, tables_.budgets); !unit.empty())
       contradicted("the cap of " + std::string(unit));
@@ -106,7 +106,8 @@ class Comparison {
       contradicted("the work of phase " + *phase_id);
   }
 
-  // As its newest seal or the fork that shares it says. An operator who opens it again writes a row.
+  // Compares the end of a phase with its newest seal, or with the fork that shares it. An operator who opens
+  // the phase again writes a row.
   void check_phase(const store::PhaseRow& phase) {
     const bool is_over = is_over_by_rows(phase.phase_id);
     if (is_over != is_terminal(phase.state)) return contradicted("the end of phase " + phase.phase_id);
@@ -120,7 +121,7 @@ class Comparison {
     return end != nullptr && (rows == chain_rows_.end() ? 0 : rows->second) == end->end.rows;
   }
 
-  // Each attempt that ended, as its row says.
+  // Compares each ended attempt with its row, and sums what the rows charge.
   void check_attempts(const store::PhaseRow& phase) {
     const auto rows = rows_of_phase(files_, phase.phase_id);
     if (!rows) return contradicted("the chain of phase " + phase.phase_id);
@@ -154,7 +155,7 @@ class Comparison {
     return {store::attempts_planned(rows_.front(), phase.tier_index, phase.phase_index), inherits};
   }
 
-  // Beside it, what is only shown.
+  // Compares the columns that are only shown.
   void check_shown() {
     for (const auto& what : differences_of_run(rows_, tables_)) contradicted(what);
     for (const auto& phase : tables_.phases)
@@ -162,7 +163,7 @@ class Comparison {
         for (const auto& what : differences_of_phase(*chain, phase, tables_)) contradicted(what);
   }
 
-  // What steps did, as inspect and the report show it.
+  // Compares the results of steps, which inspect and the report show.
   void check_results(const std::string& phase_id, const std::map<std::string, const Json*>& rows) {
     const auto known = tables_.results.find(phase_id);
     if (known == tables_.results.end()) return;
@@ -194,7 +195,7 @@ class Comparison {
   const Files& files_;
   const Tables& tables_;
   store::EndedPhases ended_;
-  store::Caps caps_;  // that operators set
+  store::Caps caps_;  // set by operators
   store::SpentByRows spent_;
   std::map<std::string, std::int64_t> chain_rows_;  // by phase
   std::vector<Problem> problems_;
@@ -224,7 +225,7 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
       PAWL_TRY(out.episodes[phase.phase_id], store.episodes(run_id, phase.phase_id));
     }
   PAWL_TRY(auto common, store.planned_common(run_id));
-  if (common.empty()) return out;  // nobody has made rows of the plan since an older version made the run
+  if (common.empty()) return out;  // an older version made the run, and no claim has made plan rows since
   out.planned[""] = std::move(common);
   for (const auto& phase : out.phases) {
     PAWL_TRY(out.planned[phase.phase_id], store.planned_phase(run_id, phase.phase_id));
@@ -242,12 +243,12 @@ std::string stack_of(const Files& files, const std::string& phase_id, const std:
 }
 
 Result<std::vector<Problem>> missing_runs(store::Store& store) {
-  std::map<std::string, std::string> first_rows;    // run, hash
-  std::vector<std::pair<std::string, Json>> named;  // by which run, what
+  std::map<std::string, std::string> first_rows;    // run_id, hash
+  std::vector<std::pair<std::string, Json>> named;  // the naming run; its `before`
   PAWL_TRY(const auto runs, store.runs(std::numeric_limits<std::int32_t>::max()));
   for (const auto& run : runs) {
     PAWL_TRY(const auto rows, store.ledger(run.run_id, "", 1, 1));
-    if (rows.empty()) continue;  // that run does not verify
+    if (rows.empty()) continue;  // verification of that run reports it
     first_rows[run.run_id] = rows.front().hash;
     const auto row = parse_json(rows.front().line);
     if (row && row->contains("before")) named.emplace_back(run.run_id, row->at("before"));

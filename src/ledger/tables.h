@@ -1,4 +1,5 @@
-// What a database says of a run beside its ledger's rows: readers and the next claim act on it.
+// The tables of a run beside its ledger's rows. Readers and the next claim act on them, so they are compared
+// with the rows. A detail of this room.
 #pragma once
 
 #include <map>
@@ -15,24 +16,25 @@ namespace pawl::ledger {
 struct Tables {
   store::RunRow run;
   std::string plan_text;
-  std::map<std::string, std::string> planned;  // rows of the plan by phase; "" what is of none
+  std::map<std::string, std::string> planned;  // plan rows by phase; "" for what belongs to no phase
   std::vector<store::PhaseRow> phases;
   std::vector<store::LayerRow> layers;  // accepted
-  // By phase, of those that have any: attempts; and of steps that ended their sandbox_run_id and the BLAKE3
-  // of their result.
+  // By phase, for phases with attempts: the attempts, and for each step with a result its sandbox_run_id and
+  // the BLAKE3 of the result.
   std::map<std::string, std::vector<store::AttemptRow>> attempts;
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> results;
-  // By phase: steps without their results, and episodes. They are shown, and decide nothing.
+  // By phase: steps without their results, and episodes. People see them; no decision depends on them.
   std::map<std::string, std::vector<store::StepRow>> steps;
   std::map<std::string, std::vector<store::EpisodeRow>> episodes;
   std::optional<store::ForkPoint> fork;
   std::vector<store::TierRow> tiers;
   std::vector<store::BudgetRow> budgets;
 };
+// Reads the tables of a run. For one state of them, call it inside Store::read_together().
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);
 
-// Where the tables contradict the rows, as problems of the file "pawl.db". What rows of older versions do not
-// say is not compared. REQUIRES: `files` verify. Pure.
+// Returns where the tables contradict the rows, as problems of the file "pawl.db". A member that rows of
+// older versions lack is not compared. REQUIRES: `files` verify. Pure.
 std::vector<Problem> contradictions(const Files& files, const Tables& tables);
 
 }  // namespace pawl::ledger

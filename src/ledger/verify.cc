@@ -1,4 +1,4 @@
-// All chains of a run against each other, against the signed head, and against the cost rows. Pure.
+// Checks all chains of a run against each other, against the signed head, and against the cost rows. Pure.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -23,7 +23,7 @@ constexpr const char* kCostFile = "cost/sandbox.jsonl";
 constexpr const char* kUsageFile = "cost/agent.jsonl";
 constexpr const char* kOtherRun = "it is a row of another run";
 
-// Reads head.json and store_head.json; nothing when it is not the canonical JSON that was written.
+// Reads head.json or store_head.json; nullopt when the text is not canonical JSON.
 std::optional<store::Head> head_in(const std::string& text) {
   const auto json = parse_json(text);
   if (!json || canonical(*json) + "\n" != text) return std::nullopt;
@@ -63,7 +63,7 @@ class Verifier {
 
   void read_head() {
     if (files_.head.empty()) {
-      // A run has a signed head from its creation.
+      // A run has a signed head from its creation on.
       return problem("missing", kHeadFile, 0,
                      "there is no signed head: what was cut off at the end can't be seen");
     }
@@ -87,7 +87,7 @@ class Verifier {
       problem("forged", kHeadFile, 1, "it is the head of another run");
   }
 
-  // The head that the database had before the export: the rows that it lists are there.
+  // The rows that the database's head lists are in the export.
   void check_store_head() {
     const bool is_named = head_->contains("store_head");
     if (files_.store_head.empty()) {
@@ -120,14 +120,14 @@ class Verifier {
     for (const auto& lack : found.lacks) lacks_[{lack.type, lack.member}] += lack.rows;
   }
 
-  // Where a chain ended when the head was signed.
+  // The end of a chain when the head was signed.
   struct End {
     std::int64_t rows = 0;
     std::string head;
   };
 
-  // By chain: what the head lists, and for a phase that it does not list the newest seal among the rows of
-  // the run that it covers.
+  // By chain: the end that the head lists. For a phase that it does not list, the newest seal among the run's
+  // rows that the head covers.
   std::map<std::string, End> signed_ends() const {
     std::map<std::string, End> ends;
     const auto& listed = (*head_)["chains"];
@@ -152,7 +152,7 @@ class Verifier {
       else if (end.rows > 0)
         problem("missing", phase_file(name), 0, "the signed head knows it");
     }
-    if (!chains_.at("").problems.empty()) return;  // a seal may be among what was damaged
+    if (!chains_.at("").problems.empty()) return;  // a seal may be among the damaged rows
     for (const auto& [name, chain] : chains_) {
       if (ends.contains(name) || chain.rows == 0) continue;
       if (trust_.live && chain.last_decision > 0)
@@ -167,7 +167,7 @@ class Verifier {
 
   void check_end(const Chain& chain, const End& end) {
     const auto& [rows, head] = end;
-    if (!chain.problems.empty()) return;  // what was done to it is named already, and moves its end
+    if (!chain.problems.empty()) return;  // its damage is reported already, and moves its end
     if (chain.rows < rows)
       return problem(
           "truncated", chain.file, chain.rows + 1,
@@ -191,12 +191,12 @@ class Verifier {
     problem("forged", kRunFile, 0, "no row has the hash of the anchor " + trust_.anchor);
   }
 
-  // What the run's chain says of the phases' chains.
+  // Compares the chains of phases with their seals in the run's chain.
   void check_seals() {
     const Chain& run = chains_.at("");
     for (const auto seal : run.seals) {
       const auto json = parse_json(seal);
-      if (!json) continue;  // can't be: its hash holds, and we wrote it
+      if (!json) continue;  // cannot happen: its hash is valid, so Pawl wrote it
       if (json->contains("phase_id"))
         check_seal(*json, *json);
       else if (const auto phases = json->find("phases"); phases != json->end())
@@ -222,7 +222,7 @@ class Verifier {
   }
 
   void check_cost() {
-    // An exported head lists the cost rows: then who did what to which row can be told.
+    // The head of an export lists the cost rows, so damage can be named row by row.
     if (head_ && head_->contains("cost")) check_cost_against_head();
     if (any_problem()) return;
     std::unordered_set<std::string_view> started;
@@ -237,7 +237,7 @@ class Verifier {
     std::int64_t row = 0;
     for (std::string_view rest = files_.sandbox_cost; !rest.empty();) {
       const auto line = rest.substr(0, rest.find('\n'));
-      // Rows of older versions do not say it.
+      // Rows of older versions do not name the cost row.
       const auto stated = costs.find(sandbox_run_id_of(line));
       if (stated != costs.end() && !has_hash(line, stated->second)) {
         problem("changed", kCostFile, ++row, "it is not the row that the end of its step names");
@@ -247,8 +247,8 @@ class Verifier {
       }
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
-    // A step that has not ended has its cost row when it does. In a run that goes on, a row that older
-    // versions wrote says nothing of it.
+    // A step that has not ended gets its cost row at its end. In a run that goes on, a step whose end names
+    // no cost row is not missed: an older version wrote that end.
     for (const auto id : started)
       if (!counted.contains(id) && !open.contains(id) && (!trust_.live || costs.contains(id)))
         problem("missing", kCostFile, 0, "no cost row of the step " + std::string(id));
@@ -285,7 +285,7 @@ class Verifier {
     problems_.insert(problems_.end(), cost.problems.begin(), cost.problems.end());
   }
 
-  // A usage row has the hash of the lines that were told with it.
+  // A ledger row `usage` has the hash of the lines that were written with it.
   void check_usage() {
     struct Lines {
       std::string text;

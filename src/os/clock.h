@@ -1,4 +1,4 @@
-// Time from the outside world. Whoever needs the time takes a Clock; only tests and main() choose which.
+// Time from the system. Code that needs the time takes a Clock; only tests and main() choose which one.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ class Clock {  // thread-safe
   virtual ~Clock() = default;
   virtual WallTime wall() const = 0;
   virtual MonoTime mono() const = 0;
-  // Names what mono() counts from: those who read the same name share it, also in other processes.
+  // Identifies the start that mono() counts from. Processes with the same id can compare their mono() values.
+  // "": unknown.
   virtual std::string mono_id() const = 0;
-  // Returns after `ms`, or earlier when a signal arrives.
+  // Returns after `ms` milliseconds, or earlier when a signal arrives.
   virtual void sleep_ms(std::int64_t ms) const = 0;
 };
 
@@ -23,7 +24,7 @@ class SystemClock final : public Clock {
  public:
   WallTime wall() const override;
   MonoTime mono() const override;
-  std::string mono_id() const override;  // the boot's id
+  std::string mono_id() const override;  // the boot id
   void sleep_ms(std::int64_t ms) const override;
 };
 

@@ -16,7 +16,7 @@ std::string g_role = "executor";  // guarded by g_role_mutex
 
 const char* setting(const char* name) { return std::getenv(name); }
 
-// Appends and returns the file's size after it: an atomic count across processes (O_APPEND, open(2)).
+// Appends, and returns the file's size afterwards: an atomic count across processes (O_APPEND in open(2)).
 long append_to(const char* file, std::string_view bytes) {
   const int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return -1;

@@ -39,8 +39,8 @@ struct Part {
   off_t begin, end;
 };
 
-// The first piece of data at or behind `from`: what is left out is a hole. Where nobody knows of holes all is
-// data.
+// The first range of data at or after `from`; the bytes before it are a hole. On file systems without holes
+// all bytes are data.
 std::optional<Part> next_data(int fd, off_t from, off_t size) {
   if (from >= size) return std::nullopt;
   const off_t begin = lseek(fd, from, SEEK_DATA);
@@ -50,7 +50,7 @@ std::optional<Part> next_data(int fd, off_t from, off_t size) {
   return Part{begin, end < 0 ? size : end};
 }
 
-// False with errno. What was cut off meanwhile is no error: the copy is shorter, or has a hole.
+// False with errno. A file that shrinks meanwhile is not an error: the copy is shorter, or has a hole.
 bool copy_part(int in, int out, Part part) {
   off_t to = part.begin;
   while (part.begin < part.end) {
@@ -58,7 +58,7 @@ bool copy_part(int in, int out, Part part) {
         std::min<std::size_t>(static_cast<std::size_t>(part.end - part.begin), kCopyAtOnceBytes);
     const ssize_t copied = copy_file_range(in, &part.begin, out, &to, left, 0);
     if (copied == 0) return true;
-    if (copied < 0) break;  // another file system (EXDEV), or one that can't: copy_file_range(2)
+    if (copied < 0) break;  // another file system (EXDEV), or an unsupported one: copy_file_range(2)
   }
   std::string buffer(part.begin < part.end ? kBufferBytes : 0, '\0');
   while (part.begin < part.end) {
@@ -68,7 +68,7 @@ bool copy_part(int in, int out, Part part) {
     if (got < 0) return false;
     const ssize_t written = pwrite(out, buffer.data(), static_cast<std::size_t>(got), part.begin);
     if (written <= 0) return false;
-    part.begin += written;  // a short write is followed by the error, or by the rest
+    part.begin += written;  // after a short write, the next one writes the rest or fails
   }
   return true;
 }
@@ -77,7 +77,7 @@ std::string label_of(std::string_view label, std::string_view suffix) {
   return std::string(label) + "." + std::string(suffix);
 }
 
-// Writes `bytes` to a new temporary beside `path`; `durable` says whether it reaches the disk.
+// Writes `bytes` to a new temporary file beside `path`; `durable`: with fsync.
 Result<std::string> write_temporary(const std::string& path, std::string_view bytes, unsigned mode,
                                     bool durable) {
   std::string temporary = path + ".tmp.XXXXXX";
@@ -93,8 +93,8 @@ Result<std::string> write_temporary(const std::string& path, std::string_view by
   return temporary;
 }
 
-// Removes a tree however deep a step nested it: a folder that lies too deep is first moved up to the top, so
-// that descriptors and stack stay few.
+// Removes a tree of any depth. A folder that lies too deep is first moved to the top of the tree, which
+// bounds the number of descriptors and the stack.
 class Remover {
  public:
   Status remove(int parent, const char* name, int depth = 0) {
@@ -119,7 +119,7 @@ class Remover {
 
   Status empty(int parent, const char* name, int depth) {
     int folder = open_folder(parent, name);
-    if (folder < 0 && errno == EACCES) {  // a folder that a step made unreadable
+    if (folder < 0 && errno == EACCES) {  // a step made the folder unreadable
       fchmodat(parent, name, 0700, 0);
       folder = open_folder(parent, name);
     }
@@ -139,7 +139,7 @@ class Remover {
   }
 
   Status move_up(int parent, const char* name) {
-    fchmodat(parent, name, 0700, 0);  // its ".." changes, so rename(2) wants to write to it
+    fchmodat(parent, name, 0700, 0);  // rename(2) changes its "..", and so needs write permission
     int renamed = 0;
     do {
       const std::string above = "moved-up-" + std::to_string(moved_++);
@@ -274,7 +274,7 @@ Status append_to_file(const std::string& path, std::string_view bytes) {
 }
 
 Status copy_file(const std::string& from, const std::string& to, unsigned mode) {
-  // Without O_NONBLOCK a FIFO put there would make us wait for ever.
+  // Without O_NONBLOCK a FIFO at `from` would block the open for ever.
   const UniqueFd in(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!in) return fail_errno(errno, "copy", from);
   const UniqueFd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -348,7 +348,7 @@ Status make_private(const std::string& path) {
 }
 
 Status remove_tree(const std::string& path) {
-  if (rmdir(path.c_str()) == 0) return {};  // the most common tree is an empty one
+  if (rmdir(path.c_str()) == 0) return {};  // most trees to remove are empty folders
   auto status = Remover().remove(AT_FDCWD, path.c_str());
   if (!status) return std::unexpected(std::move(status).error().in(path));
   return {};
@@ -356,7 +356,7 @@ Status remove_tree(const std::string& path) {
 
 Status remove_tree_at_once(const std::string& path) {
   const std::string aside = path + ".removed";
-  PAWL_OK(remove_tree(aside));  // of somebody who did not come to the end
+  PAWL_OK(remove_tree(aside));  // left by a removal that did not finish
   if (rename(path.c_str(), aside.c_str()) != 0 && errno == ENOENT) return {};
   PAWL_OK(remove_tree(aside));
   return remove_tree(path);
@@ -402,7 +402,7 @@ std::vector<std::string> folders_in(const std::string& path) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == ".." || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)) continue;
     std::string below = join(path, std::string(name));
-    struct stat status {};  // some file systems do not say in the entry
+    struct stat status {};  // some file systems do not store the type in the entry
     const bool is_one =
         entry->d_type == DT_DIR || (lstat(below.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
     if (is_one) out.push_back(std::move(below));

@@ -45,7 +45,7 @@ Result<HeldTree::Place> HeldTree::find(const std::string& path) const {
 }
 
 Result<std::vector<std::string>> HeldTree::list(const std::string& folder) const {
-  PAWL_TRY(const auto here, find(folder.empty() ? "" : folder + "/."));  // no symlink, last or not
+  PAWL_TRY(const auto here, find(folder.empty() ? "" : folder + "/."));  // no symlink as the last component
   return list_folder(here.path());
 }
 
@@ -57,7 +57,7 @@ Status HeldTree::make_folders(const std::string& path, unsigned mode) const {
       return fail_errno(errno, "create folder", path);
     if (end == std::string::npos) break;
   }
-  PAWL_OK(find(path + "/."));  // a symlink is there, too
+  PAWL_OK(find(path + "/."));  // fails if the last component is a symlink
   return {};
 }
 

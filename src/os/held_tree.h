@@ -1,5 +1,5 @@
-// A tree that nobody trusts, held by a descriptor of its root: what is in it is reached from there and
-// nowhere else, whatever its names lead to. Thread-safe.
+// An untrusted tree, held by a descriptor of its root. Paths are resolved below that root only, whatever
+// symlinks the tree contains. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ class HeldTree {
   struct Place {
     UniqueFd folder;
     std::string name;
-    // For calls that take a path: only its last component can be a symlink. Valid while `folder` is open.
+    // A path for system calls that take one: only its last component can be a symlink. Valid while `folder`
+    // is open.
     std::string path() const { return "/proc/self/fd/" + std::to_string(folder.get()) + "/" + name; }
   };
-  // What else may be on the way: other file systems, which somebody has mounted there, or nothing.
+  // Whether a path may cross other mounted file systems.
   enum class Mounts { kNone, kAny };
 
-  // `root` itself is no symlink.
+  // Fails if `root` itself is a symlink.
   static Result<HeldTree> open(const std::string& root, Mounts mounts = Mounts::kNone);
 
-  // Where `path` is, by openat2(2): no symlink on the way, nothing above the root. The entry itself may be
-  // missing, or a symlink. "" is the root. kDenied: a symlink is on the way.
+  // Resolves `path` with openat2(2): without symlinks in its folders, and never above the root. The entry
+  // itself may be missing, or be a symlink. "" is the root. kDenied: a folder on the way is a symlink.
   Result<Place> find(const std::string& path) const;
-  // Names in a folder, sorted; the folder is no symlink either.
+  // The names in a folder, sorted. The folder itself must not be a symlink.
   Result<std::vector<std::string>> list(const std::string& folder) const;
   // Like `mkdir -p`, below the root.
   Status make_folders(const std::string& path, unsigned mode) const;
@@ -36,7 +37,7 @@ class HeldTree {
  private:
   HeldTree(UniqueFd root, std::uint64_t resolve) : root_(std::move(root)), resolve_(resolve) {}
   UniqueFd root_;
-  std::uint64_t resolve_;  // of openat2(2)
+  std::uint64_t resolve_;  // flags of openat2(2)
 };
 
 }  // namespace pawl::os

@@ -20,7 +20,7 @@ struct Lock {
   std::int64_t pid = 0, first = 0, last = 0;
 };
 
-// "1: POSIX  ADVISORY  WRITE 4711 fe:00:123 120 EOF"; of those who wait for it ("1: -> ...") nothing.
+// Parses "1: POSIX  ADVISORY  WRITE 4711 fe:00:123 120 EOF". No value for a process that waits ("1: -> ...").
 std::optional<Lock> lock_of(const std::string& line) {
   Lock out;
   std::string number, advisory, first, last;
@@ -47,7 +47,7 @@ std::optional<LockHolder> lock_holder(const std::string& path, LockKind kind, st
   const auto locks = read_file("/proc/locks", kLocksBytesMax);
   if (!locks) return std::nullopt;
   const std::string inode = fmt::format(":{}", status.st_ino);
-  // btrfs tells another device here than stat(2) does: then the inode has to do.
+  // btrfs has another device number here than in stat(2): then the inode alone identifies the file.
   const std::string device = fmt::format("{:02x}:{:02x}", major(status.st_dev), minor(status.st_dev));
   std::optional<Lock> found;
   std::istringstream lines(*locks);

@@ -12,9 +12,9 @@
 namespace pawl::os {
 namespace {
 
-constexpr std::size_t kThreadsMax = 8;  // more wait for the disk or for locks of one folder
+constexpr std::size_t kThreadsMax = 8;  // more threads wait for the disk, or for locks of one folder
 constexpr std::size_t kTakenAtOnceMax =
-    64;  // calls that a thread takes: its neighbours' files lie in one folder
+    64;  // numbers that a thread takes at once: files of neighbours are in one folder
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Status for_each_in_parallel(std::size_t count, const std::function<Status(std::s
   const std::size_t at_once = std::clamp<std::size_t>(count / (threads * 4), 1, kTakenAtOnceMax);
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  // Guarded by mutex.
+  // Guarded by `mutex`.
   Status first;
   std::exception_ptr thrown;
   const auto take_all = [&] {
@@ -51,7 +51,7 @@ Status for_each_in_parallel(std::size_t count, const std::function<Status(std::s
     try {
       for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(take);
     } catch (const std::system_error&) {
-      // No more threads, or no memory for their stacks: those that there are do all of it.
+      // No more threads, or no memory for their stacks: the existing threads do all of the work.
     }
     take();
   }

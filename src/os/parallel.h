@@ -1,4 +1,4 @@
-// Work that is the same for many things, on all processors.
+// Runs the same work for many items on all processors.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace pawl::os {
 
-// Calls `work` with each number below `count`, from some threads at once, in no order. Returns when no call
-// is left. After an error no new call begins; the error is the first one's. What `work` throws is thrown to
-// the caller, when no call is left.
+// Calls `work` with each number below `count`, from several threads, in no order. Returns when no call is
+// running any more. After an error no new call begins, and the first error is returned. An exception of
+// `work` is rethrown in the caller after all calls have ended.
 Status for_each_in_parallel(std::size_t count, const std::function<Status(std::size_t)>& work);
 
 }  // namespace pawl::os

@@ -23,8 +23,8 @@ extern char** environ;
 namespace pawl::os {
 namespace {
 
-// Field 22 of /proc/PID/stat. The command name (field 2) may hold spaces and parentheses, so count from the
-// last ')'.
+// Field 22 of /proc/PID/stat. The command name (field 2) may contain spaces and parentheses, so fields are
+// counted from the last ')'.
 std::optional<std::uint64_t> start_ticks_of(std::int64_t pid) {
   auto text = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
   if (!text) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> start_ticks_of(std::int64_t pid) {
   for (int field = 2; field < 22; ++field) {
     at = text->find(' ', at + 1);
     if (at == std::string::npos) return std::nullopt;
-    // Field 3 is the state; a zombie has ended, whoever has not waited for it.
+    // Field 3 is the state. A zombie has ended, even if its parent has not waited for it.
     if (field == 2 && (*text)[at + 1] == 'Z') return std::nullopt;
   }
   std::uint64_t ticks = 0;
@@ -42,8 +42,8 @@ std::optional<std::uint64_t> start_ticks_of(std::int64_t pid) {
   return ticks;
 }
 
-// Where numbers of processes mean what they mean here. Containers of one machine may have its name and boot,
-// and other processes.
+// The scope in which a pid is unique: the host name and the pid namespace. Containers of one machine may
+// share its name and boot id, but have other processes.
 std::string host_name() {
   constexpr ino_t kFirstPidNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO in linux/proc_ns.h
   char name[256] = {};
@@ -128,7 +128,7 @@ Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const 
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  // vfork semantics: the child shares our memory until exec, so it makes system calls only.
+  // As after vfork(2), the child shares memory with its parent until exec, so it only makes system calls.
   const pid_t pid = vfork();
   if (pid == 0) {
     setsid();
@@ -159,7 +159,7 @@ Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {
   const int ready = poll(&entry, 1, static_cast<int>(timeout_ms));
   if (ready <= 0) return {};
   int status = 0;
-  const bool ours = waitpid(target, &status, WNOHANG) == target;  // fails harmlessly when it is not our child
+  const bool ours = waitpid(target, &status, WNOHANG) == target;  // fails harmlessly if it is not a child
   if (ours && WIFEXITED(status)) return {.gone = true, .code = WEXITSTATUS(status)};
   return {.gone = true};
 }
@@ -167,8 +167,8 @@ Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {
 bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
   const auto before = liveness(identity);
   if (before != Liveness::kAlive) return before == Liveness::kDead;
-  // A pidfd names one process for ever: checked again after it is open, the number can't have become
-  // another's.
+  // A pidfd refers to one process for ever. The second check, after the open, proves that the pid was not
+  // reused.
   const UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(identity.pid), 0)));
   if (!handle || liveness(identity) != Liveness::kAlive) return true;
   syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
@@ -200,7 +200,7 @@ void catch_interrupts() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     sigaction(number, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup(1), a shell's `&`
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup(1), or `&` of a shell
   }
 }
 
@@ -229,7 +229,7 @@ void ignore_broken_pipes() { signal(SIGPIPE, SIG_IGN); }
 
 void hold_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)  // open(2) takes the lowest that is free
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)  // open(2) takes the lowest free number
       static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 

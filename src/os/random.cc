@@ -21,7 +21,7 @@ std::int64_t random_below(Random& random, std::int64_t bound) {
   random.fill(bytes);
   std::uint64_t value = 0;
   for (const auto byte : bytes) value = value << 8 | byte;
-  return static_cast<std::int64_t>(value % static_cast<std::uint64_t>(bound));  // uneven by less than 2^-30
+  return static_cast<std::int64_t>(value % static_cast<std::uint64_t>(bound));  // biased by less than 2^-30
 }
 
 std::string random_word(Random& random) {

@@ -14,9 +14,9 @@ namespace pawl::os {
 namespace {
 
 constexpr int kMakeTriesMax = 20;
-constexpr std::string_view kRandom = ".XXXXXX";  // as mkdtemp(3) wants it
+constexpr std::string_view kRandom = ".XXXXXX";  // the pattern of mkdtemp(3)
 
-// Empty when it is not this user's folder, or somebody holds it.
+// Locks the folder. Empty: it is not this user's folder, or another process has the lock.
 UniqueFd hold(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
@@ -30,7 +30,7 @@ Result<TemporaryFolder> TemporaryFolder::make(const std::string& stem) {
   for (int tries = 1;; ++tries) {
     std::string path = stem + std::string(kRandom);
     if (mkdtemp(path.data()) == nullptr) return fail_errno(errno, "create folder", path);
-    // Until it was held, who sweeps may have taken it for a dead one's.
+    // Before the lock is held, a sweep may have removed the folder as that of a dead process.
     UniqueFd lock = hold(path);
     if (lock && exists(path)) return TemporaryFolder(std::move(path), std::move(lock));
     if (tries == kMakeTriesMax)

@@ -1,4 +1,4 @@
-// Folders for as long as a process lives, and what is left of them when it was killed.
+// Folders that live as long as their process, and the removal of those that a killed process left.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace pawl::os {
 
-// Private, gone when destroyed. A flock(2) on the folder itself says that its maker lives.
+// A private folder, removed by the destructor. A flock(2) on the folder itself shows that its creator lives.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make(const std::string& stem);  // "<stem>.XXXXXX"
@@ -15,7 +15,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(TemporaryFolder&&) = delete;
   ~TemporaryFolder();
   const std::string& path() const { return path_; }
-  int lock_fd() const { return lock_.get(); }  // who has it open, too, keeps the folder from being swept
+  int lock_fd() const { return lock_.get(); }  // an inherited copy also prevents the sweep
 
  private:
   TemporaryFolder(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
@@ -23,9 +23,10 @@ class TemporaryFolder {
   UniqueFd lock_;
 };
 
-// "pawl-sandbox" in TMPDIR, or in /var/tmp, which is on a disk where /tmp may be memory, or in /tmp.
+// "pawl-sandbox" in TMPDIR. Without TMPDIR in /var/tmp, which is on a disk even where /tmp is in memory, or
+// in /tmp.
 std::string temporary_stem();
-// Removes this user's folders of that stem whose makers are dead.
+// Removes this user's folders of that stem whose creators have died.
 void sweep_temporary_folders(const std::string& stem);
 
 }  // namespace pawl::os

@@ -1,7 +1,8 @@
-// Walls that a test can leave out, one at a time, to show that it is this wall that stops an attack.
+// Isolation mechanisms and checks that a test can switch off, one at a time, to show that it is the one that
+// stops an attack.
 //
-// Only builds with PAWL_TEST_HOOKS look: PAWL_WALLS_OFF is a list of names with spaces between. In a release
-// build every wall is up.
+// Only builds with PAWL_TEST_HOOKS read PAWL_WALLS_OFF, a list of names separated by spaces. In a release
+// build all of them are active.
 #pragma once
 
 #ifdef PAWL_TEST_HOOKS
@@ -13,38 +14,38 @@
 
 namespace pawl::os {
 
-// Decided before the sandbox's processes start, because they must not allocate.
+// Read before the processes of a sandbox start, because these must not allocate memory.
 struct Walls {
   bool seccomp = true, landlock = true, read_only = true, masks = true, session = true, descriptors = true;
-  bool init = true;          // not to be traced by what it started
-  bool supervisor = true;    // not to be looked into by who has its user
+  bool init = true;          // the sandbox's init cannot be traced by the processes that it started
+  bool supervisor = true;    // the supervisor cannot be inspected by processes of the same user
   bool limits = true;        // the rlimits that no option sets: core dumps, open files
-  bool quotas = true;        // a part only of what the kernel counts by user
-  bool copy_out = true;      // what a sandbox left is looked at before it is kept
-  bool beneath = true;       // and read by ways that lead nowhere but below its root
-  bool environment = true;   // variables pass by name
-  bool lid = true;           // protected paths are put back between the steps of a gate
-  bool caches = true;        // bytecode and caches of tools are not taken
-  bool times = true;         // of what an agent left are not the agent's
-  bool spellings = true;     // secrets are looked for in other spellings, too
+  bool quotas = true;        // a sandbox gets a part only of the kernel's limits per user
+  bool copy_out = true;      // files that a sandbox left are checked before they are stored
+  bool beneath = true;       // and their paths are resolved below their root only
+  bool environment = true;   // only named environment variables are passed
+  bool lid = true;           // protected paths are restored between the steps of a gate
+  bool caches = true;        // bytecode and caches of tools are left out of the work
+  bool times = true;         // the agent's file times are replaced
+  bool spellings = true;     // secrets are also found in other spellings
   bool guarded = true;       // and behind names like `password`
-  bool redact_first = true;  // what a report says has no secrets before it is cut
-  bool plan_folder = true;   // /plan has what it may have, and agents see less of it than gates
-  bool objects = true;    // bases and layers are compared with their ids, and caches have the folder's seal
-  bool signer = true;     // the ledger is checked, and tables are compared with it, before a head is signed
-  bool agreement = true;  // rows that are whole are compared with each other
-  bool costs = true;      // and cost rows with what the ends of steps name
-  bool state_folder = true;  // one that others may have made or changed is refused
-  bool bounds = true;        // what comes out of a sandbox is read up to the bounds of docs/security.md
-  bool memory = true;        // where no memory is left, evidence is missing
-  bool special = true;       // an allowed name leads to public addresses
-  bool opening = true;       // the first bytes of a connection must name the host that was allowed
-  // The namespaces, each by itself. Without `pid` what a step leaves lives on.
+  bool redact_first = true;  // a report is redacted before it is cut
+  bool plan_folder = true;   // /plan has only permitted files, and agents see fewer of them than gates
+  bool objects = true;       // bases and layers must match their ids, and caches must have the folder's seal
+  bool signer = true;        // the ledger is verified, and tables compared with it, before a head is signed
+  bool agreement = true;     // valid rows are compared with each other
+  bool costs = true;         // and cost rows with the recorded ends of steps
+  bool state_folder = true;  // a folder that other users may have made or changed is refused
+  bool bounds = true;        // output of a sandbox is read up to the bounds of docs/security.md
+  bool memory = true;        // without memory to read it, evidence counts as missing
+  bool special = true;       // an allowed name leads to public addresses only
+  bool opening = true;       // the first bytes of a connection must name the allowed host
+  // The namespaces, each by itself. Without `pid`, processes that a step leaves live on.
   bool pid = true, net = true, ipc = true, uts = true;
-  bool user = true;                  // as root: a user outside that owns nothing, not root
-  bool host = true;                  // of the host's base only what is listed
-  bool old_root = true;              // the host's root is taken off
-  bool proc = true, devices = true;  // of the sandbox's own, not the host's
+  bool user = true;                  // run by root: a user that owns nothing outside, not root
+  bool host = true;                  // only listed parts of the host's base are visible
+  bool old_root = true;              // the host's root is unmounted
+  bool proc = true, devices = true;  // of the sandbox, not of the host
 };
 
 #ifdef PAWL_TEST_HOOKS

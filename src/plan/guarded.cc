@@ -1,4 +1,4 @@
-// The paths that a plan, a phase or a gate protects.
+// Reads the paths that a plan, a phase or a gate protects.
 #include "plan/sections.h"
 
 namespace pawl::plan {

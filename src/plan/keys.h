@@ -1,5 +1,5 @@
-// The keys of each mapping of a plan: what the parser accepts and what docs/plan.schema.json must say. A
-// detail.
+// Names the keys of each mapping of a plan. The parser accepts exactly these keys, and docs/plan.schema.json
+// must list the same ones. Internal to this room.
 #pragma once
 
 #include <map>
@@ -9,21 +9,22 @@
 
 namespace pawl::plan {
 
-// By mapping: plan, source, sandbox, gate, step, override, reports, retry, tier, phase, agent, policy,
-// budget, doctor, replan, resume.
+// The keys by kind of mapping: plan, source, sandbox, gate, take, protected, step, override, reports, retry,
+// tier, phase, agent, agent_budget, resume, policy, policy_file, policy_trace, policy_limits, budget, doctor,
+// replan, backoff.
 const std::map<std::string, std::vector<std::string>>& known_keys();
 
-// The programs whose use of models can be read: files of agent/usage.
+// The programs whose output reports their use of models: the names of the files in agent/usage.
 const std::vector<std::string>& usage_words();
 
-// The kind of signals that reads reports of this format. REQUIRES: one of known_keys().at("reports").
+// Returns the kind of signal that reads reports of this format. REQUIRES: one of known_keys().at("reports").
 std::string signal_of_format(std::string_view format);
 
-// What somebody writes who names a format by a runner: the format, and how the runner writes it; "" when it
-// is no runner's name.
+// Maps the name of a test runner or scanner to its report format and the command that writes it. For users
+// who name a runner where the plan expects a format. Returns "" for any other name.
 std::string_view format_of_runner(std::string_view runner);
 
-// The kinds of signals that a gate can require: files of gates/signals.
+// The kinds of signals that a gate can require: the names of the files in gates/signals.
 const std::vector<std::string>& signal_words();
 
 }  // namespace pawl::plan

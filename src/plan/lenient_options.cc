@@ -11,9 +11,9 @@ namespace pawl::plan {
 namespace {
 
 struct Option {
-  std::string_view program;  // "": any that has an option of this name
+  std::string_view program;  // "": any program with this option
   std::string_view option, value;
-  std::string_view effect;  // behind "`PROGRAM OPTION` "
+  std::string_view effect;  // follows "`PROGRAM OPTION` "
 };
 
 constexpr std::string_view kIgnores = "exits with 0 when a command of it failed; leave it out",
@@ -23,7 +23,7 @@ constexpr std::string_view kIgnores = "exits with 0 when a command of it failed;
                                "exits with 0 whatever it found; leave it out, or say `may_fail: true` "
                                "and name its report";
 
-// From the manuals of each.
+// From the manual of each program.
 constexpr std::array kOptions = {
     Option{"make", "-i", "", kIgnores},
     Option{"make", "-ik", "", kIgnores},
@@ -66,7 +66,7 @@ constexpr std::array kOptions = {
 
 std::string_view name_of(std::string_view word) { return word.substr(word.rfind('/') + 1); }
 
-// "--option value" and "--option=value", behind the program.
+// Matches "--option value" and "--option=value" after the program.
 bool has_option(std::span<const std::string> words, const Option& of) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -81,7 +81,7 @@ bool has_option(std::span<const std::string> words, const Option& of) {
 }  // namespace
 
 std::string leniency_of(const std::vector<std::string>& words) {
-  constexpr std::size_t kProgramWithin = 6;  // "timeout 60 npx --no-install jest"
+  constexpr std::size_t kProgramWithin = 6;  // enough for "timeout 60 npx --no-install jest"
   if (words.empty() || words[0] == "echo" || words[0] == "printf") return "";
   for (const auto& each : kOptions) {
     const auto starts = std::span(words).first(std::min(words.size(), kProgramWithin));

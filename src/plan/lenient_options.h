@@ -1,5 +1,5 @@
-// Options of build tools, test runners and scanners with which they exit with 0 although something failed, or
-// nothing ran. Pure. A detail of this room.
+// Finds options of build tools, test runners and scanners that make them exit with 0 although something
+// failed or no test ran. Pure. Internal to this room.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace pawl::plan {
 
-// One sentence on the first such option of a command; "" for a command that has none. `words`: without
-// quotes, the program first or behind one that starts it (env, timeout, npx, python3 -m).
+// Returns one sentence about one such option of a command, or "" when it has none. `words` are without
+// quotes. The program is the first word, or stands behind words that start it (env, timeout, npx, python3
+// -m).
 std::string leniency_of(const std::vector<std::string>& words);
 
 }  // namespace pawl::plan

@@ -8,7 +8,7 @@
 namespace pawl::plan {
 namespace {
 
-constexpr std::size_t kListMax = 1000;  // of env, models
+constexpr std::size_t kListMax = 1000;  // for source.exclude and models
 constexpr std::int64_t kReplansMax = 100;
 constexpr std::int64_t kBackoffSecondsMax = 86'400, kBackoffSecondsDefault = 300;
 
@@ -38,7 +38,7 @@ bool is_variable_name(const std::string& text) {
          std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// The same words as sandbox/spec.h refuses: a name that looks like a secret is no default to be argued with.
+// The same words as in sandbox/spec.h. A plan cannot opt out: such a name is always refused.
 bool looks_secret(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
@@ -75,7 +75,6 @@ void read_lists(const Mapping& top, Plan& plan, Problems& problems) {
   plan.gate_files = read_patterns(top, "gate_files", "plan's folder", problems);
 }
 
-// Keys of later versions: their shape is checked now, so that a plan does not break twice.
 Durable read_durable(const Mapping& top, Problems& problems) {
   const auto node = top.get("durable");
   if (!node.IsDefined()) return Durable::kRequired;
@@ -99,7 +98,7 @@ void read_policy(const Mapping& top, Plan& plan, Problems& problems) {
   if (const auto file = policy.require("file", problems); file.IsDefined())
     out.file = read_string(file, "file", problems).value_or("");
   const auto hash = policy.get("blake3");
-  if (!hash.IsDefined()) return;  // the file is there to say what it should be
+  if (!hash.IsDefined()) return;  // the command that reads the file reports the missing hash with its value
   out.blake3 = read_string(hash, "blake3", problems).value_or("");
   if (!out.blake3.empty() && !is_hash(out.blake3))
     problems.add(hash, "blake3: expected the 64 lower-case hexadecimal digits that `b3sum` prints");
@@ -142,7 +141,7 @@ void read_backoff(const Mapping& top, Plan& plan, Problems& problems) {
     problems.add(backoff.get("max_seconds"), "max_seconds: is less than initial_seconds");
 }
 
-// Words that stand where a gate's name does: in labels, cost rows and signals.
+// Reserved names. They stand where a gate's name does: in labels, cost rows and signals.
 bool reserved(const std::string& name) {
   return name == "agent" || name == "protect" || name == "parallel" || name == "doctor" || name == "replan" ||
          name == "diff";
@@ -190,13 +189,13 @@ void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
       problems.warn(entry.first, "gate '" + entry.first.Scalar() + "' is used by no phase");
 }
 
-// Which step asks for a trace first: "gate check, step unit".
+// Names the first step that asks for a trace, for example "gate check, step unit"; "" when no step does.
 std::string traced_step(const Plan& plan) {
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       if (phase.agent.trace) return "phase " + phase.id + ", agent";
   for (const auto& [name, gate] : plan.gates) {
-    const auto traced = std::ranges::find(gate.steps, true, &Step::trace);  // an override can't ask for one
+    const auto traced = std::ranges::find(gate.steps, true, &Step::trace);  // an override has no such key
     if (traced != gate.steps.end()) return "gate " + name + ", step " + traced->name;
   }
   return "";

@@ -1,9 +1,8 @@
-// plan.yaml to Plan. The room's door, with plan.h.
+// Parses plan.yaml into a Plan. With plan.h this is the public interface of the room.
 //
-// Every problem carries file, line and column (from 1), says what was expected, and names the nearest right
-// word. Keys that a later version implements are parsed, validated, and refused by name ("not available
-// yet"): never ignored. The input is hostile: size, depth, aliases and counts are bounded before anything is
-// built.
+// Every problem has file, line and column (from 1), says what is expected, and names the nearest valid word.
+// Values that only a later version implements are refused by name ("not available yet"), never ignored. The
+// input may be hostile: size, depth, aliases and the number of nodes are bounded before any node is built.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +20,27 @@ constexpr std::uint64_t kPlanBytesMax = 16 << 20;  // a generated plan of 100,00
 
 struct Problem {
   std::string file;
-  std::int64_t line = 0;  // 0: about the file as a whole
+  std::int64_t line = 0;  // 0: the problem concerns the file as a whole
   std::int64_t column = 0;
   std::string message;
 };
 
-// "file:line:column: message", the form that editors follow.
+// Formats "file:line:column: message", which editors can follow; "file: message" when line is 0.
 std::string to_text(const Problem& problem);
 
 struct Parsed {
-  std::optional<Plan> plan;       // present exactly when there are no problems
+  std::optional<Plan> plan;       // present exactly when `problems` is empty
   std::vector<Problem> problems;  // in the order of the file
   std::vector<Problem> warnings;
-  Place source_at;  // of `source` in the plan
+  Place source_at;  // place of `source` in the plan
 };
 
-// Facts about the host that some warnings depend on.
+// Facts about the host on which some warnings depend.
 struct Surroundings {
   bool host_has_bash = true;
 };
 
-// Pure: `file` is used in messages only.
+// Parses the text of a plan. Pure: reads no file, and uses `file` only in messages.
 Parsed parse(std::string_view text, const std::string& file, const Surroundings& around = {});
 
 }  // namespace pawl::plan

@@ -5,7 +5,7 @@
 namespace pawl::plan {
 namespace {
 
-constexpr std::int64_t kCountMax = 1'000'000'000'000;  // of files, lines, bytes
+constexpr std::int64_t kCountMax = 1'000'000'000'000;  // files, lines or bytes
 constexpr std::size_t kPatternsMax = 1000;
 
 void read_limits(const Mapping& top, Policy& policy, Problems& problems) {

@@ -1,4 +1,4 @@
-// A policy file (docs/policy.md) to rules. As strict as parse.h is with a plan, and as hostile its input.
+// Parses a policy file (docs/policy.md) into rules. As strict as parse.h; the input may be hostile.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 namespace pawl::plan {
 
 struct ParsedPolicy {
-  std::optional<Policy> policy;  // present exactly when there are no problems
+  std::optional<Policy> policy;  // present exactly when `problems` is empty
   std::vector<Problem> problems;
 };
 
-// Pure: `file` is used in messages only.
+// Pure: reads no file, and uses `file` only in messages.
 ParsedPolicy parse_policy(std::string_view text, const std::string& file);
 
 }  // namespace pawl::plan

@@ -145,7 +145,7 @@ std::vector<std::string> read_strings(const YAML::Node& node, const std::string&
 
 namespace {
 
-// As the kernel would say it after an attempt was begun.
+// Applies the limits of the kernel, which would refuse the command only after an attempt began.
 void check_words(const YAML::Node& node, const std::string& what, const std::vector<std::string>& words,
                  Problems& problems) {
   std::size_t sum = 0;

@@ -1,5 +1,5 @@
-// Typed reading of YAML nodes that collects problems with their places instead of stopping. A detail of this
-// room.
+// Typed reading of YAML nodes. Collects problems with their places instead of stopping at the first one.
+// Internal to this room.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -32,8 +32,8 @@ class Problems {
   std::vector<Problem> errors_, warnings_;
 };
 
-// What `read` makes of the document, when it is YAML within the bounds of yaml_guard.h; else nothing, and the
-// problem.
+// Returns what `read` makes of the document. When the text is not YAML within the bounds of yaml_guard.h,
+// adds the problem and returns an empty value.
 template <typename Read>
 auto read_yaml(std::string_view text, Problems& problems, const Read& read)
     -> decltype(read(YAML::Node(), problems)) {
@@ -41,7 +41,7 @@ auto read_yaml(std::string_view text, Problems& problems, const Read& read)
   try {
     return read(YAML::Load(std::string(text)), problems);
   } catch (const YAML::Exception& error) {
-    // The guard saw the same text pass; whatever this is, it is the text's fault and has a place.
+    // The guard accepted the same text. An error here is still a fault of the text, and has a place.
     problems.add(error.mark, error.msg);
     return {};
   }
@@ -49,10 +49,10 @@ auto read_yaml(std::string_view text, Problems& problems, const Read& read)
 
 Place place_of(const YAML::Node& node);
 
-// What a node is, in words for people.
+// Describes the type of a node for people, such as "a list".
 std::string type_of(const YAML::Node& node);
 
-// --- each returns nothing after it has named the problem; `what` is the key's name
+// --- Typed readers. A value that can't be read adds a problem and is left out. `what` is the key's name.
 std::optional<std::string> read_string(const YAML::Node& node, const std::string& what, Problems& problems);
 std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::string& what, std::int64_t low,
                                          std::int64_t high, Problems& problems);
@@ -60,24 +60,27 @@ std::optional<bool> read_bool(const YAML::Node& node, const std::string& what, P
 std::optional<std::string> read_word(const YAML::Node& node, const std::string& what,
                                      const std::vector<std::string>& words, Problems& problems);
 std::vector<std::string> read_strings(const YAML::Node& node, const std::string& what, Problems& problems);
-// Linux takes 131,072 bytes of one argument or variable (MAX_ARG_STRLEN) and 2 MiB of all (execve(2)); the
-// rest is for a variable's name and what is put in front of a script.
+// Linux accepts 131,072 bytes for one argument or variable (MAX_ARG_STRLEN) and 2 MiB for all (execve(2)).
+// The difference is for a variable's name and for the text in front of a script.
 constexpr std::size_t kWordBytesMax = 131'000, kWordsBytesMax = 1 << 20;
-// An argument list, or a string for `shell`. Words of a command may be written as numbers or booleans.
+// Reads an argument list, or a string for `shell`. Words of a list may be written as numbers or booleans.
 std::vector<std::string> read_command(const YAML::Node& node, const std::string& what, Shell shell,
                                       Problems& problems);
 
-// A mapping whose keys are known. Unknown keys are named with the nearest right one.
+// A mapping with known keys. The constructor adds a problem for each unknown key, with the nearest known one.
 class Mapping {
  public:
-  // `kind` is a key of known_keys(). Not a mapping: the problem is added and every key is absent.
+  // `kind` is a key of known_keys(). When the node is not a mapping, the problem is added and every key is
+  // absent.
   Mapping(const YAML::Node& node, const std::string& what, const std::string& kind, Problems& problems);
   bool valid() const { return valid_; }
   const YAML::Node& node() const { return node_; }
-  // An undefined node when absent (a copy: operator[] of a const node never adds one).
+  // Returns an undefined node when the key is absent. It reads node_ as const, because operator[] of a const
+  // node never adds a key.
   YAML::Node get(const std::string& key) const;
-  // Adds "required" at the mapping when absent.
+  // Like get(), but adds a problem at the mapping when the key is absent.
   YAML::Node require(const std::string& key, Problems& problems) const;
+  // The node of the key itself, for its place; the mapping when the key is absent.
   YAML::Node key_node(const std::string& key) const;
 
  private:

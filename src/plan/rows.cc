@@ -14,7 +14,7 @@ namespace {
 template <typename Self, typename Type>
 concept Is = std::same_as<std::remove_const_t<Self>, Type>;
 
-// --- what a row has of each type: for the writer and the reader alike
+// --- The members of each type, shared by the writer and the reader.
 void members(Is<Place> auto& self, auto&& each) {
   each("line", self.line);
   each("column", self.column);
@@ -135,7 +135,7 @@ void members(Is<Common> auto& self, auto&& each) {
   each("traced", self.traced);
 }
 
-// In the order of the enumerators: a word holds where a number would move.
+// In the order of the enumerators. Rows hold words, because the numbers of enumerators may change.
 constexpr std::array<std::string_view, 2> words_of(Network) { return {"none", "scoped"}; }
 constexpr std::array<std::string_view, 3> words_of(Shell) { return {"best", "sh", "bash"}; }
 constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"record", "fail"}; }
@@ -166,7 +166,7 @@ bool read_key(const std::string& text, std::int64_t& out) {
   return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
-// Static members: each is found from every other, whatever comes first.
+// Static members, so that each overload finds every other, whatever their order.
 struct Writer {
   static Json write(const Plain auto& value) { return value; }
   static Json write(const Word auto& value) { return words_of(value).at(static_cast<std::size_t>(value)); }
@@ -193,7 +193,7 @@ struct Writer {
   }
 };
 
-// False: it is something else.
+// Each overload returns false when the JSON has another type.
 struct Reader {
   static bool read(const Json& from, std::string& to) {
     if (from.is_string()) to = from.get_ref<const std::string&>();

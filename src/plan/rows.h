@@ -1,9 +1,9 @@
-// A plan as rows: one of what is of no phase, and one a phase, so that nobody who works on one phase reads
-// the text of all. Made once, of a plan that parse.h has accepted; docs/adr/0020 says why not the text in
-// parts.
+// Stores a plan as rows: one for the common part, and one for each phase. Work on one phase then reads the
+// text of that phase only. Rows are made once, from a plan that parse.h accepted. docs/adr/0020 says why the
+// plan's text is not split into parts instead.
 //
-// Canonical JSON of every member, what the text leaves out included: a default that a later version changes
-// changes no run that is there.
+// A row is canonical JSON of every member, including members that the plan's text leaves out. A default that
+// a later version changes therefore changes no existing run.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ namespace pawl::plan {
 std::string common_row(const Common& common);
 std::string phase_row(const Phase& phase);
 
-// kCorrupt: it is no such row. A member that is not there is one that a later version added, and keeps its
-// default; one that is unknown is ignored.
+// kCorrupt: the text is not such a row. An absent member keeps its default, because only a later version
+// writes it. An unknown member is ignored.
 Result<Common> common_of_row(std::string_view row);
 Result<Phase> phase_of_row(std::string_view row);
 

@@ -6,7 +6,7 @@
 namespace pawl::plan {
 namespace {
 
-// `|| :` because a bash before 4.4 does not know the option.
+// `|| :` is for bash before 4.4, which does not know the option.
 constexpr std::string_view kInheritErrexit = "shopt -s inherit_errexit 2>/dev/null || :; ";
 
 }  // namespace

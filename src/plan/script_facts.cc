@@ -15,7 +15,7 @@ bool only_assigns(const ScriptNode& node) {
   return std::ranges::all_of(node.words, [](const auto& word) { return is_assignment(word.text); });
 }
 
-// The x of `$x`, `"$x"`, `${x}`, and of `${x:-0}`, which is x when it is set; else "".
+// Returns x for `$x`, `"$x"`, `${x}`, and for `${x:-0}`, which is x when x is set. Otherwise returns "".
 std::string variable_of(std::string_view word) {
   const std::string text = plain(word);
   std::string_view rest = text;
@@ -53,7 +53,7 @@ void ScriptFacts::collect(const ScriptNode& node) {
     for (const auto& command : word.commands) collect(command);
 }
 
-// `rc=$?`, `failed=1`
+// Matches `rc=$?` and `failed=1`, when the script tests the variable.
 bool ScriptFacts::remembers(const ScriptNode& node) const {
   if (node.words.size() != 1 || !only_assigns(node)) return false;
   const std::string word = plain(node.words.front().text);
@@ -76,7 +76,7 @@ const ScriptFacts::Known* ScriptFacts::known(const PlainWords& command) const {
   if (body == nullptr) return nullptr;
   auto& out = known_[body];
   if (out.known || calls_ >= kScriptDepthMax) return &out;
-  out.known = true;  // before it is looked at: it may call itself
+  out.known = true;  // set before the body is read, since it may call itself
   ++calls_;
   const auto end = end_of(*body, false);
   const bool question = asks(*body), sayer = only_says(*body);
@@ -166,7 +166,7 @@ bool ScriptFacts::asks(const ScriptNode& node) const {
   return false;
 }
 
-// `cat` in `echo x | cat`.
+// A part that passes its input on: `cat` in `echo x | cat`.
 bool ScriptFacts::only_passes_on(const ScriptNode& part) const {
   return only_says(part) || (part.kind == Kind::kSimple && called(command_words(part.words)) == nullptr &&
                              shows_failure(command_words(part.words), false) && !asks(part));

@@ -1,5 +1,5 @@
-// Properties of a part of a script that do not depend on its place: it asks a question, only says something,
-// or ends with a failure. Pure. A detail of this room.
+// Properties of a part of a script that do not depend on its place: it asks a question, only prints or sets
+// something, or ends with a failure. Caches results, so an object is for one thread. Internal to this room.
 #pragma once
 
 #include <map>
@@ -17,26 +17,28 @@ class ScriptFacts {
   // How a part ends that runs after a failure.
   enum class End {
     kAny,        // it can end with 0
-    kRemembers,  // the same, but it sets a variable that the script asks about: `rc=$?`, and then `exit $rc`
-    kFails,      // with another exit code
-    kReturns,    // it leaves the function with one
-    kExits,      // it leaves the shell with one
+    kRemembers,  // the same, but it sets a variable that the script tests: `rc=$?`, and then `exit $rc`
+    kFails,      // it ends with another exit code
+    kReturns,    // it leaves the function with another exit code
+    kExits,      // it leaves the shell with another exit code
   };
-  // `first`: `$?` is still that of the failure.
+  // `first`: `$?` still holds the exit code of the failure.
   End end_of(const ScriptNode& node, bool first) const;
 
-  // Its exit code is an answer, not a failure: `[ -e f ]`, `grep -q x f`, and what is made of such.
+  // Its exit code answers a question and is not a failure: `[ -e f ]`, `grep -q x f`, and combinations of
+  // these.
   bool asks(const ScriptNode& node) const;
-  // Nothing is lost when it fails: `echo no`, `x=1`.
+  // Its failure loses no result: `echo no`, `x=1`.
   bool only_says(const ScriptNode& node) const;
-  // `! x`, and `! x || ! y`: a failure of x makes it end with 0.
+  // `! x`, and `! x || ! y`: a failure of x makes the part end with 0.
   bool is_negated(const ScriptNode& node) const;
-  // Whether `break` in it leaves the loop whose list it is.
+  // Whether a `break` in it leaves the loop whose body it is.
   bool breaks(const ScriptNode& node) const;
 
-  // The body of the function that the words call; or nothing.
+  // The body of the function that the words call; null when they call none.
   const ScriptNode* called(const std::vector<std::string>& command) const;
-  // Whether each command that `&` starts can be waited for: `wait` with an argument ends with its exit code.
+  // Whether the script can wait for each command that `&` starts: `wait` with an argument ends with the exit
+  // code of that command. Compares only their numbers.
   bool waits_for_all() const { return waits_ >= started_; }
 
  private:
@@ -50,9 +52,9 @@ class ScriptFacts {
   const Known* known(const std::vector<std::string>& command) const;
 
   std::map<std::string, const ScriptNode*, std::less<>> functions_;
-  std::set<std::string, std::less<>> asked_;          // variables of `exit`, `return` and tests
-  mutable std::map<const ScriptNode*, Known> known_;  // of functions, so that each is looked at once
-  mutable int calls_ = 0;                             // of functions that call one another
+  std::set<std::string, std::less<>> asked_;          // variables that `exit`, `return` and tests read
+  mutable std::map<const ScriptNode*, Known> known_;  // results for functions: each is read once
+  mutable int calls_ = 0;                             // depth of calls among functions
   int started_ = 0, waits_ = 0;
 };
 

@@ -13,15 +13,15 @@ namespace {
 using Kind = ScriptNode::Kind;
 using End = ScriptFacts::End;
 
-constexpr std::size_t kSentencesMax = 20;  // more than a person reads of one script
-constexpr int kShellsMax = 8;              // sh -c "sh -c ...": deeper ones are not read
+constexpr std::size_t kSentencesMax = 20;  // a person reads no more about one script
+constexpr int kShellsMax = 8;              // nesting of sh -c "sh -c ..."; deeper scripts are not read
 
-// The use that is made of the exit code of a command at some place.
+// How the exit code of a command is used at its place.
 struct Context {
-  bool tested = false;  // the shell leaves out -e: `||`, `&&`, `!`, `if` or a loop looks at the exit code
-  bool counts = true;   // else than by -e, too: it is the exit code of what runs the command
+  bool tested = false;  // -e does not apply: `||`, `&&`, `!`, `if` or a loop tests the exit code
+  bool counts = true;   // also without -e: the exit code is that of the construct around the command
   bool loop = false;    // the command stands in a loop that is tested
-  bool apart = false;   // it runs in a process of its own: a variable that it sets is not set behind it
+  bool apart = false;   // runs in its own process: variables that it sets are lost afterwards
 };
 
 class Failures {
@@ -32,7 +32,7 @@ class Failures {
   void look() {
     if (tree_.too_deep) say("it is nested too deep to be read to its end");
     visit(tree_.root, {});
-    for (std::size_t i = 0; i < defined_.size(); ++i)  // it grows: a function can define others
+    for (std::size_t i = 0; i < defined_.size(); ++i)  // grows meanwhile: a function can define others
       if (!called_.contains(defined_[i])) look_at_function(*defined_[i], {});
   }
 
@@ -44,7 +44,7 @@ class Failures {
 
   bool ends_script(const Context& at) const { return shell_.errexit && !at.tested; }
   bool is_lost(const Context& at) const { return !ends_script(at) && !at.counts; }
-  // The context of a subshell's or function's commands: from outside it has one exit code, as a command has.
+  // The context for commands of a subshell or function. From outside it has one exit code, like a command.
   Context inside(const Context& at) const {
     return {.tested = at.tested, .counts = at.counts || ends_script(at), .loop = at.loop, .apart = at.apart};
   }
@@ -92,7 +92,7 @@ class Failures {
       case Kind::kUntil:
         return look_at_loop(node, at);
       case Kind::kFor:
-        look_at_words(node.words, true);  // no turn at all looks like success
+        look_at_words(node.words, true);  // a loop without any turn looks like success
         return visit(node.children.back(), in_loop(at));
       case Kind::kCase:
         look_at_words(node.words, false);
@@ -122,7 +122,7 @@ class Failures {
     }
   }
 
-  // -e and the like that are set in it are gone behind it.
+  // Options like -e that are set inside the subshell do not apply after it.
   void look_at_subshell(const ScriptNode& list, const Context& at) {
     if (is_lost(at) && !facts_.only_says(list)) return say_lost(at);
     const auto outer = shell_;
@@ -176,8 +176,7 @@ class Failures {
     }
   }
 
-  // Where a failure of an operand leads to: it is told, gets lost, or is hidden by the operand of that
-  // number.
+  // Fate of an operand's failure: it is reported, gets lost, or is hidden by the operand with that number.
   static constexpr std::ptrdiff_t kTold = -1, kLost = -2;
 
   std::vector<std::ptrdiff_t> fates_of(const ScriptNode& node, const Context& at) const {
@@ -187,20 +186,20 @@ class Failures {
       const std::size_t next = i + 1;
       if (node.marks[next] == '|') {
         out[i] = fate_of_running(node, next, out, at);
-      } else {  // it is left out
+      } else {  // the next operand is skipped
         out[i] = next < last ? out[next] : at.counts ? kTold : kLost;
       }
     }
     return out;
   }
 
-  // Whether a command that runs because of a failure, and ends like this, tells the failure.
+  // Whether a command that runs because of a failure, and ends like this, reports the failure.
   bool is_told(End end, const Context& at) const {
     if (end == End::kRemembers) return !at.apart;
     return end == End::kFails ? !is_lost(at) : end != End::kAny;
   }
 
-  // The operand runs because the one before it failed.
+  // For an operand that runs because the one before it failed.
   std::ptrdiff_t fate_of_running(const ScriptNode& node, std::size_t number,
                                  const std::vector<std::ptrdiff_t>& fates, const Context& at) const {
     const auto end = facts_.end_of(node.children[number], true);
@@ -239,7 +238,7 @@ class Failures {
     return node.marks[number + 1] == '&' && facts_.end_of(node.children[number + 1], false) >= End::kFails;
   }
 
-  // `echo no`, `true`: nobody learns the answer from its exit code.
+  // `echo no`, `true`: its exit code does not carry the answer.
   static bool says_no_more(const ScriptNode& node) {
     if (node.kind == Kind::kSimple) {
       const auto command = command_words(node.words);
@@ -274,7 +273,7 @@ class Failures {
     for (std::size_t i = 0; i < branches; ++i) {
       const auto& condition = node.children[2 * i];
       const bool negated = !condition.children.empty() && facts_.is_negated(condition.children.back());
-      End end = End::kAny;  // of what runs when it fails
+      End end = End::kAny;  // end of the branch that runs when the condition fails
       if (negated) {
         end = facts_.end_of(node.children[2 * i + 1], false);
       } else if (i + 1 == branches && node.children.size() % 2 == 1) {
@@ -289,13 +288,13 @@ class Failures {
   void look_at_loop(const ScriptNode& node, const Context& at) {
     const auto& condition = node.children.front();
     const bool negated = !condition.children.empty() && facts_.is_negated(condition.children.back());
-    // `until curl ...`: the loop ends when it no longer fails.
+    // `until curl ...`: the loop ends when curl no longer fails.
     const bool again = (node.kind == Kind::kUntil) != negated && !facts_.breaks(node.children.back());
     look_at_condition(condition, node.kind == Kind::kUntil ? "until" : "while", again, at);
     visit(node.children.back(), in_loop(at));
   }
 
-  // Its last command is the one that is asked.
+  // The exit code of a condition is that of its last command.
   void look_at_condition(const ScriptNode& list, const std::string& word, bool told, const Context& at) {
     for (std::size_t i = 0; i < list.children.size(); ++i) {
       const auto& command = list.children[i];
@@ -332,7 +331,7 @@ class Failures {
     return std::ranges::any_of(command, [](const auto& word) { return word == "-z" || word == "-n"; });
   }
 
-  // Its exit code is that of the last substitution.
+  // The exit code of an assignment is that of its last substitution.
   void look_at_assignment(const ScriptNode& node, const Context& at) {
     const ScriptNode* last = nullptr;
     for (const auto& word : node.words) {
@@ -461,11 +460,11 @@ class Failures {
   const ScriptFacts facts_;
   std::vector<std::string>& found_;
   const int shells_;
-  int calls_ = 0;                           // of functions that call one another
-  bool in_substitution_ = false;            // in which the shell may leave out -e
+  int calls_ = 0;                           // depth of calls among functions
+  bool in_substitution_ = false;            // inside a `$(...)`, where the shell may run without -e
   std::vector<const ScriptNode*> defined_;  // bodies of functions
   std::set<const ScriptNode*> called_;
-  std::set<std::pair<const ScriptNode*, int>> seen_;  // of those, with the kind of place they were called at
+  std::set<std::pair<const ScriptNode*, int>> seen_;  // those bodies, with the kind of place of the call
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The places of a script where a failure can get lost. Pure. A detail of this room.
+// Finds the places of a script where a failure can get lost. Pure. Internal to this room.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace pawl::plan {
 
-// How the shell runs that reads the script.
+// Options of the shell that reads the script.
 struct ScriptShell {
-  std::string name;  // "" of a plan's own script, which always has -e
+  std::string name;  // "" for a plan's own script, which always has -e
   bool errexit = true, pipefail = true, inherits = true;
-  bool best = false;  // it would have had pipefail, were there a bash
+  bool best = false;  // Shell::kBest: where the host has bash, it has pipefail
 };
 
+// One sentence for each reason, without duplicates, at most 20.
 std::vector<std::string> failures_hidden_in(std::string_view script, const ScriptShell& shell);
 std::vector<std::string> failures_hidden_in(const NestedShell& shell);
 

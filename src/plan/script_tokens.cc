@@ -7,7 +7,7 @@ namespace pawl::plan {
 namespace {
 
 constexpr std::size_t kArithmeticMax =
-    256;  // `((` is looked at this far for its `))`: else it is two subshells
+    256;  // `))` is searched this far after `((`; without it they are two subshells
 
 bool is_one_of(char c, std::string_view set) { return set.find(c) != set.npos; }
 
@@ -77,7 +77,7 @@ ScriptToken ScriptTokens::next() {
     word(out.word);
   }
   out.word.text = text_.substr(begin, std::min(at_, text_.size()) - begin);
-  // A number right before a redirection is a part of it.
+  // A number directly before a redirection belongs to it.
   const bool number =
       std::ranges::all_of(out.word.text, [](char digit) { return digit >= '0' && digit <= '9'; });
   return number && !at_end() && is_one_of(text_[at_], "<>") ? redirection() : out;
@@ -135,7 +135,7 @@ void ScriptTokens::read_documents() {
     auto& body = tree_.documents[pending.place];
     body.text = text_.substr(begin, end - begin);
     if (pending.quoted || body.text.find_first_of("$`") == body.text.npos) continue;
-    // Read where it stands: the cursor is put back, and the text ends with the body.
+    // The body is read in place: the cursor goes back, and the text ends with the body.
     const auto after = std::exchange(at_, begin);
     const auto whole = std::exchange(text_, text_.substr(0, end));
     if (enter()) expansions_of_rest(body);
@@ -205,7 +205,7 @@ void ScriptTokens::double_quoted(ScriptWord& out) {
   }
 }
 
-// `$((...))`: its substitutions are those of the word, its parentheses are plain text.
+// `$((...))`: its substitutions belong to the word; its parentheses are plain text.
 void ScriptTokens::arithmetic(ScriptWord& out) {
   int open = 2;
   for (bool fits = enter(); fits && !at_end() && open > 0;) {
@@ -226,7 +226,7 @@ void ScriptTokens::braced(ScriptWord& out, bool quotes) {
   leave();
 }
 
-// Its text is another one: a backslash in it quotes a backtick.
+// The content is read as a separate text, since a backslash in it quotes a backtick.
 void ScriptTokens::backtick(ScriptWord& out) {
   std::string inner;
   for (++at_; !at_end() && text_[at_] != '`'; ++at_) {
@@ -251,7 +251,7 @@ void ScriptTokens::nested(std::vector<ScriptNode>& out) {
   leave();
 }
 
-// `name=(word word)` of bash.
+// An array of bash: `name=(word word)`.
 void ScriptTokens::array(ScriptWord& out) {
   ++at_;
   while (!at_end()) {

@@ -1,4 +1,4 @@
-// The words and operators of a shell script. A detail of this room.
+// Splits a shell script into words and operators. Internal to this room.
 #pragma once
 
 #include <functional>
@@ -13,25 +13,25 @@ namespace pawl::plan {
 struct ScriptToken {
   enum class Kind { kEnd, kWord, kOperator, kTarget, kDocument };
   Kind kind = Kind::kEnd;
-  ScriptWord word;           // its text is there for an operator, too: ; ;; ;& ;;& newline & && | || |& ( )
-  std::size_t document = 0;  // of kDocument: its place in the tree
+  ScriptWord word;           // set for operators, too: ; ;; ;& ;;& newline & && | || |& ( )
+  std::size_t document = 0;  // kDocument: index into ScriptTree::documents
 };
 
-// Takes a script apart, from its begin to its end. Comments are left out. A substitution inside of a word is
-// read where it stands, by the reader that the owner gives, so that no character is read twice.
+// Splits a script from beginning to end. Comments are left out. A substitution inside a word is parsed in
+// place, by the reader that the owner gives, so that no character is read twice.
 class ScriptTokens {
  public:
-  // Reads a list from tokens that begin at the cursor, up to and with the ")" that closes it.
+  // Parses a list from the tokens at the cursor, up to and including the ")" that closes it.
   using ReadNested = std::function<ScriptNode()>;
 
   ScriptTokens(std::string_view text, ScriptTree& tree) : text_(text), tree_(tree) {}
   void read_nested_by(ReadNested read) { read_nested_ = std::move(read); }
 
   ScriptToken next();
-  // A body of a here-document, or what stands in backticks: only its substitutions matter.
+  // Reads the substitutions in the rest of the text, which is the body of a here-document.
   void expansions_of_rest(ScriptWord& out);
 
-  // Counts what is open. false: too deep, and the script ends here.
+  // Enters a level of nesting. Returns false when it is too deep: the script then ends here.
   bool enter();
   void leave() { --depth_; }
 
@@ -57,7 +57,7 @@ class ScriptTokens {
   void backtick(ScriptWord& out);
   void nested(std::vector<ScriptNode>& out);
   void array(ScriptWord& out);
-  // What `$`, a backtick, a backslash or a quote begins; false: none of them is at the cursor.
+  // Reads the expansion, escape or quote at the cursor. Returns false when none begins there.
   bool expansion(ScriptWord& out, bool quotes);
 
   std::string_view text_;
@@ -65,7 +65,7 @@ class ScriptTokens {
   ReadNested read_nested_;
   std::size_t at_ = 0;
   int depth_ = 0;
-  std::vector<Pending> pending_;  // here-documents of this line
+  std::vector<Pending> pending_;  // here-documents that begin on this line
 };
 
 }  // namespace pawl::plan

@@ -14,12 +14,12 @@ using Kind = ScriptNode::Kind;
 constexpr std::array<std::string_view, 8> kClosing = {"then", "do",   "done", "fi",
                                                       "elif", "else", "esac", "}"};
 
-// Recursive descent with one token ahead. A nested script has a parser of its own on the same tokens.
+// Recursive descent with one token of lookahead. A nested script has its own parser on the same tokens.
 class Parser {
  public:
   explicit Parser(ScriptTokens& tokens) : tokens_(tokens) { take(); }
 
-  // The whole text: what can't stand where it does is left out.
+  // Parses the whole text. A token that can't stand at its place is left out.
   ScriptNode script() {
     ScriptNode out = list();
     while (!at_end()) {
@@ -31,7 +31,7 @@ class Parser {
     return out;
   }
 
-  // What stands before the ")" that closes it; that is taken, and nothing behind it.
+  // Parses a nested script. Takes the ")" that closes it, and no token after that.
   ScriptNode nested() {
     ScriptNode out = list();
     while (!at_end() && !sees(")")) {
@@ -88,7 +88,7 @@ class Parser {
   ScriptNode pipeline() {
     ScriptNode out{.kind = Kind::kPipeline};
     for (; is_word("!") || is_word("time"); take()) out.negated = out.negated != is_word("!");
-    if (is_word("-p")) take();  // of `time`
+    if (is_word("-p")) take();  // option of `time`
     out.children.push_back(command());
     while (sees("|") || sees("|&")) {
       take();
@@ -192,13 +192,13 @@ class Parser {
       if (!sees(")")) continue;
       take();
       out.children.push_back(list());
-      if (sees(")")) break;  // of what is around it: this `case` has no `esac`
+      if (sees(")")) break;  // closes the surrounding construct: this `case` has no `esac`
     }
     take_word("esac");
     return out;
   }
 
-  // `[[ ... ]]`: operators in it are words of its own.
+  // `[[ ... ]]`: operators inside it do not end the command. Only its words are stored.
   ScriptNode test() {
     ScriptNode out;
     while (!at_end()) {

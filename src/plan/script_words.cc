@@ -25,14 +25,14 @@ constexpr std::array<std::string_view, 27> kPrinters = {
     "basename", "cat",  "cd",     "cut",   "date", "dirname",  "git",      "head", "hostname",
     "id",       "jq",   "mktemp", "nproc", "pwd",  "readlink", "realpath", "sed",  "seq",
     "sort",     "tail", "tr",     "uname", "uniq", "wc",       "whoami",   "awk",  "expr"};
-// Of those, what prints something whatever happens, or nothing only when it got nothing.
+// The subset of kPrinters that always prints, or prints no text only for an empty input.
 constexpr std::array<std::string_view, 16> kPrintAlways = {
     "basename", "dirname",  "pwd", "cd",     "wc",   "seq",    "expr", "nproc",
     "uname",    "hostname", "id",  "whoami", "date", "mktemp", "tr",   "cut"};
-// A shell's name among their words is only a word.
+// A shell's name among the arguments of these programs is only a word.
 constexpr std::array<std::string_view, 6> kTalkOfPrograms = {"echo", "printf", "grep", "test", "[", "[["};
 
-// Reads the options behind a shell's name, as POSIX.1-2017 has them and bash adds.
+// Reads the options after a shell's name: those of POSIX.1-2017, and additions of bash.
 std::optional<NestedShell> shell_at(const PlainWords& words, std::size_t at) {
   NestedShell out{.name = words[at]};
   out.inherits = program_of(words[at]) != "bash";
@@ -132,7 +132,7 @@ std::optional<NestedShell> nested_shell(const PlainWords& words) {
     const auto program = program_of(words[i]);
     if (contains(kShells, program)) {
       auto shell = shell_at(words, i);
-      // Where a name only looks like a shell's (`make bash`), nothing reads a script.
+      // A name may only look like a shell's (`make bash`). Then no shell reads a script.
       if (shell && (shell->script || i == 0)) return shell;
     }
     if (!contains(kRunScripts, program)) continue;

@@ -66,8 +66,8 @@ void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
                  "shell: needs `run` as a string; a list of words is run without a shell");
 }
 
-// A gate's script must not pass when a command of it failed. `may_fail` changes nothing about that: it allows
-// an exit code, and a failure that is hidden has none, whether a finding or a program that is not there.
+// A gate's script must not pass when one of its commands failed. `may_fail` does not change that: it allows
+// an exit code. A hidden failure has no exit code, whether it is a finding or a missing program.
 void read_judging_command(const Mapping& mapping, const Defaults& defaults, Step& step, Problems& problems) {
   const auto run = mapping.get("run");
   if (!run.IsDefined()) return;
@@ -99,7 +99,7 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
   return step;
 }
 
-// Exit code 0, the least that a gate can require, and what its reports give.
+// Exit code 0, the least that a gate can require, and the kinds that its reports give.
 std::vector<std::string> default_signals(const Gate& gate) {
   std::vector<std::string> out = {"build"};
   for (const auto& step : gate.steps)
@@ -182,7 +182,7 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
 }
 
 void read_agent(const Mapping& mapping, const Defaults& defaults, Phase& phase, Problems& problems) {
-  constexpr std::int64_t kChildrenMax = 1000;  // what an episode keeps
+  constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
   phase.agent = read_program(mapping, defaults, problems);
   read_number(mapping, "max_children", 0, kChildrenMax, phase.max_children, problems);
   if (const auto node = mapping.get("usage"); node.IsDefined())
@@ -274,7 +274,7 @@ void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limit
 
 void read_spending(const Mapping& budget, Spending& out, Problems& problems) {
   if (const auto usd = budget.get("usd"); usd.IsDefined()) {
-    // In quotes: what YAML takes for a number, others have taken for a float.
+    // The amount must be in quotes: other programs read a YAML number as a float.
     const bool quoted = usd.IsScalar() && usd.Tag() == "!";
     if (quoted) out.usd_nanos = parse_usd(usd.Scalar());
     if (!out.usd_nanos || *out.usd_nanos == 0)
@@ -314,7 +314,7 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
                 .probe = {}};
 }
 
-// {2: {unit: {run: ..., time_budget_seconds: ...}}}: the step `unit` of attempt 2.
+// {2: {unit: {run: ..., time_budget_seconds: ...}}} overrides the step `unit` of attempt 2.
 void read_overrides(const YAML::Node& node, const Defaults& defaults, Gate& gate, Problems& problems) {
   if (!node.IsMap())
     return problems.add(node, "attempt_overrides: expected a mapping, found " + type_of(node));
@@ -349,7 +349,7 @@ void read_overrides(const YAML::Node& node, const Defaults& defaults, Gate& gate
   }
 }
 
-// What base says to a gate. Tests that fail there are known by name from reports, of a base that ran.
+// Reads how a gate uses base. Tests that fail there are known by name, from the reports of a run on base.
 void read_base(const Mapping& mapping, Gate& gate, Problems& problems) {
   if (const auto node = mapping.get("baseline"); node.IsDefined())
     if (read_word(node, "baseline", {"none"}, problems)) gate.baseline = Baseline::kNone;

@@ -1,4 +1,5 @@
-// The parts of a plan: sandbox limits, steps, gates, tiers. Each reads one mapping. A detail of this room.
+// Readers for the parts of a plan: sandbox limits, steps, gates, tiers. Each reads one mapping and adds its
+// problems. Internal to this room.
 #pragma once
 
 #include <set>
@@ -10,7 +11,7 @@
 namespace pawl::plan {
 
 constexpr std::int64_t kMaxAttemptsMax = 100;
-constexpr std::int64_t kGateSecondsMax = 600;      // design, section 6
+constexpr std::int64_t kGateSecondsMax = 600;      // ten minutes
 constexpr std::int64_t kAgentSecondsMax = 86'400;  // a day
 constexpr std::size_t kPhasesMax = 100'000, kGatesMax = 1'000, kStepsMax = 100;
 
@@ -19,23 +20,24 @@ struct Defaults {  // from the top of the plan, for every phase
   std::int64_t max_attempts = 5;
   Resume resume;
   Durable durable = Durable::kRequired;
-  bool host_has_bash = true;  // not of the plan: Surroundings of parse.h
+  bool host_has_bash = true;  // from Surroundings of parse.h, not from the plan
 };
 
-// The keys of `mapping` that a sandbox has, over `limits`. `seconds_max` bounds time_budget_seconds.
+// Reads the sandbox keys of `mapping` over `limits`. `seconds_max` bounds time_budget_seconds.
 void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limits, Problems& problems);
 std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems);
-// Over `value`, when the key is there.
+// Overwrites `value` when the key is present and valid.
 void read_number(const Mapping& mapping, const std::string& key, std::int64_t low, std::int64_t high,
                  std::int64_t& value, Problems& problems);
-// What an agent and a hook have in common: run, limits, network. Its name is "run".
+// Reads the common part of agents and hooks: run, limits, network. The step's name is "run".
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
-// protect and protect_existing: patterns of paths, or {pattern, may_be_absent}.
+// Reads protect and protect_existing: patterns of paths, or {pattern, may_be_absent}.
 void read_guarded(const Mapping& mapping, Guarded& guarded, Problems& problems);
-// `key`, when it is there: safe patterns of paths inside of `where`.
+// Returns the patterns under `key` when it is present. Each must be safe; `where` names the folder in
+// messages.
 std::vector<std::string> read_patterns(const Mapping& mapping, const std::string& key,
                                        const std::string& where, Problems& problems);
-// The keys usd and tokens of a budget.
+// Reads the keys usd and tokens of a budget.
 void read_spending(const Mapping& budget, Spending& out, Problems& problems);
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);
 
@@ -43,14 +45,14 @@ struct PhaseContext {
   const std::map<std::string, Gate>& gates;
   const Defaults& defaults;
   std::set<std::string> ids;         // seen so far
-  std::set<std::string> used_gates;  // by some phase
+  std::set<std::string> used_gates;  // gates that some phase uses
   std::size_t phases = 0;
 };
 Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context, Problems& problems);
 
 bool is_name(const std::string& text);      // [A-Za-z0-9][A-Za-z0-9._-]{0,63}
 bool is_phase_id(const std::string& text);  // [a-z0-9][a-z0-9._-]{0,63}
-// A pattern that stays inside the workspace: relative, no "..".
+// A safe pattern stays inside the workspace: relative, no "..", no control characters, at most 1024 bytes.
 bool is_safe_pattern(const std::string& text);
 
 }  // namespace pawl::plan

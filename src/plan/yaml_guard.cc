@@ -19,7 +19,8 @@ struct Stop {
   std::string message;
 };
 
-// Sees every event of the document; throws Stop at the first problem (caught in check_yaml, in this file).
+// Receives every event of the document. Throws Stop at the first problem; check_yaml() in this file catches
+// it.
 class Guard final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -87,14 +88,14 @@ class Guard final : public YAML::EventHandler {
   void close() {
     const Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    // Known only now: an alias inside its own anchor finds nothing.
+    // Stored only at the end, so that an alias inside its own anchor finds no size.
     if (frame.anchor != 0) sizes_[frame.anchor] = frame.size;
     if (!frames_.empty()) frames_.back().size += frame.size - 1;
     ended();
   }
 
   std::vector<Frame> frames_;
-  std::map<YAML::anchor_t, std::int64_t> sizes_;  // of closed anchors, aliases expanded
+  std::map<YAML::anchor_t, std::int64_t> sizes_;  // sizes of closed anchors, with aliases expanded
   std::int64_t total_ = 0;
   std::size_t aliases_ = 0;
 };
@@ -110,8 +111,8 @@ Problem problem_at(const std::string& file, std::string_view text, std::size_t o
       .message = std::move(message)};
 }
 
-// yaml-cpp recurses a level of flow nesting; brackets are counted before it sees them. Conservative: those
-// inside quotes count too.
+// yaml-cpp recurses for each level of flow nesting, so brackets are counted before it reads the text.
+// Conservative: brackets inside quotes count, too.
 std::optional<std::size_t> too_deep_at(std::string_view text) {
   constexpr std::size_t kFlowDepthMax = 200;
   std::size_t depth = 0;

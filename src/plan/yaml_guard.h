@@ -1,5 +1,5 @@
-// Bounds on a YAML text, checked on its event stream before any node is built: a plan may be hostile. A
-// detail of this room.
+// Bounds on a YAML text. They are checked on its event stream before any node is built, since a plan may be
+// hostile. Internal to this room.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace pawl::plan {
 
-constexpr std::size_t kDepthMax = 32;          // the deepest plan of ours has 8 levels
+constexpr std::size_t kDepthMax = 32;          // the deepest known plan has 8 levels
 constexpr std::int64_t kNodesMax = 3'000'000;  // with aliases expanded: 100,000 phases of 20 nodes fit
 constexpr std::size_t kAliasesMax = 1000;
 
-// The first thing wrong with the text as YAML: not UTF-8, a NUL, a syntax error, a duplicate key, a second
-// document, nesting, anchors that explode or refer to themselves. Nothing when it is safe to load.
+// Returns the first problem of the text as YAML: too large, not UTF-8, a NUL, a syntax error, a duplicate
+// key, a second document, deep nesting, anchors that explode or refer to themselves. Returns no value when
+// the text is safe to load.
 std::optional<Problem> check_yaml(std::string_view text, const std::string& file);
 
 }  // namespace pawl::plan

@@ -1,6 +1,7 @@
-// One sandbox execution in this very process: the layer below both seams. A backend registers by name.
+// Executes one sandbox in this process. Both SandboxClient (client.h) and probes (probe.h) are built on it. A
+// backend is registered by name.
 //
-// When the calling thread dies, however it dies, the kernel kills the whole sandbox (PR_SET_PDEATHSIG on the
+// When the calling thread dies for any reason, the kernel kills the whole sandbox (PR_SET_PDEATHSIG on the
 // init of its pid namespace).
 #pragma once
 
@@ -15,55 +16,54 @@
 
 namespace pawl::sandbox {
 
-// The workspace, resolved to folders of the host. The sandbox changes only `upper`.
+// The workspace as folders of the host. The sandbox changes only `upper`.
 struct Folders {
   std::vector<std::string> lower;  // trees, topmost first, the base last; may be empty
-  std::string upper;  // exists, empty; what changes lands here in overlayfs form (c 0:0 whiteouts,
-                      // user.overlay.opaque), or, when `copied` comes back true, as the whole tree; none: the
-                      // workspace is read-only
-  std::string work;   // exists, empty, same file system as upper
-  // Exists, empty: for /var/tmp, where large temporary files have room, and for the copies that copy_in rw
-  // asks for. None: /var/tmp is /tmp, and nothing is copied in.
+  // Exists and is empty. Changes are stored here in overlayfs form (c 0:0 whiteouts, user.overlay.opaque), or
+  // as the whole tree when Execution::copied is true. Empty path: the workspace is read-only.
+  std::string upper;
+  std::string work;  // exists, empty, same file system as upper
+  // Exists and is empty. Holds /var/tmp, which has room for large temporary files, and the private copies of
+  // copy_in rw. Empty path: /var/tmp is /tmp, and no private copy can be made.
   std::string scratch;
-  bool in_memory =
-      false;  // nothing is below and nothing is kept: /workspace is the sandbox's memory, as /tmp is
-  // Paths of the host that stay out of sight where they lie below what every sandbox sees (a source in
-  // /usr/src), or below one of `lower`, without links; the HOME of this process always does.
+  // True: /workspace has no lower tree, lies in the sandbox's memory as /tmp does, and is not stored.
+  bool in_memory = false;
+  // Paths of the host, with links resolved, that stay hidden where the sandbox would show them: below the
+  // host's base (a source in /usr/src) or below one of `lower`. The HOME of this process is always hidden.
   std::vector<std::string> hidden;
 };
 
 enum class Stream { kStdout, kStderr };
 
-// What the sandbox tells while it runs.
+// Callbacks and descriptors of a running sandbox.
 struct Events {
   // Called with each chunk of output, at most output_limit_bytes in total. Required.
   std::function<void(Stream, std::string_view)> on_output;
   // Called a few times a second; true ends the sandbox (outcome kSignaled, SIGKILL, reason "cancelled").
   // Optional.
   std::function<bool()> should_stop;
-  // Lines about each try to reach the network (egress/egress.h) and about what was executed (trace/tracer.h),
-  // without newlines. Required with network scoped, and with enable_trace. on_network comes from other
-  // threads, one at a time.
+  // Lines about each access to the network (egress/egress.h) and about executed programs
+  // (trace/tracer.h), without newlines. Required with network scoped, and with enable_trace. Other
+  // threads call on_network, one at a time.
   std::function<void(std::string_view)> on_network, on_trace;
-  // What is secret in an argument of the trace, before it is cut. Optional.
+  // Replaces the secrets in an argument of the trace, before the argument is cut. Optional.
   std::function<std::string(std::string_view)> redact;
-  // What the command reads from its standard input, up to its end, is copied from here; -1: the input is
-  // empty. More may be taken from it than the command reads. REQUIRES: no terminal, no
-  // folder.
+  // The command's standard input is a copy of this descriptor, up to its end; -1: the input is empty. The
+  // sandbox may read more from the descriptor than the command does. REQUIRES: not a terminal, not a folder.
   int input = -1;
-  // Descriptors that stay open until everything in the sandbox is dead: of a lock that says so. All others of
-  // this process are closed in there. Optional.
+  // Descriptors that stay open until every process of the sandbox is dead, such as a lock that marks the step
+  // as running. All other descriptors of this process are closed in the sandbox. Optional.
   std::vector<int> held;
 };
 
 struct Execution {
   SandboxRun run;       // without logs, layer and copy_out, which the caller fills in
-  bool copied = false;  // `upper` holds the whole tree instead of an overlay's upper
+  bool copied = false;  // `upper` is the whole tree instead of an overlay's upper
 };
 
-// How sure a mechanism is, for `pawl sandbox health`.
+// The state of one isolation mechanism or limit, for `pawl sandbox health`.
 struct Mechanism {
-  std::string name;    // "user_namespace", "overlay", "cgroup_memory", ...
+  std::string name;    // "namespaces", "overlay", "memory", ...
   std::string status;  // works | degraded | missing
   std::string detail;  // what is used instead, or what to install or set
 };
@@ -80,29 +80,30 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   virtual std::string gate_isolation_class() const = 0;
-  // Blocks until every process of the sandbox is gone and its cgroups are removed. REQUIRES: validate(spec)
-  // holds. Never fails for what the command did; a sandbox that could not be made is outcome kSetupFailed
-  // with the mechanism in `reason`. Thread-safe for a read-only workspace without a network; else one at a
-  // time.
+  // Blocks until every process of the sandbox has ended and its cgroups are removed. REQUIRES:
+  // validate(spec) holds. Never fails because of the command. A sandbox that could not be made has the
+  // outcome kSetupFailed, with the mechanism in `reason`. Thread-safe with a read-only workspace and no
+  // network; otherwise one call at a time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
   virtual Health health() = 0;
-  // What every sandbox here has to do without, all degraded, with what is used instead; without making one.
+  // The mechanisms in degraded mode in every sandbox here, with their replacements. Makes no sandbox.
   virtual std::vector<Mechanism> does_without() = 0;
-  // Whether a sandbox can be made, by making one: in milliseconds, without a trace on disk, from any thread.
-  // kDenied says what is in the way.
+  // Whether a sandbox can be made. Makes one, in milliseconds, without a workspace; only the cached view of
+  // /etc stays on disk (namespace/etc.h). Thread-safe. kDenied names the obstacle.
   virtual Status usable() = 0;
-  // The same for one with enable_trace, whose trace tells something.
+  // The same with enable_trace, and checks that the trace has content.
   virtual Status traceable() = 0;
   // Removes what a sandbox whose supervisor was killed left in the kernel (cgroups). Idempotent.
   virtual void clean_up(const std::string& sandbox_run_id) = 0;
-  // Removes what sandboxes of any id left in the kernel and in temporary folders, when whoever made them was
-  // killed: also those that no marker names (probes, `pawl sandbox exec` and `health`). Never what belongs to
-  // a living one. Reads the folder of every cgroup of the machine, some 40 us each.
+  // Removes what sandboxes of any id left in the kernel and in temporary folders after their maker was
+  // killed. This includes sandboxes without a marker (probes, `pawl sandbox exec` and `health`). Never
+  // touches a living sandbox. Reads the folder of every cgroup of the machine, about 40 us each.
   virtual void sweep() = 0;
 };
 
-// "namespace" today. "auto" is resolved by the caller, once a run. kNotFound names the known ones.
+// The only backend today is "namespace". The caller resolves "auto", once a run.
+// kNotFound lists the known names.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
 std::vector<std::string> backend_names();
 

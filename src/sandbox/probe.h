@@ -1,7 +1,7 @@
-// The seam for probes: finds something out in a sandbox that can change nothing, in this very process.
+// Runs a probe: a command that finds something out in a sandbox that can change nothing, in this process.
 //
-// No copy-out, no trace, no network, and what it prints is all that comes back. The walls and limits are
-// those of a step: one implementation (backend.h).
+// A probe has no copy-out, no trace and no network; its output and exit are the only result. Isolation
+// mechanisms and limits are those of a step, by the same implementation (backend.h).
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ inline constexpr std::int64_t kProbeOutputBytesMax = 64 << 10;
 
 struct ProbeSpec {
   std::vector<std::string> cmd;
-  std::vector<std::string> env;     // "NAME=value", already through the allowlist, sorted
+  std::vector<std::string> env;     // "NAME=value", already filtered by the allowlist, sorted
   std::vector<std::string> lower;   // folders of the host: the workspace, topmost first; may be empty
-  std::vector<CopyIn> shown;        // what else it sees, read-only
-  std::vector<std::string> hidden;  // as of Folders
+  std::vector<CopyIn> shown;        // other files and folders that it sees, read-only
+  std::vector<std::string> hidden;  // as in Folders
   std::int64_t time_budget_seconds = kProbeSecondsMax;
   std::int64_t memory_limit_mib = 512;
   std::int64_t pids_limit = 128;
@@ -28,10 +28,10 @@ struct ProbeSpec {
 
 struct Probed {
   SandboxRun run;
-  std::string output;  // stdout and stderr, at most kProbeOutputBytesMax; more ends it (output_limit)
+  std::string output;  // stdout and stderr, at most kProbeOutputBytesMax; more ends the probe (output_limit)
 };
 
-// Blocks until it is over. kInvalid, naming the field, before anything starts. What went wrong later is in
+// Blocks until the probe has ended. kInvalid, naming the field, before it starts; later failures are in
 // run.outcome. Thread-safe.
 Result<Probed> run_in_sandbox(Backend& backend, const ProbeSpec& probe);
 

@@ -22,7 +22,7 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::int64_t kTimeBudgetSecondsMax = 86'400;  // a day: an agent's; the plan holds gates to 600
+constexpr std::int64_t kTimeBudgetSecondsMax = 86'400;  // one day, for agents; plans limit gates to 600
 constexpr std::int64_t kMemoryMibMin = 4, kMemoryMibMax = 1 << 20;
 constexpr std::int64_t kPidsMax = 1 << 16;
 constexpr std::int64_t kCpuMillisMin = 10, kCpuMillisMax = 1'024'000;
@@ -35,7 +35,7 @@ Status in_range(std::string_view field, std::int64_t value, std::int64_t least, 
                                        std::to_string(least) + " and " + std::to_string(most));
 }
 
-// Where a plan may put something: never over what the sandbox itself is made of.
+// Checks where a plan may place a file: never over a path that the sandbox itself consists of.
 Status check_destination(const std::string& dst) {
   static constexpr std::array kSystem = {"/usr",    "/bin", "/sbin", "/lib",  "/lib32", "/lib64",
                                          "/libx32", "/etc", "/dev",  "/proc", "/sys",   "/workspace"};
@@ -51,7 +51,7 @@ Status check_destination(const std::string& dst) {
   return {};
 }
 
-// The supervisor fills in one that is empty. Whether it is there, setup says.
+// An empty src is valid: the supervisor fills it in. Setup finds out whether the path exists.
 Status check_source(const std::string& src) {
   const bool clean = src.find('\0') == std::string::npos && (src + "/").find("/../") == std::string::npos;
   if (src.empty() || (src.starts_with('/') && clean)) return {};
@@ -63,7 +63,7 @@ bool is_in(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder + "/");
 }
 
-// Of this process, without links; empty when there is none.
+// The home folder of this process, with links resolved; empty without HOME.
 std::string home_folder() {
   const auto home = os::environment_value("HOME");
   return home ? os::absolute_path(*home).value_or(*home) : std::string();
@@ -73,23 +73,23 @@ bool is_home(const std::string& path) {
   return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || path == home_folder();
 }
 
-// ledger.key: a state folder may have any name.
+// ledger.key is listed because a state folder may have any name.
 constexpr std::array kPrivate = {".ssh",  ".gnupg",  ".aws",  ".azure",
                                  ".kube", ".docker", ".pawl", "ledger.key"};
 
-// Looks for keys, state and sockets in a folder, however deep; never through links.
+// Searches a folder for keys, state and sockets, at any depth; does not follow links.
 class ShownTree {
  public:
   explicit ShownTree(std::string root) : root_(std::move(root)) {}
 
-  // What is wrong with it, or "".
+  // The reason why the folder must not be shown, or "".
   std::string fault() {
     std::vector<std::string> folders = {root_};
     while (!folders.empty()) {
       const std::string folder = std::move(folders.back());
       folders.pop_back();
       const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-      if (!open) continue;  // we may not read it, and nobody in there has more rights than we
+      if (!open) continue;  // unreadable to us, and no process in the sandbox has more rights
       while (const dirent* entry = readdir(open.get())) {
         const std::string name = entry->d_name;
         if (name == "." || name == "..") continue;
@@ -113,7 +113,7 @@ class ShownTree {
       "the folders of it that are needed";
 
   static unsigned char type_of(const dirent& entry, const std::string& path) {
-    if (entry.d_type != DT_UNKNOWN) return entry.d_type;  // which some file systems leave at that
+    if (entry.d_type != DT_UNKNOWN) return entry.d_type;  // some file systems always report DT_UNKNOWN
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0) return DT_UNKNOWN;
     return static_cast<unsigned char>(IFTODT(status.st_mode));
@@ -227,7 +227,7 @@ Status check_shown(const std::string& path) {
     if (is_in(real, system)) return no("it is below " + system);
   for (const std::string name : kPrivate)
     if ((real + "/").find("/" + name + "/") != std::string::npos) return no("it is below a " + name);
-  if (is_in(real, "/usr") && !is_in(real, home)) return {};  // every sandbox sees it anyway
+  if (is_in(real, "/usr") && !is_in(real, home)) return {};  // every sandbox sees /usr anyway
   const std::string fault = S_ISDIR(status.st_mode) ? ShownTree(real).fault() : "";
   return fault.empty() ? Status() : no(fault);
 }
@@ -344,7 +344,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
     json.at("copy_out").get_to(run.copy_out);
     json.at("reason").get_to(run.reason);
     json.at("refused").get_to(run.refused);
-    // Absent in runs of before it was counted.
+    // Older runs have no refused_total.
     run.refused_total = json.value("refused_total", static_cast<std::int64_t>(run.refused.size()));
     run.rewritten = json.value("rewritten", std::int64_t{0});
     if (const auto degraded = json.find("degraded"); degraded != json.end()) degraded->get_to(run.degraded);
@@ -353,7 +353,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, std::string("sandbox run: ") + error.what());
   }
-  // Also those that are too large for their type.
+  // A negative count may also be a number that is too large for its type.
   const auto counts = {run.duration_ms,      run.cpu_ms,     run.max_rss_kib,    run.microvm_milliseconds,
                        run.image_pull_bytes, run.logs_bytes, run.egress_refused, run.refused_total,
                        run.rewritten,        run.room_needed};
@@ -398,7 +398,8 @@ std::string path_of_this_host() {
 
 }  // namespace
 
-// Several ask for each step, and the host's folders cost more than what an executor does for one otherwise.
+// Cached for a second: each step needs it several times, and reading the host's folders costs more than the
+// rest of an executor's work for a step.
 std::string path_inside() {
   static std::mutex mutex;
   static std::string known;     // guarded by mutex

@@ -1,4 +1,4 @@
-// What single bytes are in the spellings of spelling.h. A detail of this room. Pure.
+// Classes of single bytes for the spellings of spelling.h. A detail of this room. Pure.
 #pragma once
 
 #include <array>
@@ -8,19 +8,19 @@
 
 namespace pawl::secrets {
 
-inline constexpr std::size_t kRunMin = 16;      // digits of base64 that are looked into
-inline constexpr std::size_t kHexBytesMin = 6;  // as few as a secret has
+inline constexpr std::size_t kRunMin = 16;      // digits of base64 in the shortest run that is decoded
+inline constexpr std::size_t kHexBytesMin = 6;  // as few as the shortest secret has
 inline constexpr std::size_t kSeparatorsMax = 24;
 
-// What a byte is, as bits.
+// The classes of a byte, as bits.
 enum Class : unsigned char {
   kEscape = 1,      // begins an escape that unescaped() knows
-  kEnd = 2,         // of a line
-  kAdded = 4,       // by quotes, forms and UTF-16
+  kEnd = 2,         // ends a line
+  kAdded = 4,       // added by quotes, forms and UTF-16
   kBase64 = 8,      // a digit of base64 or base64url
   kHex = 16,        // a hexadecimal digit
-  kSeparator = 32,  // between two of them
-  kTelling = 64,    // makes more than a word of a run of digits
+  kSeparator = 32,  // between two hexadecimal digits
+  kTelling = 64,    // a run of digits with one is more than a word
   kColour = 128,    // begins a terminal's escape sequence, or ends the character that does
 };
 
@@ -44,7 +44,7 @@ inline bool is(char c, unsigned char classes) {
   return (kClasses[static_cast<unsigned char>(c)] & classes) != 0;
 }
 
-// Where the first byte of these classes is; the end when there is none.
+// The offset of the first byte of these classes; the size of the text when there is none.
 inline std::size_t first_of(std::string_view text, unsigned char classes) {
   std::size_t at = 0;
   while (at < text.size() && !is(text[at], classes)) ++at;
@@ -60,7 +60,7 @@ inline int hex_digit(char c) {
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Of base64 and base64url; -1: none of theirs.
+// The value of a digit of base64 or base64url; -1: the byte is not a digit.
 inline constexpr std::array<std::int8_t, 256> kDigits = [] {
   std::array<std::int8_t, 256> out{};
   out.fill(-1);

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kLeast = 2 * kHexBytesMin;  // bytes of the shortest run
 static_assert(kLeast <= kRunMin);
 
-// The bytes of these classes around `at`, not before `from`; none when that is none.
+// The run of bytes of these classes around `at`, not before `from`; empty when the byte at `at` is not in
+// them.
 Range around(std::string_view text, std::size_t from, std::size_t at, unsigned char classes) {
   Range out{.begin = at, .end = at};
   if (!is(text[at], classes)) return out;
@@ -52,7 +53,7 @@ Decoded base64_from(std::string_view text, std::size_t begin, std::size_t end) {
   return out;
 }
 
-// What stands between two bytes: ":", " ", ", 0x", "\x", the end of a line.
+// The size of the separators between two bytes: ":", " ", ", 0x", "\x", the end of a line.
 std::size_t separators_at(std::string_view text, std::size_t at) {
   std::size_t n = 0;
   while (n < kSeparatorsMax && at + n < text.size() && is(text[at + n], kSeparator) && text[at + n] != 'x')
@@ -79,7 +80,7 @@ Decoded hex_from(std::string_view text, std::size_t begin) {
 }  // namespace
 
 std::optional<Range> next_packed(std::string_view text, std::size_t from) {
-  // Every run that is long enough has one of the bytes that are looked at; the others cost nothing.
+  // Every run that is long enough contains a byte at one of these steps. The bytes between are not read.
   for (std::size_t at = from + kLeast - 1; at < text.size();) {
     const Range run = around(text, from, at, kBase64), hex = around(text, from, at, kHex | kSeparator);
     if (is_hex(text, hex))
@@ -108,7 +109,7 @@ std::vector<Decoded> unpacked(std::string_view text) {
     Decoded even = first ? hex_from(text, begin) : Decoded(text, begin);
     const std::size_t end = std::max(even.at(), begin + 1);
     if (even.text().size() >= kHexBytesMin) {
-      // In one run of digits it may begin at any of them.
+      // In a run of digits the first byte may begin at an odd place, too.
       if (Decoded odd = hex_from(text, begin + 1); odd.text().size() >= kHexBytesMin)
         out.push_back(std::move(odd));
       out.push_back(std::move(even));
@@ -123,7 +124,7 @@ std::vector<std::string> base64_cores(std::string_view bytes) {
   std::vector<std::string> out;
   for (std::size_t before = 0; before < 3; ++before) {
     const std::string whole = std::string(before, '\0') + std::string(bytes);
-    // The digits that depend on no neighbour.
+    // Only the digits that depend on no neighbouring byte.
     const std::size_t first = (before * 8 + 5) / 6, end = whole.size() * 8 / 6;
     std::string core;
     for (std::size_t digit = first; digit < end; ++digit) {

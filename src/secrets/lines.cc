@@ -9,7 +9,7 @@
 namespace pawl::secrets {
 namespace {
 
-// How many digits of base64 end `line`, and whether they look like more than a word.
+// How many digits of base64 end `line`; 0 when they look like a word.
 std::size_t digits_at_end(std::string_view line) {
   std::size_t n = 0;
   bool upper = false, lower = false, number = false;
@@ -24,10 +24,10 @@ std::size_t digits_at_end(std::string_view line) {
 }
 
 constexpr std::size_t kNarrowMin = 4;  // digits of a line that others may follow
-constexpr std::size_t kWaitMin = 8;   // of one that waits for the next: most words that are lines are shorter
-constexpr std::size_t kLeadMax = 16;  // bytes before them: "> ", "+", "    # "
-constexpr std::size_t kTailMax = 4;   // behind them: `" +`, `\`
-constexpr std::size_t kJointMax = 80;  // bytes between two strings that are put together
+constexpr std::size_t kWaitMin = 8;    // digits of a line that waits for the next: most words are shorter
+constexpr std::size_t kLeadMax = 16;   // bytes before them: "> ", "+", "    # "
+constexpr std::size_t kTailMax = 4;    // bytes after them: `" +`, `\`
+constexpr std::size_t kJointMax = 80;  // bytes between two strings that are joined
 constexpr std::size_t kWordMin = 3;    // bytes before a quote within a word
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
@@ -38,7 +38,7 @@ bool joins(char c) {
 bool is_alphanumeric(char c) { return is(c, kBase64) && c != '+' && c != '-' && c != '/' && c != '_'; }
 
 struct Line {
-  std::size_t begin = 0, end = 0, next = 0;  // without its end; where the next one begins
+  std::size_t begin = 0, end = 0, next = 0;  // `end`: without the newline; `next`: where the next line begins
   std::size_t size() const { return end - begin; }
 };
 
@@ -50,7 +50,7 @@ Line line_at(std::string_view text, std::size_t begin) {
   return out;
 }
 
-// A line that is digits of base64 and nothing else but signs before and behind them.
+// A line of base64 digits, with nothing but signs before and after them.
 struct Strip {
   Line line;
   std::size_t begin = 0, end = 0;  // its digits, from the first letter or number on
@@ -67,8 +67,8 @@ std::optional<Strip> strip_of(std::string_view text, const Line& line) {
   return std::ranges::any_of(tail, is_alphanumeric) ? std::nullopt : std::optional(out);
 }
 
-// Whether it is worth to look into the lines: all but the last of a stack are of one size; of two, the first
-// one ends within a long run.
+// Whether the two lines may begin a stack. All lines of a stack but the last have one size. When the second
+// line is shorter, the first must end within a long run.
 bool begins_a_stack(std::string_view text, const Line& first, const Line& second) {
   if (first.size() < kNarrowMin || second.size() > first.size()) return false;
   if (first.size() == second.size()) return true;
@@ -77,14 +77,14 @@ bool begins_a_stack(std::string_view text, const Line& first, const Line& second
          digit_before(kRunMin);
 }
 
-// How much of `lead` bytes both have before their digits.
+// How many of the first `lead` bytes are the same in both lines before their digits.
 std::size_t common_lead(std::string_view text, const Strip& a, const Strip& b, std::size_t lead) {
   const auto of_a = text.substr(a.line.begin, lead);
   const auto of_b = text.substr(b.line.begin, b.begin - b.line.begin);
   return static_cast<std::size_t>(std::ranges::mismatch(of_a, of_b).in1 - of_a.begin());
 }
 
-// Whether what is behind a lead of that size are digits: "+" and "/" are both.
+// Whether all bytes after a lead of that size are digits: "+" and "/" may be a lead or digits.
 bool begins_with_digits(std::string_view text, const Strip& strip, std::size_t lead) {
   const std::size_t begin = strip.line.begin + lead;
   return std::ranges::all_of(text.substr(begin, strip.begin - begin),
@@ -101,8 +101,8 @@ Decoded without_leads(std::string_view text, const std::vector<Strip>& strips, s
   return out;
 }
 
-// A joint that begins with the quote at `at`: what is between a string and what it is put together with; its
-// length, 0 when it is none.
+// The length of the joint that begins with the quote at `at`, between two strings that a program puts
+// together; 0 when it is not a joint.
 std::size_t joint_at(std::string_view text, std::size_t at) {
   const auto digit_at = [&](std::size_t next) { return next < text.size() && is(text[next], kBase64); };
   if (at == 0 || !digit_at(at - 1)) return 0;
@@ -112,7 +112,7 @@ std::size_t joint_at(std::string_view text, std::size_t at) {
   const bool is_put_together =
       end == at + 1 || text.substr(at + 1, end - at - 1).find_first_not_of(" \t") != std::string_view::npos;
   if (is_put_together && end < most && is_quote(text[end]) && digit_at(end + 1)) return end + 1 - at;
-  // A shell's word goes on behind a quote; the letter before a string of Python is none.
+  // A shell's word continues after a quote. A letter before a string of Python is a prefix and not a word.
   const bool is_word = at >= kWordMin && is_alphanumeric(text[at - 1]) && digit_at(at - kWordMin);
   return is_word && at + 1 < text.size() && is_alphanumeric(text[at + 1]) ? 1 : 0;
 }
@@ -188,7 +188,7 @@ bool may_go_on(std::string_view line) {
   if (line.size() > 1 && line.back() == '=' && base64_digit(line[line.size() - 2]) >= 0) return true;
   if (const auto strip = strip_of(line, {.end = line.size()}))
     return digits_at_end(line.substr(0, strip->end)) >= kWaitMin;
-  // A string that the next line goes on with, or may go on with.
+  // A string that the next line continues, or may continue.
   const auto string = line.substr(0, line.find_last_not_of(" \t\\+.&|") + 1);
   if (string.empty() || !is_quote(string.back())) return false;
   const bool is_open = line.find_first_of("+.&|\\", string.size()) != std::string_view::npos;

@@ -23,18 +23,18 @@ namespace {
 
 constexpr std::size_t kValueBytesMin = 6;
 constexpr std::size_t kPendingMax = 64 << 10;  // longer than any secret; a longer line is cut between words
-constexpr std::size_t kKeyBytesMax = 8 << 10;  // of a private key in lines
+constexpr std::size_t kKeyBytesMax = 8 << 10;  // the largest private key in lines
 constexpr std::size_t kFingerprintDigits = 8;
 
-constexpr std::size_t kValueHintMax = 32;  // bytes of a value that are looked for first
-constexpr std::size_t kPackedHintMax = 6;  // bytes of a secret that are looked for in digits
-constexpr int kRoundsOfPacked = 2;         // within digits
-constexpr int kPackedMax = 2;              // digits within digits
+constexpr std::size_t kValueHintMax = 32;  // bytes of a value in the first search
+constexpr std::size_t kPackedHintMax = 6;  // bytes of a secret in the search for digits
+constexpr int kRoundsOfPacked = 2;         // rounds of escapes within decoded digits
+constexpr int kPackedMax = 2;              // levels of digits within digits
 
 struct Value {
   std::string kind;  // "env:NAME"
   std::string fingerprint;
-  std::string bytes, plainest;  // of plainest "" when it is too short
+  std::string bytes, plainest;  // plainest: "" when it is too short
 };
 
 RE2::Options options() {
@@ -55,7 +55,7 @@ Status make_key(const std::string& folder, const std::string& path) {
                            0600);
 }
 
-// As rfind, for what is rarely there: memmem(3) goes over a text many times faster.
+// Like rfind, for a text that rarely contains `what`: memmem(3) is many times faster.
 std::size_t find_last(std::string_view text, std::string_view what) {
   std::size_t last = std::string_view::npos;
   for (std::size_t at = 0;;) {
@@ -66,12 +66,12 @@ std::size_t find_last(std::string_view text, std::string_view what) {
   }
 }
 
-// One after the other is quicker than a look at each byte.
+// Searching the bytes one after the other is faster than a check of each byte of the text.
 bool has_any(std::string_view text, std::string_view bytes) {
   return std::ranges::any_of(bytes, [&](char c) { return text.find(c) != std::string_view::npos; });
 }
 
-// How many bytes at the end of `lines` are lines of digits that may go on in the next one.
+// How many bytes at the end of `lines` are lines of digits that may continue in the next line.
 std::size_t packed_end(std::string_view lines) {
   std::size_t begin = lines.size();
   while (begin > 0) {
@@ -85,8 +85,8 @@ std::size_t packed_end(std::string_view lines) {
   return lines.size() - begin;
 }
 
-// Where `text` may be cut: behind the last line's end, and not within a key that has not ended, or digits
-// that may go on.
+// Where `text` may be cut: after the last end of a line. The cut is not within a key that has not ended, nor
+// within digits that may continue.
 std::size_t safe_cut(std::string_view text) {
   const auto line = text.find_last_of("\n\r");
   std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
@@ -102,7 +102,7 @@ std::string wide(std::string_view text) {
   return out;
 }
 
-// How digits begin that have something secret in them: a pattern. Of values also in UTF-16, as JSON, and as
+// A pattern of the first digits of an encoded secret. Values are also searched in UTF-16, as JSON, and as
 // base64 of base64.
 std::string packed_pattern(const std::vector<Value>& values) {
   std::vector<std::string> parts;
@@ -129,7 +129,7 @@ std::string packed_pattern(const std::vector<Value>& values) {
   return out;
 }
 
-// The part of `text` that is the line of a match.
+// The line of `text` that contains a match.
 Range line_of(std::string_view text, std::size_t offset, std::size_t size) {
   const auto begin = text.substr(0, offset).find_last_of("\n\r");
   return {.begin = begin == std::string_view::npos ? 0 : begin + 1,
@@ -141,19 +141,19 @@ Range line_of(std::string_view text, std::size_t offset, std::size_t size) {
 struct Redactor::Rules {
   std::string key;
   std::vector<Value> values;
-  bool has_plainest = false;          // some value is another one without quotes
-  std::vector<std::string> of_lines;  // values that go on behind a line's end
-  std::size_t longest = 2048;         // no secret is longer, but for keys of lines
+  bool has_plainest = false;          // some value differs from its form without quotes
+  std::vector<std::string> of_lines;  // values that contain the end of a line
+  std::size_t longest = 2048;         // the longest secret, except keys in lines
   const os::Walls walls = os::walls();
   mutable std::once_flag compiled, packed_compiled;
   mutable std::unique_ptr<const RE2> hint, packed_hint;
 
   std::string fingerprint(std::string_view secret) const {
-    // The key's length is fixed: no two pairs of key and secret are one text.
+    // The key's length is fixed, so no two pairs of key and secret give the same text.
     return blake3_hex(key + std::string(secret)).substr(0, kFingerprintDigits);
   }
 
-  // How much of `lines` has no end that a value may begin with.
+  // The size of `lines` without the suffix with which a value may begin.
   std::size_t before_a_value(std::string_view lines) const {
     std::size_t out = lines.size();
     for (const std::string_view value : of_lines)
@@ -173,18 +173,19 @@ struct Redactor::Rules {
     Hits out;
     if (text.empty()) return out;
     search(text, kRoundsMax, kPackedMax, out);
-    // A named value goes before a shape that has it inside; of two, what is longer says what it is.
+    // A named value comes before a shape that contains it. Of two hits at one offset, the longer one names
+    // the kind.
     std::ranges::stable_sort(out, [](const Hit& a, const Hit& b) {
       return std::tuple(a.offset, !a.named, b.size) < std::tuple(b.offset, !b.named, a.size);
     });
     return out;
   }
 
-  // In the text as it is, then in each round of its spellings; digits and quotes are looked at in the last.
+  // Searches the text as it is, then each round of its decoded spellings. Digits and quotes are decoded last.
   void search(std::string_view text, int rounds, int packed, Hits& out) const {
     find_known(text, out);
     if (!walls.spellings) return;
-    std::deque<Decoded> views;  // each of the one before
+    std::deque<Decoded> views;  // each view decodes the one before
     std::string_view last = text;
     const auto go_on = [&](Decoded view) {
       if (!view.changed()) return false;
@@ -224,7 +225,7 @@ struct Redactor::Rules {
     }
   }
 
-  // Those that begin before `end`.
+  // Finds the values that begin before `where.end`.
   void find_values(std::string_view text, const Range& where, std::string Value::*form, Hits& out) const {
     for (const auto& value : values) {
       const std::string& wanted = value.*form;
@@ -247,7 +248,7 @@ struct Redactor::Rules {
     add_origins(view, std::move(found), out);
   }
 
-  // Where a program puts a text together of strings, the beginning of a secret stands in the first of them.
+  // When a program joins a text from strings, the beginning of a secret stands in the first string.
   void find_joined(std::string_view text, std::size_t begin, Hits& out) const {
     const Decoded view = joined(text, begin);
     if (!view.changed()) return;
@@ -265,7 +266,7 @@ struct Redactor::Rules {
     return out;
   }
 
-  // One pass over what has no secrets; where there is a hint of one, its line is looked at.
+  // One pass over text without secrets. Where a hint matches, its line is searched.
   void find_known(std::string_view text, Hits& out) const {
     std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(pattern(), options()); });
     each_line(text, *hint, [&](const Range& line, bool has_lines) {
@@ -290,14 +291,15 @@ struct Redactor::Rules {
       add_origins(stack, std::move(found), out);
     }
     if (!wrapped) return;
-    // Only digits: a token at the end of a line is not the beginning of the next one.
+    // Only digits are joined across lines: a token at the end of a line is not the beginning of the next
+    // line.
     const Decoded joined = unwrapped(text);
     Hits found;
     if (joined.changed()) find_packed(joined.text(), packed, found);
     add_origins(joined, std::move(found), out);
   }
 
-  // Whether any run of digits ends with its line.
+  // Returns whether a run of digits ends with its line.
   bool find_packed(std::string_view text, int packed, Hits& out) const {
     bool wrapped = false;
     std::vector<Range> runs;
@@ -311,7 +313,7 @@ struct Redactor::Rules {
       (all += digits) += '|';
       runs.push_back(*run);
     }
-    // One search in all of them is quicker than one in each.
+    // One search in all runs is faster than a search in each.
     if (runs.empty() || !has_packed(all)) return wrapped;
     for (const auto& run : runs)
       find_in_digits(text.substr(run.begin, run.end - run.begin), run.begin, packed, out);
@@ -338,10 +340,11 @@ struct Redactor::Rules {
     }
   }
 
-  // Calls `look(line, whether a key begins there)` for each line that matches; it returns where to go on.
+  // Calls `look(line, whether a key begins there)` for each line that matches; `look` returns where to
+  // continue.
   static void each_line(std::string_view text, const RE2& hint, const auto& look) {
     const re2::StringPiece whole(text.data(), text.size());
-    // Whether there is any is answered sooner than where.
+    // Asking whether there is a match is faster than asking where.
     if (!RE2::PartialMatch(whole, hint)) return;
     re2::StringPiece match;
     for (std::size_t at = 0;
@@ -386,7 +389,7 @@ std::string Redactor::redact(std::string_view text) const {
       out.append(text, done, hit.offset - done);
       out += "<redacted:" + hit.kind + ":" + hit.fingerprint + ">";
     }
-    done = end;  // of two that overlap, nothing of either is left
+    done = end;  // overlapping hits leave no byte
   }
   return out.append(text, done);
 }
@@ -399,12 +402,13 @@ void Redactor::redact_strings(Json& value) const {
   }
 }
 
-// What was sure not to go on behind the end of `text`, where that is at least `least`.
+// The size of the beginning of `text` that is final: no secret in it continues behind the end of `text`. When
+// that is less than `least`, cuts near `least`.
 std::size_t Redactor::sure(std::string_view text, std::size_t least) const {
   std::size_t cut = safe_cut(text);
   cut = rules_->before_a_value(text.substr(0, cut));
   if (cut >= least) return cut;
-  // What is secret around there is not divided.
+  // A secret around `least` is not divided.
   const std::size_t around = std::max(kKeyBytesMax, rules_->longest);
   const std::size_t from = std::max(cut, least - std::min(least, around));
   for (const auto& hit : rules_->hits(text.substr(from, least - from + around))) {
@@ -424,7 +428,7 @@ std::string Redactor::told(std::string_view text, std::size_t bytes_max) const {
 
 std::string Redactor::Stream::take(std::string_view bytes) {
   pending_ += bytes;
-  // No secret is that long, so a part of one can only be at the end: the last half is kept back.
+  // No secret is that long, so part of a secret can only be at the end: the last half is held back.
   const std::size_t cut =
       redactor_->sure(pending_, pending_.size() > kPendingMax ? pending_.size() - kPendingMax / 2 : 0);
   if (cut == 0) return {};

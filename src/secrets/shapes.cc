@@ -16,13 +16,13 @@ namespace {
 
 struct Shape {
   const char* kind;
-  const char* hint;    // there wherever the pattern matches, and rarely elsewhere
-  const char* begins;  // what it begins with, or has early: one of these, with | between them
+  const char* hint;    // a pattern found wherever `pattern` matches, and rarely elsewhere
+  const char* begins;  // its first or early bytes: alternatives, separated by |
   const char* pattern;
 };
 
-// From what their makers document, and what they register for secret scanning. A shape without a fixed prefix
-// would find commit ids and checksums: those are left to find_random().
+// From the documentation of the issuers, and from what they register for secret scanning. A shape without a
+// fixed prefix would match commit ids and checksums: those are left to find_random().
 constexpr std::array kShapes = {
     Shape{"age_key", R"(AGE-SECRET)", "AGE-SECRET", R"(AGE-SECRET-KEY-1[0-9A-Z]{24,})"},
     Shape{"anthropic_key", R"(sk-ant-)", "sk-ant-", R"(\bsk-ant-[A-Za-z0-9_-]{24,})"},
@@ -51,7 +51,7 @@ constexpr std::array kShapes = {
           R"(\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,})"},
     Shape{"password_in_url", R"(://[^/\s:@]+:[^/\s:@]+@)", "://",
           R"(\b[a-z][a-z0-9+.-]+://[^/\s:@"'<>]+:[^/\s:@"'<>$]{3,}@)"},
-    // Whole, in lines or escaped; or, where its end is missing, as far as lines look like base64.
+    // The whole key, in lines or escaped. Where its end is missing, as far as lines look like base64.
     Shape{"private_key", R"(-----BEGIN)", "-----BEGIN",
           R"(-----BEGIN (?:[A-Z0-9 ]* )?PRIVATE KEY(?: BLOCK)?-----)"
           R"((?:[A-Za-z0-9+/=\s\\:,.-]*-----END (?:[A-Z0-9 ]* )?PRIVATE KEY(?: BLOCK)?-----)"
@@ -76,8 +76,8 @@ std::string hints_of_shapes() {
   return out;
 }
 
-// Where a shape's pattern wants the beginning of a word. Terminals' colours, JSON's and URLs' escapes and the
-// end of a name end in letters, too.
+// Replaces the beginning of a word in a shape's pattern. A terminal's colours, escapes of JSON and URLs, and
+// the end of a name also end in letters.
 constexpr std::string_view kWordBegins = R"(\b)",
                            kBegins = R"((?:\b|\x1b\[[0-9;]*[A-Za-z]|\\[nrt]|%[0-9A-Fa-f]{2}|_))";
 
@@ -90,13 +90,14 @@ std::string with_beginning(std::string_view pattern) {
 
 RE2::Options shape_options() {
   RE2::Options out;
-  out.set_encoding(RE2::Options::EncodingLatin1);  // bytes: what a program prints need not be UTF-8
+  out.set_encoding(RE2::Options::EncodingLatin1);  // bytes: output need not be UTF-8
   out.set_log_errors(false);
   return out;
 }
 
-// One automaton says which shapes are there at all; each of those is then asked where. To compile it takes as
-// long as a sandbox, so most programs, whose output has no hint of any, never do.
+// One automaton finds which shapes are there at all; each of those is then located by its own pattern.
+// Compiling it takes as long as a sandbox. Most programs never compile it, because their output has no hint
+// of a shape.
 class Shapes {
  public:
   Shapes() : any_(shape_options(), RE2::UNANCHORED) {
@@ -127,7 +128,7 @@ class Shapes {
   }
 
  private:
-  // Compiled when it is there for the first time: most never are.
+  // Compiled at its first match: most patterns are never needed.
   const RE2& pattern(std::size_t at) const {
     std::call_once(once_[at], [&] {
       patterns_[at] = std::make_unique<RE2>(with_beginning(kShapes[at].pattern), shape_options());
@@ -140,7 +141,7 @@ class Shapes {
   mutable std::array<std::unique_ptr<RE2>, kShapes.size()> patterns_;
 };
 
-// Shannon's, of its bytes.
+// Shannon entropy of the bytes.
 double bits_per_byte(std::string_view text) {
   std::array<double, 256> counts{};
   for (const char c : text) ++counts[static_cast<unsigned char>(c)];
@@ -152,8 +153,8 @@ double bits_per_byte(std::string_view text) {
 }
 
 bool looks_random(std::string_view value) {
-  // 16 random hexadecimal digits have some 3.2 bits, 20 of base64 some 4; words and paths less, for their
-  // length.
+  // 16 random hexadecimal digits have about 3.2 bits, 20 digits of base64 about 4. Words and paths of that
+  // length have fewer.
   constexpr double kBitsOfHex = 3.0, kBits = 3.7;
   const bool hex = std::ranges::all_of(value, [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -162,17 +163,17 @@ bool looks_random(std::string_view value) {
   return digit && bits_per_byte(value) >= (hex ? kBitsOfHex : kBits);
 }
 
-// For people and verdicts: what stands between a name and a value in a source file.
+// For people and verdicts: the name and the assignment before a value in a source file.
 constexpr char kAssignment[] =
     R"((?i)(?:secret|token|passw(?:or)?d|api_?key|access_?key|auth|credential)[a-z0-9_]{0,32}["']?\s*(?:[:=]|=>|:=)\s*)";
 
-// Words that guard a value, and what follows them.
+// Words that guard a value, and the bytes that follow them.
 constexpr char kGuards[] =
     R"((?i:(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*["']?[ \t]{0,4}[=:>])"
     R"(|[_-]pass["']?[ \t]{0,4}[=:>]|-pass[a-z]*[ \t]|[ \t]password[ \t]|sshpass[ \t]|authorization["']?[ \t]{0,4}[=:])"
     R"(|curl[ \t]|pass=|(?:mysql|mariadb)[a-z-]*[ \t]))";
 
-// A name, what stands between it and its value, and the value: in quotes, or as far as a space.
+// A name, the separator, and the value: in quotes, or up to a space.
 constexpr char kPassword[] =
     R"((?i)(?:(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*|[_-]pass)["']?([ \t]{0,4}(?:=>|:=|[=:>])[ \t]{0,4}))"
     R"(("[^"\r\n]{4,}"|'[^'\r\n]{4,}'|[^\s"'<>=:][^\s"'<>]{3,}))";
@@ -185,13 +186,13 @@ constexpr char kWord[] =
     R"(|\bcurl\b[^\r\n]*[ \t](?:-u|--user)[ \t=]{0,4}["']?[^\s:"']+:)"
     R"(|authorization["']?[ \t]{0,4}[:=][ \t]{0,4}["']?(?:basic|bearer|token)[ \t]+)()([^\s"'<>-][^\s"'<>]{3,}))";
 
-// `pass` alone is a word of builds and tests, too: only what looks like a password is one.
+// `pass` alone is also a word of builds and tests: only a value that looks like a password is one.
 constexpr char kPass[] = R"((?i)\bpass(=)([^\s"'<>&,;]{6,}))";
-// Of clients that take it within the option.
+// For clients that take the password within the option.
 constexpr char kClient[] =
     R"(\b(?i:mysql|mariadb)[a-z-]*\b[^\r\n|;&]*?[ \t]-p()["']?([^\s"'<>-][^\s"'<>]{3,}))";
 
-// What stands for a secret where there is none.
+// A placeholder for a secret.
 bool is_stand_in(std::string_view value) {
   constexpr std::string_view kWords[] = {"changeme", "empty",  "example",  "false",    "hidden",   "missing",
                                          "none",     "null",   "optional", "password", "redacted", "required",
@@ -215,7 +216,7 @@ struct Guarded {
   std::string_view between, value, behind;  // behind: the rest of the line
 };
 
-// Whether a value of a password's name is one, and no word of a sentence or of a program.
+// Whether the value after a password's name is a password, and not a word of a sentence or of a program.
 bool is_password(const Guarded& found) {
   std::string_view value = found.value;
   const bool quoted = value.front() == '"' || value.front() == '\'';
@@ -236,13 +237,13 @@ bool is_password(const Guarded& found) {
   return assigned || alone || (!is_name && has_letter(value) && value.size() >= 6);
 }
 
-// Neither a count nor a measure: 12/40, 1200ms.
+// Excludes counts and measures: 12/40, 1200ms.
 bool is_password_of_pass(const Guarded& found) {
   return has_letter(found.value) && has_digit(found.value) && has_letter(found.value.substr(0, 1)) &&
          is_password(found);
 }
 
-// The same option of containers names ports.
+// The same option of container tools names ports.
 bool is_password_of_client(const Guarded& found) { return has_letter(found.value) && is_password(found); }
 
 bool is_random_secret(const Guarded& found) {
@@ -251,8 +252,8 @@ bool is_random_secret(const Guarded& found) {
          bits_per_byte(found.value) >= kBitsLeast;
 }
 
-// What `pattern` finds behind a name, where `is` holds of it. Nothing is looked for in what stands for a
-// secret that was taken out.
+// Finds the values after a name that `pattern` matches and `is` accepts. Skips the text of a mark that
+// replaced a secret.
 void find_behind(std::string_view text, const RE2& pattern, bool (*is)(const Guarded&), const char* kind,
                  std::vector<Found>& out) {
   re2::StringPiece rest(text.data(), text.size()), between, value;
@@ -295,7 +296,7 @@ std::vector<Found> find(std::string_view text) {
 }
 
 std::vector<Found> find_random(std::string_view text) {
-  // Without quotes nothing that a program would compute: no path of names, no call.
+  // Without quotes excludes expressions that a program would compute: a path of names, a call.
   static const RE2 quoted(kAssignment + std::string(R"(["']([A-Za-z0-9+/=_.~-]{16,512})["'])"),
                           shape_options()),
       bare(kAssignment + std::string(R"(([A-Za-z0-9+/=_~-]{16,512})(?:[\s;,&]|$))"), shape_options());

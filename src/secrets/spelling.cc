@@ -34,7 +34,7 @@ struct Escape {
   std::string bytes;
 };
 
-// `least` to `most` digits of base 8 or 16 at `at`.
+// Between `least` and `most` digits of base 8 or 16 at `at`: their value and count.
 std::optional<std::pair<std::uint32_t, std::size_t>> number_at(std::string_view text, std::size_t at,
                                                                std::size_t least, std::size_t most,
                                                                int base) {
@@ -56,7 +56,7 @@ std::optional<Escape> code_point(std::uint32_t code, std::size_t size) {
   return out;
 }
 
-// \u0041, \ud83d\ude00, \u{1f600}, and %u0041 of JavaScript's escape(). `text` begins with \u or %u.
+// Decodes \u0041, \ud83d\ude00, \u{1f600}, and %u0041 of JavaScript's escape(). `text` begins with \u or %u.
 std::optional<Escape> unicode_escape(std::string_view text) {
   if (text.size() > 2 && text[2] == '{') {
     const auto number = number_at(text, 3, 1, 6, 16);
@@ -96,7 +96,7 @@ std::optional<Escape> backslash(std::string_view text) {
   if (c >= '0' && c <= '7') return byte_escape(number_at(text, 1, 1, 3, 8), 1);
   if (const auto letter = kLetters.find(c); letter != std::string_view::npos)
     return Escape{.size = 2, .bytes = std::string(1, kBytes[letter])};
-  if (c == '\n') return Escape{.size = 2, .bytes = ""};  // the line goes on
+  if (c == '\n') return Escape{.size = 2, .bytes = ""};  // the line continues
   return Escape{.size = 2, .bytes = std::string(1, c)};
 }
 
@@ -105,7 +105,7 @@ std::optional<Escape> percent(std::string_view text) {
   return byte_escape(number_at(text, 1, 2, 2, 16), 1);
 }
 
-// Those of XML, and of HTML's what is printable in ASCII (html.spec.whatwg.org, 13.5).
+// The entities of XML, and those of HTML for printable ASCII (html.spec.whatwg.org, 13.5).
 constexpr std::pair<std::string_view, char> kEntities[] = {
     {"amp", '&'},    {"apos", '\''},  {"ast", '*'},    {"bsol", '\\'},  {"colon", ':'},    {"comma", ','},
     {"commat", '@'}, {"dollar", '$'}, {"equals", '='}, {"excl", '!'},   {"grave", '`'},    {"gt", '>'},
@@ -115,7 +115,7 @@ constexpr std::pair<std::string_view, char> kEntities[] = {
     {"rbrack", ']'}, {"rcub", '}'},   {"rpar", ')'},   {"rsqb", ']'},   {"semi", ';'},     {"sol", '/'},
     {"Tab", '\t'},   {"verbar", '|'}, {"vert", '|'}};
 
-// `text` begins with &#. HTML takes any number of zeros, and a reference without its semicolon.
+// `text` begins with &#. HTML accepts any number of zeros, and a reference without its semicolon.
 std::optional<Escape> numeric_reference(std::string_view text) {
   constexpr std::size_t kDigitsMax = 64;
   const bool hex = text.size() > 2 && (text[2] == 'x' || text[2] == 'X');
@@ -148,8 +148,8 @@ std::optional<Escape> entity(std::string_view text) {
   return std::nullopt;
 }
 
-// The length of the control sequence or string of C1 that begins with the byte 0x9B or 0x9D at `at`, or with
-// the 0xC2 before it in UTF-8; where it begins; nothing when that byte belongs to another character.
+// The range of the C1 control sequence or string whose byte 0x9B or 0x9D is at `at`. In UTF-8 it begins with
+// the byte 0xC2 before that. No value when the byte belongs to another character.
 std::optional<Range> c1_escape(std::string_view text, std::size_t at) {
   const unsigned char before = at == 0 ? 0 : static_cast<unsigned char>(text[at - 1]);
   if (before >= 0x80 && before != 0xC2) return std::nullopt;
@@ -242,7 +242,7 @@ Decoded uncoloured(std::string_view text) {
   return out;
 }
 
-// What an escape at `at` stands for, or that it ends a line softly; nothing when it is none.
+// Decodes the escape or the soft end of a line at the start of `text`; no value when there is none.
 std::optional<Escape> quoted_printable(std::string_view text) {
   if (text.starts_with("=\n")) return Escape{.size = 2, .bytes = ""};
   if (text.starts_with("=\r\n")) return Escape{.size = 3, .bytes = ""};
@@ -252,7 +252,7 @@ std::optional<Escape> quoted_printable(std::string_view text) {
 }
 
 bool has_quoted_printable(std::string_view text) {
-  // A mail writes these as escapes, or all characters. `x=10` is none.
+  // A mail encodes these characters, or all characters. `x=10` is not an escape.
   constexpr std::string_view kEscaped = "=/+-_.:\"'";
   for (std::size_t at = text.find('='); at != std::string_view::npos; at = text.find('=', at + 1)) {
     const auto escape = quoted_printable(text.substr(at));

@@ -1,5 +1,5 @@
-// Other ways to write a text down, undone: escapes of JSON, C, shells, URLs and XML, colours of terminals,
-// quotes, base64 and hexadecimal digits. A detail of this room. Pure.
+// Decodes other spellings of a text: escapes of JSON, C, shells, URLs and XML, colours of terminals, quotes,
+// base64 and hexadecimal digits. A detail of this room. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace pawl::secrets {
 
-constexpr int kRoundsMax = 5;  // of escapes within escapes
+constexpr int kRoundsMax = 5;  // levels of escapes within escapes
 
 struct Range {
   std::size_t begin = 0, end = 0;
 };
 
-// A text that was decoded, and where each byte of it came from.
+// A decoded text, and the origin of each of its bytes.
 class Decoded {
  public:
   // `begin`: where in the original the first byte comes from.
@@ -24,20 +24,20 @@ class Decoded {
 
   const std::string& text() const { return text_; }
   bool changed() const { return changed_; }
-  // What `size` bytes of text() were in the original. REQUIRES: size > 0, and they are there.
+  // The range in the original of `size` bytes of text(). REQUIRES: size > 0, and the bytes exist.
   Range origin(std::size_t offset, std::size_t size) const;
 
-  // The next `size` bytes of the original: as they are, or as `bytes`.
+  // Appends the next `size` bytes of the original: as they are, or as `bytes`.
   void keep(std::size_t size);
   void replace(std::size_t size, std::string_view bytes);
-  void put(char c);  // for one byte
+  void put(char c);  // replaces one byte by one
   std::size_t at() const { return at_; }
   std::string_view rest() const { return original_.substr(at_); }
 
  private:
   struct Step {
     std::size_t out, in;
-    std::size_t unit;  // 0: a byte comes from a byte; else all of them from so many
+    std::size_t unit;  // 0: each byte comes from one byte; else all come from this many
   };
   void begin_step(std::size_t unit);
 
@@ -48,49 +48,50 @@ class Decoded {
   bool changed_ = false;
 };
 
-// One round of the escapes that begin with \, % and &: JSON, C, Python, JavaScript, shells; URLs and forms;
-// XML and HTML. An escape that is none stays.
+// Decodes one round of the escapes that begin with \, % and &: JSON, C, Python, JavaScript, shells; URLs and
+// forms; XML and HTML. Other bytes after these characters stay.
 Decoded unescaped(std::string_view text);
 
-// Without the escape sequences of terminals, also those that begin with one character of the set C1.
+// Removes the escape sequences of terminals, including those that begin with one character of the set C1.
 Decoded uncoloured(std::string_view text);
 
-// Without the escapes and the soft ends of lines of quoted-printable (RFC 2045, 6.7). Whether `text` may have
-// any is answered sooner.
+// of_quoted_printable() decodes the escapes and the soft ends of lines of quoted-printable (RFC 2045, 6.7).
+// has_quoted_printable() is faster, and says whether `text` may have any.
 bool has_quoted_printable(std::string_view text);
 Decoded of_quoted_printable(std::string_view text);
 
-// Without the ends of lines that wrap base64 or hexadecimal digits, and the indentation behind them.
+// Removes the ends of lines that wrap base64 or hexadecimal digits, and the indentation after them.
 Decoded unwrapped(std::string_view text);
 
-// Without quotes, backslashes and NUL bytes, and with a space for each +: what shells, SQL, CSV, forms and
-// UTF-16 add to a value. Only for comparison with another text that this was done to.
+// Removes quotes, backslashes and NUL bytes, and replaces each + by a space: what shells, SQL, CSV, forms and
+// UTF-16 add to a value. Only for comparison with another text that was treated the same.
 Decoded unquoted(std::string_view text);
 
-// The line of `text` that begins at `begin`, and those that go on with its strings, without what puts strings
-// together: `''`, `" + "`, `' . '`, a quote at the end of a line and one in the next.
+// The line of `text` that begins at `begin`, and the lines that continue its strings, without the joints
+// between strings: `''`, `" + "`, `' . '`, a quote at the end of a line and one in the next.
 Decoded joined(std::string_view text, std::size_t begin);
 
-// unquoted(), and the others above, until nothing changes.
+// unescaped() until the text does not change, at most kRoundsMax times, then uncoloured() and unquoted().
 std::string plainest(std::string_view text);
 
-// The next run of digits in `text` that something may be packed in.
+// The next run of digits in `text`, at `from` or later, that may contain an encoded text.
 std::optional<Range> next_packed(std::string_view text, std::size_t from);
-// What the runs of digits in `text` stand for: base64 and base64url from each of the four digits that it may
-// begin at, hexadecimal digits with or without separators.
+// Decodes the runs of digits in `text`: base64 and base64url from each of the four digits at which it may
+// begin, hexadecimal digits with or without separators.
 std::vector<Decoded> unpacked(std::string_view text);
 
-// Digits of base64 in lines of one width, each behind the same prefix ("> ", "+", "# "): without the ends and
-// prefixes of these lines. Only where unwrapped() does not join them.
+// Digits of base64 in lines of one width, each after the same prefix ("> ", "+", "# "): without the ends and
+// prefixes of these lines. Only where unwrapped() does not join the lines.
 std::vector<Decoded> stacked(std::string_view text);
 
-// Whether `line`, without its end, ends within digits, a string or an escape that may go on in the next one.
+// Whether `line`, without its end, ends within digits, a string or an escape that may continue in the next
+// line.
 bool may_go_on(std::string_view line);
 
-// The digits that are there wherever `bytes` are in base64 or base64url, for each place that they may begin
-// at.
+// The digits that occur wherever `bytes` occur in base64 or base64url, one string for each place at which
+// they may begin.
 std::vector<std::string> base64_cores(std::string_view bytes);
-// An RE2 pattern of them in hexadecimal digits.
+// An RE2 pattern that matches `bytes` in hexadecimal digits.
 std::string hex_pattern(std::string_view bytes);
 
 }  // namespace pawl::secrets

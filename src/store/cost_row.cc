@@ -22,9 +22,9 @@ constexpr std::array<std::string_view, 14> kUsageKeys = {
     "attempt_id", "cached_tokens", "emitted_at", "entry_type",     "input_tokens", "model", "output_tokens",
     "phase_id",   "run_id",        "source",     "sandbox_run_id", "usage_id",     "usd",   "workflow_id"};
 
-// The members of one line, in the order and the bytes of canonical JSON. After the first fault every answer
-// is an empty one, and done() tells the fault. A tree of values costs ten times as much, and a ledger has a
-// row a step.
+// Reads the members of one line, in the order and the bytes of canonical JSON. After the first fault every
+// read returns an empty value, and done() returns the fault. A tree of JSON values would cost ten times as
+// much, and a ledger has one row for each step.
 class LineReader {
  public:
   LineReader(std::string_view line, std::span<const std::string_view> keys) : rest_(line), keys_(keys) {}
@@ -65,7 +65,7 @@ class LineReader {
     return value ? *value : (wrong("a count of at most 63 bits"), 0);
   }
 
-  // Thousandths of "12.345".
+  // Reads "12.345" as 12345.
   std::int64_t thousandths(std::string_view key) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000 - 1;
     if (!member(key)) return 0;
@@ -96,7 +96,7 @@ class LineReader {
     return {};
   }
 
-  // Up to the value of `key`, which comes next.
+  // Moves to the value of `key`, which must be the next member.
   bool member(std::string_view key) {
     if (!fault_.empty()) return false;
     const std::string begin = fmt::format("{}\"{}\":", key_.empty() ? '{' : ',', key);
@@ -109,7 +109,7 @@ class LineReader {
     return false;
   }
 
-  // The member that stands where none, or another one, was to come.
+  // Names the member that stands where another member, or the end, was expected.
   std::string named_here() {
     if (rest_.empty() || (rest_[0] != '{' && rest_[0] != ',')) return "";
     rest_.remove_prefix(1);
@@ -121,7 +121,7 @@ class LineReader {
                        printable(std::string(utf8_prefix(valid_utf8(name), 64))));
   }
 
-  // A JSON string with its quotes; empty when none comes next.
+  // Takes a JSON string with its quotes; empty when the text does not continue with one.
   std::string_view quoted() {
     if (!rest_.starts_with('"')) return {};
     std::size_t end = 1;
@@ -143,7 +143,7 @@ class LineReader {
 
   std::string_view rest_;
   std::span<const std::string_view> keys_;
-  std::string_view key_;  // of the member before
+  std::string_view key_;  // key of the newest member read
   std::string fault_;
 };
 
@@ -155,8 +155,8 @@ std::string cost_row(const CostFacts& facts) {
     append_json_string(out, text);
     return out;
   };
-  // By hand, not by canonical(): microvm_seconds is the one decimal that Pawl writes, always with three
-  // digits.
+  // Formatted by hand instead of by canonical(): microvm_seconds is the only decimal that Pawl writes, always
+  // with three digits.
   return fmt::format(
       R"({{"backend":{},"build_cache_hit":{},"emitted_at":"{}","entry_type":"cost.sandbox.run","gate_id":{},)"
       R"("gate_isolation_class":{},"image_pull_bytes":{},"microvm_seconds":{}.{:03},"run_id":{},)"
@@ -181,7 +181,7 @@ std::string usage_line(const UsageFacts& facts) {
        {"input_tokens", facts.input_tokens},
        {"output_tokens", facts.output_tokens},
        {"cached_tokens", facts.cached_tokens},
-       // What a program prints may be more than a reader of money takes.
+       // An agent may report more than the reader of money accepts.
        {"usd", facts.usd_nanos ? usd_text(std::min(*facts.usd_nanos, kUsdMax * kNanosOfUsd)) : ""},
        {"emitted_at", facts.emitted_at}});
 }

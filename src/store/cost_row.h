@@ -1,4 +1,4 @@
-// The lines of cost/sandbox.jsonl and cost/agent.jsonl (docs/ledger-format.md), written and read. Pure.
+// Writer and reader of the lines of cost/sandbox.jsonl and cost/agent.jsonl (docs/ledger-format.md). Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,23 @@ struct CostFacts {
   WallTime emitted_at;
 };
 
-// One JSON object, keys sorted, no spaces, no newline. Values that do not apply are 0 or false, never null.
+// Returns one JSON object with sorted keys, without spaces and without a newline. A value that does not apply
+// is 0 or false, never null.
 std::string cost_row(const CostFacts& facts);
-// Accepts exactly what cost_row() writes. kCorrupt names the member that is unknown, missing, out of its
-// place or of another type.
+// Accepts exactly the bytes that cost_row() writes. kCorrupt names the member that is unknown, missing, out
+// of order or of another type.
 Result<CostFacts> read_cost_row(std::string_view line);
 
-// A line of cost/agent.jsonl, likewise: what one call of a model took, as the agent told it.
+// The facts of one line of cost/agent.jsonl: the usage of one model call, as the agent reported it.
 struct UsageFacts {
   std::string workflow_id, run_id, phase_id, attempt_id, sandbox_run_id;
   std::string usage_id, model, source;
   std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
-  std::optional<std::int64_t> usd_nanos;  // nothing: it was not told, and usd is ""
-  std::string emitted_at;                 // when it was told
+  std::optional<std::int64_t> usd_nanos;  // absent: not reported, and usd is ""
+  std::string emitted_at;                 // time of the report
 };
 std::string usage_line(const UsageFacts& facts);
-// Accepts exactly what usage_line() writes, as read_cost_row() does.
+// Accepts exactly the bytes that usage_line() writes. kCorrupt as for read_cost_row().
 Result<UsageFacts> read_usage_line(std::string_view line);
 
 }  // namespace pawl::store

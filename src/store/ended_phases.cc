@@ -20,7 +20,7 @@ bool is_accepted(const PhaseEnd& end) { return end.state == name(PhaseState::kCo
 
 void EndedPhases::seal(const std::string& phase_id, PhaseEnd end) {
   auto& known = ends_[phase_id];
-  // Accepted work stays; its phase is sealed again when its agent has last words.
+  // Accepted work stays at its place. Its phase is sealed again when late reports of its agent are recorded.
   if (is_accepted(end) && !is_accepted(known))
     accepted_.push_back({.phase_id = phase_id,
                          .layer = end.layer,
@@ -63,7 +63,7 @@ std::optional<std::string> EndedPhases::contradicted_by(const std::vector<LayerR
   for (const auto& row : layers) {
     ++number;
     const auto found = left.find(row.phase_id);
-    if (found == left.end()) return row.phase_id;  // no row names it, or it is there twice
+    if (found == left.end()) return row.phase_id;  // no row names it, or the table has it twice
     const auto& said = *found->second;
     const bool is_its_place = row.merge_seq == number && (said.merge_seq == 0 || said.merge_seq == number);
     if (!is_its_place || row.layer_id != said.layer.value_or(row.layer_id)) return row.phase_id;

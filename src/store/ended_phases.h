@@ -1,5 +1,5 @@
-// The rows of a run's chain say of its phases how each ended, and whose work is a part of the run, in
-// which order. Tables, and what is signed next, are held to it. Pure.
+// How each phase of a run ended, and whose work the run accepted in which order, as the rows of the run's
+// chain say it. The store and `pawl verify` compare tables with this before they act on them or sign. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,26 @@
 
 namespace pawl::store {
 
-// By the newest seal of a phase, or the fork that shares it.
+// The end of a phase: by its newest seal, or by the `forked` row that shares it.
 struct PhaseEnd {
   std::string state, outcome;
-  std::optional<std::string> layer;  // the work of it that is accepted; absent: an older version did not say
-  ChainHead end;                     // of its chain in this run; that of a shared phase is empty
+  std::optional<std::string> layer;  // accepted work; absent: a row of an older version does not name it
+  ChainHead end;                     // end of its chain in this run; empty for a shared phase
 };
 
 struct AcceptedByRows {
   std::string phase_id;
   std::optional<std::string> layer;  // as in PhaseEnd
-  // 0: one of the first, in an order that a fork of an older version does not say.
+  // 0: accepted before the fork, and the `forked` row of an older version does not say in which order.
   std::int64_t merge_seq = 0;
 };
 
 class EndedPhases {
  public:
-  void add(const Json& row);  // the next one; a row that ends no phase changes nothing
-  void add(const EndedPhases& later);
+  // Adds the next row of the run's chain, in order. A row that does not end a phase has no effect.
+  void add(const Json& row);
+  void add(const EndedPhases& later);  // the ends of later rows
+  // Records an end. A phase that was COMPLETE before keeps its place among the accepted ones.
   void seal(const std::string& phase_id, PhaseEnd end);
 
   bool empty() const { return ends_.empty(); }
@@ -40,10 +42,10 @@ class EndedPhases {
   const PhaseEnd* end_of(const std::string& phase_id) const;  // nullptr: no row ends it
   const std::vector<AcceptedByRows>& accepted() const { return accepted_; }
 
-  // The phase of which `layers`, the table by merge_seq, says something else; nothing when it says the same.
+  // Returns the phase whose accepted work differs in `layers` (the table, ordered by merge_seq). Returns
+  // nullopt when the table and the rows agree.
   std::optional<std::string> contradicted_by(const std::vector<LayerRow>& layers) const;
-  // The state of a run whose first row is `started`, when nothing more is done. kForged: no row ends one of
-  // its phases.
+  // Returns the final state of the run whose first row is `started`. kForged: no row ends one of its phases.
   Result<RunState> state_of_run(const Json& started) const;
 
  private:
@@ -51,6 +53,6 @@ class EndedPhases {
   std::vector<AcceptedByRows> accepted_;
 };
 
-bool is_end_of(const PhaseEnd& end, const PhaseRow& phase);  // the same state and outcome
+bool is_end_of(const PhaseEnd& end, const PhaseRow& phase);  // true: the same state and outcome
 
 }  // namespace pawl::store

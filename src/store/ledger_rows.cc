@@ -12,7 +12,7 @@ JsonMembers row_of(std::string_view type) {
   return row;
 }
 
-// Each with the limits of its phases, in their order.
+// Each tier has the limits of its phases, in their order.
 std::string tiers_text(const NewRun& run) {
   std::vector<std::string> tiers;
   for (const auto& tier : run.tiers) {

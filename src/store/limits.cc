@@ -13,7 +13,7 @@ constexpr std::array kUnits = {kSandboxMs, kTokens, kUsdNanos};
 
 const Json& planned_of(const Json& tier) { return list_in(tier, "max_attempts"); }
 
-// The amount behind `words`, which the action of an operator's row begins with.
+// The number after `words`, when the action of an operator's row begins with them.
 std::optional<std::int64_t> number_behind(const std::string& action, std::string_view words) {
   if (!action.starts_with(words)) return std::nullopt;
   const char* const end = action.data() + action.size();
@@ -31,7 +31,7 @@ PlacesByRows::PlacesByRows(const Json& started)
 
 bool PlacesByRows::are_said() const { return !tiers_.empty(); }
 
-// A tier may have no phase.
+// Skips tiers without phases.
 void PlacesByRows::go_to_next() {
   for (; tier_ < tiers_.size() && place_ == planned_of(tiers_[tier_]).size(); ++tier_) place_ = 0;
 }
@@ -76,7 +76,11 @@ std::optional<std::int64_t> attempts_planned(const Json& started, std::int64_t t
 }
 
 AttemptsByRows::AttemptsByRows(std::optional<std::int64_t> planned, bool inherits)
-    : max_least_(planned), max_most_(planned), revision_most_(inherits ? 1 : 0) {}
+    : is_planned_(planned),
+      inherits_(inherits),
+      max_least_(planned),
+      max_most_(planned),
+      revision_most_(inherits ? 1 : 0) {}
 
 void AttemptsByRows::add(const Json& row) {
   const auto begin_revision = [&](std::int64_t revision, std::int64_t most) {
@@ -91,6 +95,9 @@ void AttemptsByRows::add(const Json& row) {
     revision_most_ = revision;
     ++used_;
     ++total_;
+    level_ = std::max(level_, used_ - 1);
+  } else if (type == "pre_execute") {
+    count_hook(row);
   } else if (type == "replan" && integer_in(row, "revision") > 0) {
     begin_revision(integer_in(row, "revision"), integer_in(row, "revision"));
   } else if (type == "operator") {
@@ -103,13 +110,35 @@ void AttemptsByRows::add(const Json& row) {
   }
 }
 
+// Counts each call once: a lost call that runs again has a higher execution. No gate may have the name of a
+// hook (plan/parse.cc).
+void AttemptsByRows::count_hook(const Json& marker) {
+  if (integer_in(marker, "execution") != 1) return;
+  const std::string attempt_id = text_in(marker, "attempt_id");
+  const std::string phase = attempt_id.substr(0, attempt_id.rfind('.') + 1);
+  const std::string label = text_in(marker, "label");
+  if (label.starts_with(phase + "doctor.")) ++doctor_calls_;
+  if (label.starts_with(phase + "replan.")) ++replans_;
+}
+
 std::string_view AttemptsByRows::contradicted_by(const PhaseRow& phase, std::int64_t unfinished) const {
   if (phase.attempts_total != total_ + unfinished) return "attempts_total";
   if (phase.revision < revision_ || phase.revision > revision_most_) return "revision";
   if (phase.attempts_used != used_ + unfinished) return "attempts_used";
   const bool is_limit =
       !max_least_ || (*max_least_ <= phase.max_attempts && phase.max_attempts <= *max_most_);
-  return is_limit ? "" : "max_attempts";
+  return is_limit ? counter_contradicted_by(phase, unfinished) : "max_attempts";
+}
+
+std::string_view AttemptsByRows::counter_contradicted_by(const PhaseRow& phase,
+                                                         std::int64_t unfinished) const {
+  if (!is_planned_) return "";
+  const auto is_said = [&](std::int64_t column, std::int64_t said) {
+    return column == said || (inherits_ && column > said);
+  };
+  if (!is_said(phase.escalation_level, std::max(level_, used_ + unfinished - 1))) return "escalation_level";
+  if (!is_said(phase.doctor_calls, doctor_calls_)) return "doctor_calls";
+  return is_said(phase.replans, replans_) ? "" : "replans";
 }
 
 void SpentByRows::add(std::string_view unit, std::int64_t amount) {

@@ -7,7 +7,7 @@
 namespace pawl::store {
 namespace {
 
-constexpr std::size_t kLayersAtOnce = 256;  // however many there are, few are in memory
+constexpr std::size_t kLayersAtOnce = 256;  // a page; bounds the memory used
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// What the work of an attempt would hide.
+// Finds accepted work that the work of an attempt would hide: layers that touch the same path and that the
+// attempt did not work on.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,14 @@
 namespace pawl::store {
 
 struct Looked {
-  std::optional<LayerRow> overlapping;  // the first one
-  std::int64_t up_to = 0;               // when none does: of what was accepted later, nothing is known
+  std::optional<LayerRow> overlapping;  // the first accepted layer that overlaps
+  // The newest merge_seq that was compared, when none overlaps. Layers accepted later are not compared.
+  std::int64_t up_to = 0;
 };
 
-// Compares `layer` with what was accepted after that merge_seq and the attempt did not work on. To compare
-// two layers may take long: what can be is looked at before a transaction begins, and in it only what came
-// since.
+// Compares `layer` with each layer that was accepted after merge_seq `after` and that is not in the attempt's
+// base. Comparing two layers reads files and may take long. So a caller compares before its transaction
+// begins, and inside it only the layers accepted since.
 Result<Looked> look_beside(Store& store, const AttemptRow& attempt, const std::string& layer,
                            std::int64_t after, const Overlaps& overlaps);
 

@@ -1,16 +1,15 @@
-// The one truth: runs, phases, attempts, markers, ledger, cost. The room's door.
+// The state of all runs: runs, phases, attempts, markers, ledger, cost. This header is the room's door.
 //
-// Verbs are named for what happens, and each is ONE transaction: all of it is durable when the verb returns,
-// or nothing happened (kIndeterminate: ask again, by reading). Every verb that a lease holder calls checks
-// the lease's fence: kConflict means that somebody else holds the phase now (or it is terminal) and nothing
-// was written, but that begin_step, note_resume and finish say so in a row of the refusals. Ledger rows are
-// appended inside these transactions, sealed by a RowSealer, so that state and evidence can't differ. Other
-// errors: kForged (the tables are not what the ledger's rows say, or these are not what was signed: nothing
-// happened), kUnavailable (busy for too long: nothing happened), kExhausted (disk full: nothing happened),
-// kDenied (read-only), kCorrupt (not a database, or contradicting itself), kInvalid (illegal transition).
+// A verb is named for what happens and is ONE transaction: when it returns, all of its changes are durable,
+// or none was made. kIndeterminate: either may be true; read to find out. A verb of a lease holder checks the
+// lease's fence. kConflict: the lease is lost or the phase is terminal, and the verb had no effect.
+// Exception: begin_step, end_step, note_resume, finish and judge_again then write a row of the refusals. A
+// RowSealer seals ledger rows inside these transactions, so state and evidence agree. No other error has an
+// effect. kForged: the tables differ from the ledger's rows, or the rows from the signed head. kUnavailable:
+// busy for too long. kExhausted: disk full, or a limit is reached. kDenied: read-only. kCorrupt: not a
+// database, or it contradicts itself. kInvalid: illegal transition.
 //
-// Thread safety: one Store object is for one thread; any number of threads and processes may each open their
-// own.
+// Thread safety: one Store object serves one thread. Threads and processes may each open their own.
 #pragma once
 
 #include <cstdint>
@@ -28,29 +27,29 @@
 
 namespace pawl::store {
 
-constexpr std::int64_t kExecutionsPerStepMax = 3;  // markers of a step; then its attempt failed (crash_loop)
+constexpr std::int64_t kExecutionsPerStepMax = 3;  // per step; then its attempt fails (crash_loop)
 
-// Calls of the doctor; CHECKs of the schema hold them, too.
+// Limits of doctor calls. CHECKs of the schema enforce them, too.
 constexpr std::int64_t kDoctorCallsOfPhaseMax = 2, kDoctorCallsOfRunMax = 10;
 
-// Turns a row's content into its line. The ledger room implements it; see ledger/ledger.h.
+// Turns a row's content into its line. The ledger room implements it (ledger/ledger.h).
 class RowSealer {  // thread-safe
  public:
   virtual ~RowSealer() = default;
   struct Sealed {
     std::string line, hash;
   };
-  // `content` has no seq, at, prev_hash, hash: they are added here.
+  // `content` has no seq, at, prev_hash, hash: seal() adds them.
   virtual Sealed seal(JsonMembers content, std::int64_t seq, WallTime at,
                       std::string_view prev_hash) const = 0;
-  // Signs a head's body, or another text that can't be one (ledger/dsse.h).
+  // Signs the body of a head, or a text that cannot be the body of a head (ledger/dsse.h).
   virtual Head sign(std::string body) const = 0;
   virtual const std::string& public_key() const = 0;  // hexadecimal
-  // Whether it was this sealer's key that signed it.
+  // True: the key of this sealer signed `head`.
   virtual bool has_signed(const Head& head) const = 0;
-  // Whether `row` is as it was sealed, with its seq and hash, after a row with the hash `prev_hash`.
+  // True: `row` has the bytes, seq and hash it was sealed with, and follows a row with the hash `prev_hash`.
   virtual bool continues(const LedgerRow& row, std::string_view prev_hash) const = 0;
-  // Whether a row of this kind may be there before a head covers it. All others come with their signature.
+  // True: a row of this kind may be stored before a signed head covers it. All others come with one.
   virtual bool may_be_unsigned(const LedgerRow& row) const = 0;
 };
 
@@ -59,7 +58,7 @@ struct Operator {
   std::string reason;
 };
 
-// A point in the life of a run: before an attempt of a phase, and after all phases that come before it.
+// A point in the life of a run: before an attempt of a phase, and after all phases before that phase.
 struct ForkPoint {
   std::string run_id, phase_id;
   std::int64_t attempt = 1;
@@ -67,14 +66,14 @@ struct ForkPoint {
 
 struct Fork {
   ForkPoint from;
-  bool same_plan = true;  // then what a replanner said before that point holds on
+  bool same_plan = true;  // then the replanner's goal of that point stays
   Operator who;
 };
 
-// What a plan's text comes to, in parts of which a claim reads two. Made of the text by whoever knows plans,
-// and again at any time: the store does not look into them.
+// The plan in parts; a claim reads two of them. The caller derives them from the plan's text, at any time
+// again. The store does not interpret them.
 struct PlanRows {
-  std::string common;  // of no phase
+  std::string common;  // what belongs to no phase
   struct OfPhase {
     std::int64_t tier_index = 0, phase_index = 0;
     std::string row;
@@ -85,9 +84,9 @@ struct PlanRows {
 struct NewRun {
   RunRow run;
   std::vector<TierRow> tiers;
-  std::vector<PhaseRow> phases;  // state, counters and lease are set by the store
-  std::string plan_text;         // as it was read: a run never changes its plan
-  PlanRows plan;                 // empty: who claims first makes it (ClaimResult::unplanned)
+  std::vector<PhaseRow> phases;  // the store sets state, counters and lease
+  std::string plan_text;         // as it was read; the plan of a run never changes
+  PlanRows plan;                 // empty: made at the first claim (ClaimResult::unplanned)
   std::optional<std::int64_t> sandbox_ms_cap, tokens_cap, usd_nanos_cap;
   std::optional<Fork> fork;
 };
@@ -104,64 +103,64 @@ struct ClaimRequest {
   std::vector<std::string> run_ids;  // empty: any open run
   std::string owner;                 // os::to_text(identity) plus "/worker"
   WallTime now;
-  MonoTime mono;        // by the clock that mono_id names: leases of the same clock end by it
-  std::string mono_id;  // os::Clock::mono_id(); "" when there is none
+  MonoTime mono;        // by the clock that mono_id names; it decides for leases of that clock
+  std::string mono_id;  // os::Clock::mono_id(); "" when the host has none
   std::int64_t lease_ms = 30'000;
-  // Whether the owner of a live lease is known to be dead (this host, boot id, pid, start time).
+  // True: the owner of a live lease is known to be dead (this host, boot id, pid, start time).
   std::function<bool(std::string_view owner)> owner_is_dead;
-  // PAWL_MODEL for attempt `number` of a new attempt, by the claim's run and common; called inside the
-  // transaction: must be pure.
+  // Returns PAWL_MODEL of a new attempt; `number` is its level of escalation, from 1. `claim` has run,
+  // planned and common. Called inside the transaction: must be pure.
   std::function<std::string(const Claim& claim, std::int64_t number)> model_of_attempt;
-  // Whether the caller knows PlanRows::common of that run: then the claim has none, here and there.
+  // True: the caller has PlanRows::common of that run. Then Claim::common is "", also in the callback above.
   std::function<bool(const std::string& run_id)> has_common;
 };
 
 struct Claim {
   Lease lease;
   RunRow run;
-  PhaseRow phase;                      // as it is after the claim
-  AttemptRow attempt;                  // reserved now, or the unfinished one that goes on
-  bool continued = false;              // the attempt was there already: a crash, or an executor that left
+  PhaseRow phase;                      // after the claim
+  AttemptRow attempt;                  // reserved now, or the unfinished one
+  bool continued = false;              // the attempt was unfinished: a crash, or an executor that left
   std::vector<StepRow> steps;          // of this attempt, by step_index, execution
-  std::optional<AttemptRow> previous;  // the newest finished attempt of this phase, for its feedback
-  std::string revised_goal;            // what a replanner said instead of the plan's goal; "" when none did
-  std::string planned, common;         // the rows of its plan
-  // Store::base_layers() of the attempt, and of it as it is judged in a round: as the ledger's rows say, too.
+  std::optional<AttemptRow> previous;  // newest finished attempt of this phase, for feedback
+  std::string revised_goal;            // a replanner's goal, instead of the plan's; "" when none
+  std::string planned, common;         // its plan's rows: of the phase, of no phase
+  // Store::base_layers() of the attempt and of judged_on(attempt), checked against the ledger's rows.
   std::vector<std::string> layers, judged_layers;
 };
 
-// Why there was nothing to claim. The later, the better news: what is told of several.
+// Why no phase could be claimed. Ordered: when several phases differ, the largest value is reported.
 enum class Nothing {
-  kAllTerminal,  // every phase of every run asked for is terminal
-  kStalled,      // not terminal, and nothing that could ever move it: an error with a name
-  kBudget,       // what the run may spend is spent: only a person moves it
+  kAllTerminal,  // every phase of every requested run is terminal
+  kStalled,      // not terminal, and no event can move it: an error with a name
+  kBudget,       // the budget is spent: only a person can raise it
   kNotBefore,    // a phase may not start yet: try later
-  kReserved,     // what is left of the budget is reserved by steps that run: try later
-  kLeased,       // somebody else works on it: try later
+  kReserved,     // open steps reserve the rest of the budget: try later
+  kLeased,       // another worker holds the phase: try later
 };
 
-// Whether somebody holds the phase: its lease has not run out, and its owner is not known to be dead. A wall
-// clock that jumps changes nothing for those who share a monotonic one.
+// True: a worker holds the phase: its lease has not run out, and the owner is not known to be dead. A jump of
+// the wall clock has no effect between processes that share a monotonic clock.
 bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request);
 
-// What claim() would take, or why there is nothing.
+// The phase that claim() would take, or the reason to take none.
 struct Candidate {
   std::optional<PhaseRow> phase;
-  Nothing nothing = Nothing::kAllTerminal;  // meaningful without a phase, like the rest
-  std::optional<PhaseRow> waited_for;       // what is not terminal and not free
+  Nothing nothing = Nothing::kAllTerminal;  // this and the rest: only without a phase
+  std::optional<PhaseRow> waited_for;       // the phase that `nothing` is about
   std::string waits_for;                    // one sentence for people
 };
 
 struct ClaimResult {
   std::optional<Claim> claim;
-  // What would be claimed is of this run, and there are no rows of its plan: an older version made it.
-  // Nothing was claimed; put_plan(), then claim again.
+  // The run of the phase that claim() would take, when that run has no plan rows: an older version made it.
+  // The claim had no effect. Call put_plan(), then claim again.
   std::string unplanned;
-  Nothing nothing = Nothing::kAllTerminal;  // meaningful without a claim
+  Nothing nothing = Nothing::kAllTerminal;  // only without a claim
   std::string waits_for;                    // one sentence for people
 };
 
-// A step whose first execution is counted with its marker: it was paid for, whatever it answers.
+// Counters that the marker of a step's first execution raises. The call costs money, whatever its response.
 enum class Counted {
   kNothing,
   kDoctorCall,  // doctor_calls of the phase and of the run
@@ -174,28 +173,28 @@ struct StepStart {  // the marker
   std::string gate_id, step_name, label;
   std::string sandbox_spec_hash;
   std::int64_t execution = 1;
-  std::int64_t episode = 0;  // of several (best_of); each has at most one open marker
+  std::int64_t episode = 0;  // number of its episode (best_of); an episode has at most one open marker
   Counted counted = Counted::kNothing;
-  std::int64_t reserved_ms = 0;  // the most that it may take: reserved until its end
-  // An agent: of what the run may spend in tokens and money, what is left is reserved for it, at most these.
+  std::int64_t reserved_ms = 0;  // the longest it may run; reserved until its end
+  // True for an agent: reserves what is left of the run's tokens and money, at most the amounts below.
   bool spends = false;
   std::optional<std::int64_t> tokens_most, usd_nanos_most;
-  std::int64_t shares = 1;  // what is left is for so many: one part is for this one
-  // Others of the phase run: when the budget is used up, the lease stays until they have ended.
+  std::int64_t shares = 1;  // the rest is divided by this; one share is for this step
+  // True: other steps of the phase run. Then a used-up budget does not end the lease before they end.
   bool others_run = false;
 };
 
 struct Begun {
-  // False: the budget is used up. What ended is recorded, the phase is given back without a new marker (but
-  // for others_run), and goes on when the cap is raised.
+  // False: the budget is used up. The ends are recorded, and no marker is written. The phase is given back
+  // (not with others_run), and goes on when the cap is raised.
   bool started = true;
-  std::vector<BudgetRow> warnings;  // those that what ended has taken past kWarnedPercent of their caps
-  // What is reserved for a step that spends; nothing: it is not limited.
+  std::vector<BudgetRow> warnings;  // budgets that the ended steps took past kWarnedPercent of their caps
+  // Limits of a step that spends; absent: not limited.
   std::optional<std::int64_t> tokens, usd_nanos;
 };
 constexpr std::int64_t kWarnedPercent = 80;
 
-// What an attempt's agent told since the told_seq of its row: written down with the end of its step, once.
+// The reports of an agent after the told_seq of its row. Written down once, with the end of its step.
 struct Told {
   struct Event {
     std::string event, at;
@@ -206,105 +205,106 @@ struct Told {
     std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0, usd_nanos = 0;
     std::string line;  // for cost/agent.jsonl
   };
-  std::int64_t last_seq = 0;  // of all of them; 0: nothing was told
+  std::int64_t last_seq = 0;  // of all reports; 0: no report
   std::vector<Event> events;  // rows `agent`
-  std::vector<Usage> usage;   // one row `agent` with their sum and hash
+  std::vector<Usage> usage;   // one row `usage` with their sum and hash
 };
 
 struct StepEnd {  // the result of an open step
   std::string sandbox_run_id;
-  std::string run;  // SandboxRun as canonical JSON; what the ledger's row says of it:
+  std::string run;  // SandboxRun as canonical JSON. The row `executed` has the members below.
   std::string outcome, layer;
   std::int64_t exit_code = -1, duration_ms = 0;
   std::string cost_row;     // the line for cost/sandbox.jsonl
-  std::string agent_layer;  // of the agent's step: becomes the attempt's
-  Told told;                // of the agent's step
+  std::string agent_layer;  // of an agent's step: becomes the attempt's
+  Told told;                // of an agent's step
 };
 
-struct ResumeDecision {  // what was done with an open marker found at claim (design, section 4)
+struct ResumeDecision {  // the decision about an open marker that a claim found
   std::string sandbox_run_id, label;
-  std::string found;          // supervisor_alive | result_spooled | nothing
+  std::string found;          // supervisor_alive | result_spooled | nothing | operator
   std::string decision;       // reattach | adopt | re_execute | skip | escalate | probed | cancelled
-  std::string lost_cost_row;  // of a step that is given up: it ends as lost, and this is its cost row
+  std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
   Told told;                  // of an agent's step that was lost
-  bool owes = false;  // or it comes later, by pay(); its reservations of tokens and money stay until then
+  // True: pay() brings `told` later. Reservations of tokens and money stay until then.
+  bool owes = false;
 };
 
-// A step that an operator ended. Its agent may tell what it uses until it is gone: that is written down
-// after.
+// Unsettled usage: a step that an operator ended. Its agent can report usage until its process is gone.
 struct Owed {
   StepRow step;
-  std::int64_t told_seq = 0;  // what is told since is not written down yet
+  std::int64_t told_seq = 0;  // later reports are not written down yet
 };
 
-// What becomes of a phase whose attempt failed, when a hook says so.
+// The decision of a hook about a phase whose attempt failed.
 enum class Action {
-  kNone,        // what the verdict says; a hint is part of the feedback
-  kReplan,      // a new revision with another goal: attempts_used = 0, nothing else goes back
+  kNone,        // the verdict decides; a hint is part of the feedback
+  kReplan,      // a new revision with another goal: attempts_used = 0, all other counters stay
   kSkipPhase,   // SKIPPED
   kMarkFailed,  // FAILED, failed_unrecoverable
   kAbortRun,    // kMarkFailed, and every other phase that is not terminal is CANCELLED
 };
 
-// The answer of a doctor or a replanner, for the ledger: one row each, also of an answer that is none.
+// The response of a doctor or a replanner. Each becomes one ledger row, also one that was not understood.
 struct Advice {
   std::string hook;  // doctor | replan
   std::string sandbox_run_id;
-  bool understood = false;           // else it counts and changes nothing
-  std::string action, hint, reason;  // a doctor's words
-  std::string goal;                  // a replanner's
+  bool understood = false;           // false: it is counted and has no effect
+  std::string action, hint, reason;  // from a doctor
+  std::string goal;                  // from a replanner
 };
 
 struct AttemptEnd {
   std::string verdict;         // passed | failed_retryable | failed_unrecoverable | escalate
   std::string signals = "[]";  // an array, as canonical JSON
   std::vector<std::string> failing_signals;
-  std::string failure;         // of what failed, and the model (gates::failure_digest); "" when passed
+  std::string failure;         // digest of the failure and the model (gates::failure_digest); "" when passed
   std::string summary;         // UTF-8, at most 4096 bytes
   Json feedback;               // object; null when passed
   std::string reason;          // last_failure_reason: one line; "" when passed
-  std::string accepted_layer;  // of a passed attempt: what becomes part of the run ("" when nothing changed)
-  // Nothing overlaps it that was accepted up to this merge_seq: the caller has looked (store/overlap.h).
+  std::string accepted_layer;  // of a passed attempt: becomes part of the run ("" without changes)
+  // No layer accepted up to this merge_seq overlaps it: the caller has compared them (store/overlap.h).
   std::int64_t looked_up_to = 0;
   std::string build;        // Pawl's version
-  std::string inventories;  // BLAKE3 of what base has, by gate, as far as it was compared; "" when it was not
-  // When the next attempt may start; "" at once. By the wall clock: one set back before the attempt ends it.
+  std::string inventories;  // BLAKE3 of the base's inventories, by gate; "" when none was compared
+  // When the next attempt may start, by the wall clock; "" at once. Ignored while the wall clock is set back
+  // before the last attempt.
   std::string not_before;
   std::vector<Advice> advice;
   Action action = Action::kNone;     // of a failed attempt only
   std::string goal;                  // of kReplan
-  std::string action_reason;         // of another than kNone: one line
-  std::vector<EpisodeRow> episodes;  // each of several tries. Part of the ledger row `attempt`
-  // The work of the agent, of the kept one of several; nothing: what the end of its step said.
+  std::string action_reason;         // one line; for all but kNone
+  std::vector<EpisodeRow> episodes;  // each of several episodes; part of the ledger row `attempt`
+  // The agent's work, or that of the retained episode. Absent: the layer that the end of its step set.
   std::optional<std::string> agent_layer;
 };
 
-// Whether two layers touch the same path; must be pure.
+// True: two layers touch the same path. Must be pure.
 using Overlaps = std::function<bool(const std::string& layer, const std::string& other)>;
 
 struct Finished {
-  PhaseState state;  // after
+  PhaseState state;  // after the verb
   PhaseOutcome outcome;
   bool run_ended = false;
   std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
   std::vector<BudgetRow> warnings;       // as in Begun
-  // A passed attempt whose layer overlaps one that was accepted meanwhile, by a phase beside it or by an
-  // operator, is not accepted: nothing was written, and the caller decides again with what changed.
+  // Set: the layer of the passed attempt overlaps one that was accepted meanwhile, from a phase beside it or
+  // by an operator. The verb had no effect; the caller decides again.
   std::optional<LayerRow> overlapping;
-  bool behind = false;  // nor is one whose gates did not see it on top of what was accepted: judge_again()
+  bool behind = false;  // true: its gates did not see all accepted work; no effect; call judge_again()
 };
 
-// A round in which an attempt that passed is judged again.
+// A round that judges a passed attempt again, on top of the layers accepted meanwhile.
 struct JudgedAgain {
-  AttemptRow attempt;               // as it is now
-  std::vector<std::string> layers;  // on which it is judged, as Claim::judged_layers
+  AttemptRow attempt;               // as the round left it
+  std::vector<std::string> layers;  // as Claim::judged_layers
   std::vector<BudgetRow> warnings;  // as in Begun
 };
 
-// What a person approves: the work of the newest attempt of a phase that ended without being accepted.
+// The work that an operator approves: of the newest attempt of a phase that ended without accepted work.
 struct Approved {
   std::string phase_id, attempt_id;
-  std::string layer;  // becomes part of the run; "" when nothing changed
+  std::string layer;  // becomes part of the run; "" without changes
 };
 
 class Store {
@@ -312,110 +312,110 @@ class Store {
   virtual ~Store() = default;
 
   // --- the life of a run
-  // Rows: run_started in the run's chain. With a fork, also `forked`: the phases before its point are as they
-  // are there, with their layers, and count nothing here; the phase of the point begins with what the attempt
-  // before it left to the next one. The other run is only read. kInvalid: the phases before the point are not
-  // the same in both, or one of them has not ended or ended the run; kNotFound: there is no such point.
+  // Rows: run_started in the run's chain, with a fork also `forked`. A fork takes over the phases before its
+  // point, with their state and layers, and with counters at 0. The phase of the point begins with what its
+  // attempt before the point left. The other run is only read. kInvalid: the phases before the point differ,
+  // or one of them has not ended or ended the run. kNotFound: the point does not exist.
   virtual Status create_run(const NewRun& run, WallTime now) = 0;
 
-  // Writes the rows of a run that has none yet; idempotent.
+  // Writes the plan rows of a run that has none; idempotent. Rows that are there stay.
   virtual Status put_plan(const std::string& run_id, const PlanRows& plan) = 0;
 
-  // 1. Takes the lowest executable phase (design, section 3). A new attempt is reserved (attempts_used + 1,
-  //    attempts_total + 1, attempt row) before anything runs; an unfinished attempt goes on without a
-  //    reservation. ENSURES: lease.fence is greater than every fence ever issued for the phase.
+  // 1. Takes the executable phase that comes first by tier_index, phase_index. A new attempt is reserved
+  //    (attempts_used + 1, attempts_total + 1, attempt row) before any step runs; an unfinished attempt needs
+  //    none. ENSURES: lease.fence is greater than every earlier fence of the phase.
   virtual Result<ClaimResult> claim(const ClaimRequest& request) = 0;
 
-  // What claim() would decide at this moment. Reads only.
+  // Returns the decision of claim() at this moment. Reads only.
   virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
 
-  // 2. The marker of the next step, with the result of the previous one and, when the marker repeats a lost
-  //    step, the decision that closes the lost one. Rows: [executed], [resume], pre_execute. kExhausted:
-  //    execution > 3. Settles what ended against the run's budgets (a lost step: the time since its marker,
-  //    at most what it had reserved; tokens and money: what was told), then reserves for the new one. So what
-  //    a run spends exceeds its cap by less than one reservation, or by what an agent spent before its end.
+  // 2. Writes the marker of the next step and the result of the previous one. When the marker repeats a lost
+  //    step, also the decision that closes it. Rows: [executed], [resume], pre_execute. kExhausted: execution
+  //    > 3, or no doctor call is left. Settles the ended steps against the budgets (a lost step: the time
+  //    since its marker, at most its reservation; tokens and money: as reported), then reserves for the new
+  //    one. A run exceeds its cap by less than one reservation, or by what an agent spends before its end.
   virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
                                    const std::optional<StepEnd>& previous,
                                    const std::optional<ResumeDecision>& resume, WallTime now) = 0;
-  // The same ends alone, while other episodes of the attempt go on. Returns the budgets that this takes past
-  // kWarnedPercent. Rows: [executed], [resume].
+  // Records the same ends without a marker, while other episodes of the attempt run. Returns the budgets that
+  // pass kWarnedPercent now. Rows: [executed], [resume].
   virtual Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
                                                   const std::optional<ResumeDecision>& resume,
                                                   WallTime now) = 0;
-  // Records reattach and adopt. Row: resume.
+  // Records the decisions reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
-  // 3. The end of the attempt: result of the last step, signals, cost, phase state, seals; and of the last
-  //    open phase the end of the run. A failed attempt with attempts left leaves the phase EXECUTING without
-  //    a lease; the last one makes it FAILED here. FAILED in a tier with on_failure stop makes every QUEUED
-  //    phase SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain
-  //    phase_sealed (when the phase is terminal), run_sealed (when the run ended). The head is signed.
+  // 3. Ends the attempt: result of the last step, signals, cost, phase state and seals; with the last open
+  //    phase it ends the run. After a failed attempt with attempts left the phase stays EXECUTING without a
+  //    lease; after the last it is FAILED. FAILED in a tier with on_failure stop makes every QUEUED phase
+  //    SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain phase_sealed
+  //    (a terminal phase), run_sealed (the run ended). Signs the head.
   virtual Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) = 0;
 
-  // After Finished::behind: judged_on() has all that is accepted. Row: judged_again, signed.
+  // Begins a round after Finished::behind; then judged_on() has all accepted work. Row: judged_again, signed.
   virtual Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
                                           const std::optional<ResumeDecision>& resume, WallTime now) = 0;
 
-  // Whether the lease is still the phase's. Reads only: for asking often.
+  // True: the lease is still valid. Reads only, cheap enough to ask often.
   virtual Result<bool> holds(const Lease& lease) = 0;
   // Extends the lease. kConflict: it is lost; stop working.
   virtual Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) = 0;
   // Gives the phase back as it is. A lost lease is not an error.
   virtual Status release(const Lease& lease) = 0;
 
-  // --- operators: guarded transitions; each is a ledger row `operator` in the phase's chain (the run's, for
-  //     a run). `phase_id` empty: every phase to which it can apply. They return the phases that changed;
-  //     kInvalid when none can (the message says in which state they are and what to do instead).
+  // --- operators: guarded transitions. Each writes a ledger row `operator` in the phase's chain (the run's,
+  // for a run). An empty `phase_id` means every phase that the event can apply to. They return the phases
+  // that changed. kInvalid: none can; the message names its state and what to do instead.
   // FAILED, SKIPPED or CANCELLED -> QUEUED with attempts_used 0 and one more revision; attempts_total stays.
-  // Phases that were SKIPPED because this one failed come back too. The run opens again.
+  // Phases that were SKIPPED because this one failed come back, too. The run opens again.
   virtual Result<std::vector<std::string>> operator_retry(const std::string& run_id,
                                                           const std::string& phase_id, const Operator& who,
                                                           WallTime now) = 0;
-  // A phase that is not terminal, or FAILED -> SKIPPED. Phases that were SKIPPED because that one failed are
-  // QUEUED again, and returned after it.
+  // QUEUED, EXECUTING or FAILED -> SKIPPED. Phases that were SKIPPED because a FAILED one failed are QUEUED
+  // again, and are returned after it.
   virtual Result<std::vector<std::string>> operator_skip(const std::string& run_id,
                                                          const std::string& phase_id, const Operator& who,
                                                          WallTime now) = 0;
-  // Not terminal -> CANCELLED; the lease is gone, so a late result is refused.
+  // Not terminal -> CANCELLED. The lease ends, so a late result is refused.
   virtual Result<std::vector<std::string>> operator_cancel(const std::string& run_id,
                                                            const std::string& phase_id, const Operator& who,
                                                            WallTime now) = 0;
-  // FAILED, SKIPPED, CANCELLED -> COMPLETE, approved, with that layer. Phases that were SKIPPED because this
-  // one failed are QUEUED again, and the run goes on. kConflict: it is not the newest attempt, or a layer
-  // that was accepted since overlaps.
+  // FAILED, SKIPPED or CANCELLED -> COMPLETE, approved, with that layer. Phases that were SKIPPED because
+  // this one failed are QUEUED again, and the run goes on. kConflict: a newer attempt finished, or a layer
+  // that was accepted since overlaps. kNotFound: the agent's work was lost.
   virtual Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
                                                             const Overlaps& overlaps, const Operator& who,
                                                             WallTime now) = 0;
-  // --max-attempts with --operator-ack: new max_attempts for every phase that is not terminal, at least what
-  // it has used. One that waits for its next attempt and has none left is FAILED, escalate.
+  // Sets max_attempts (--max-attempts with --operator-ack) of every phase that is not terminal, at least to
+  // what it has used. A phase between attempts with none left becomes FAILED, escalate.
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;
 
-  // What the run may spend of `unit`; below what is spent, nothing starts any more. Row: operator, in the
-  // run's chain. kInvalid: the run is over.
+  // Sets the cap of `unit`. Below what is spent, no step starts any more. Row: operator, in the run's chain.
+  // kInvalid: the run has ended.
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
 
-  // Steps that operators (or a doctor, of a whole run) ended: who looks next makes sure that they are over.
+  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. The caller
+  // that settles one makes sure first that its process is gone.
   virtual Result<std::vector<Owed>> owed() = 0;
-  // Writes down what the agent of `owed` told, and settles what was reserved for it; the chain of a phase
-  // that is over is opened for it and sealed again. REQUIRES: the step is gone, `told` is all since
-  // owed.told_seq. Nothing when somebody did it before.
+  // Records what the agent of `owed` reported and settles its reservations. The chain of an ended phase is
+  // opened for the rows and sealed again. REQUIRES: the step's process is gone, `told` has all reports since
+  // owed.told_seq. Changes nothing when the usage is settled already.
   virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
 
   // --- reading
-  // Runs `reads`, which calls nothing but these: all of them see one state of the store, whoever writes.
+  // Runs `reads`, which may call only the verbs below. All see one state of the store, whoever writes.
   virtual Status read_together(const std::function<Status()>& reads) = 0;
   virtual Result<RunRow> run(const std::string& run_id) = 0;             // kNotFound
   virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;        // newest first
   virtual Result<std::string> plan_text(const std::string& run_id) = 0;  // kNotFound
-  // "" when an older version made the run, and nobody has claimed from it since.
+  // "" when an older version made the run and no claim has made its plan rows since.
   virtual Result<std::string> planned_common(const std::string& run_id) = 0;
   virtual Result<std::string> planned_phase(const std::string& run_id, const std::string& phase_id) = 0;
-  // Full id, or a unique prefix or suffix of at least 4 characters, or "last". kNotFound, kInvalid when
-  // ambiguous.
+  // Full id, unique prefix or suffix of at least 4 characters, or "last". kNotFound; kInvalid: not unique.
   virtual Result<std::string> resolve_run(const std::string& text) = 0;
   virtual Result<std::optional<ForkPoint>> fork_of(const std::string& run_id) = 0;
   virtual Result<std::vector<TierRow>> tiers(const std::string& run_id) = 0;
@@ -423,8 +423,8 @@ class Store {
   virtual Result<std::vector<RefusalRow>> refusals(const std::string& run_id) = 0;
   virtual Result<std::vector<PhaseRow>> phases(const std::string& run_id) = 0;  // by tier_index, phase_index
   virtual Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id) = 0;  // kNotFound
-  // Pages of what may be long; each costs what it returns. The first phases in their order; the attempts
-  // below `before`, newest first; an attempt's steps by step_index, execution.
+  // Pages of long lists; the cost of each is what it returns. first_phases: in plan order. attempts_before:
+  // numbers below `before`, newest first. steps_of_attempt: by step_index, execution.
   virtual Result<std::vector<PhaseRow>> first_phases(const std::string& run_id, std::size_t most) = 0;
   virtual Result<std::vector<AttemptRow>> attempts_before(const std::string& run_id,
                                                           const std::string& phase_id, std::int64_t before,
@@ -434,50 +434,50 @@ class Store {
   virtual Result<std::vector<AttemptRow>> attempts(const std::string& run_id,
                                                    const std::string& phase_id) = 0;
   virtual Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) = 0;
-  // By attempt_id, episode; of attempts with several episodes that are finished.
+  // By attempt_id, episode; only of finished attempts with several episodes.
   virtual Result<std::vector<EpisodeRow>> episodes(const std::string& run_id,
                                                    const std::string& phase_id) = 0;
-  virtual Result<std::vector<StepRow>> open_steps() = 0;  // of all runs: what gc must not touch
+  virtual Result<std::vector<StepRow>> open_steps() = 0;  // of all runs; gc must not touch them
   virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
-  // The layers that an attempt works on, topmost first.
+  // The layers of an attempt's base, topmost first.
   virtual Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) = 0;
-  // What is accepted after that merge_seq, is not empty, and is not part of what the attempt works on: by
-  // merge_seq.
+  // Accepted layers after merge_seq `after` that are not empty and not in the attempt's base, by merge_seq.
   virtual Result<std::vector<LayerRow>> accepted_beside(const AttemptRow& attempt, std::int64_t after,
                                                         std::size_t most) = 0;
   virtual Result<std::vector<std::string>> chains(
-      const std::string& run_id) = 0;  // "" first, then by phase order
-  // Rows of one chain in order, at most `most`, from `first_seq`.
+      const std::string& run_id) = 0;  // "" first, then in plan order
+  // Rows of one chain in order, at most `most`, from `first_seq` on.
   virtual Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
                                                 std::int64_t first_seq, std::size_t most) = 0;
   virtual Result<std::optional<Head>> head(const std::string& run_id) = 0;
-  // Lines of cost/sandbox.jsonl, in order; run_id empty: of all runs, without the first `skip`.
+  // Lines of cost/sandbox.jsonl in order, without the first `skip`. Empty `run_id`: of all runs.
   virtual Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) = 0;
-  // The same of cost/agent.jsonl.
+  // The same for cost/agent.jsonl.
   virtual Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) = 0;
 
-  // --- what is known by content
-  // The text about a gate on base; the store does not look into it. Nothing: nobody put it with this key.
+  // --- inventories: what is known by content
+  // The text about a gate on the base; the store does not interpret it. Absent: no text with this key that
+  // this folder's key signed.
   virtual Result<std::optional<std::string>> inventory(const std::string& key) = 0;
   virtual Status put_inventory(const std::string& key, const std::string& text) = 0;
 };
 
-// The schema's version that this program needs.
+// Versions of the schema: that of the database, and the one that this program needs.
 struct SchemaStatus {
   std::int64_t database = 0;  // 0: no schema yet
   std::int64_t program = 0;
-  std::vector<std::string> pending;  // names of migrations not applied
+  std::vector<std::string> pending;  // names of the migrations that are not applied
 };
 
-// `location`: "sqlite:PATH", or a bare path. "postgresql://" is refused as not available yet.
-// open_store migrates an empty database, and refuses one that is older ("run pawl migrate up") or newer than
-// this program (kInvalid, naming both versions), and a file that is no database (kCorrupt).
+// `location`: "sqlite:PATH" or a bare path. kInvalid: "postgresql://", not available yet. open_store()
+// migrates an empty database. It refuses an older one ("run pawl migrate up") or a newer one (kInvalid,
+// naming both versions), and a file that is not Pawl's database (kCorrupt).
 Result<std::unique_ptr<Store>> open_store(const std::string& location,
                                           std::shared_ptr<const RowSealer> sealer);
 
-// Stores for the threads of one process, whose changes share transactions and their fsyncs when they come at
-// the same time. What a verb promises stays: durable when it returns; but a commit that fails fails for all
-// who share it. Callbacks of a verb may be called in another thread, while its caller waits.
+// Stores for the threads of one process. Their changes share transactions and fsyncs when they come at the
+// same time. A verb is still durable when it returns, but a failed commit fails for all verbs that share it.
+// A verb's callbacks may run in another thread while its caller waits.
 class StoreGroup {  // thread-safe
  public:
   virtual ~StoreGroup() = default;
@@ -486,13 +486,12 @@ class StoreGroup {  // thread-safe
 Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location,
                                                      std::shared_ptr<const RowSealer> sealer);
 
-Status check_store(const std::string& location);  // whether open_store() would open or make it; makes nothing
+Status check_store(const std::string& location);  // ok: open_store() would open or make it. Has no effect.
 Result<SchemaStatus> schema_status(const std::string& location);
-// kUnavailable while somebody who is not known to be dead holds a phase: its statements are of another
-// schema.
+// kUnavailable while an owner that is not known to be dead holds a phase: its statements need the old schema.
 using OwnerIsDead = std::function<bool(std::string_view owner)>;
 Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead);
-// Takes back the newest migration. kDenied when that loses data and `destroy_data` is false; kUnavailable as
+// Takes back the newest migration. kDenied: that loses data and `destroy_data` is false. kUnavailable: as
 // above.
 Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data,
                                   const OwnerIsDead& owner_is_dead);

@@ -20,7 +20,7 @@ struct Rule {
   std::string_view word;
 };
 
-// The table. kAttemptRetryable is the one event whose target depends on a counter; see apply().
+// The table. kAttemptRetryable is the only event whose target depends on a counter; see apply().
 constexpr std::array<Rule, 13> kRules = {{
     {kClaim, {true, true, false, false, false, false}, {kExecuting, PhaseOutcome::kNone}, "claim"},
     {kAttemptPassed, {false, true, false, false, false, false}, {kComplete, PhaseOutcome::kPassed}, "pass"},

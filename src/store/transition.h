@@ -1,5 +1,5 @@
-// The one table of legal phase transitions, and the one function that applies them. Pure. Every writer of
-// phases.state goes through it: executor, command line, API.
+// The one table of legal phase transitions, and the one function that applies it. Every writer of
+// phases.state uses apply(): executor, command line, API. Pure.
 #pragma once
 
 #include "base/error.h"
@@ -31,7 +31,7 @@ struct Transition {
 // kInvalid when `event` is not legal in the phase's state.
 Result<Transition> apply(const PhaseRow& phase, PhaseEvent event);
 
-// State of a run whose phases are all terminal: FAILED when any failed, else CANCELLED when any was
+// State of a run whose phases are all terminal: FAILED when any phase failed, else CANCELLED when any was
 // cancelled, else COMPLETE. REQUIRES: every phase is terminal.
 RunState run_state_of(const std::vector<PhaseRow>& phases);
 

@@ -1,4 +1,4 @@
-// Who keeps others from writing to a database.
+// Finds the process that holds the write lock of a database, for messages to people.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace pawl::store {
 
-// `location` as for open_store. Nothing when nobody does, or nobody says.
+// `location` as for open_store(). Returns nullopt when no process holds the lock or the holder is unknown.
 std::optional<os::LockHolder> write_lock_holder(const std::string& location);
 
 }  // namespace pawl::store

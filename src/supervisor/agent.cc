@@ -62,8 +62,8 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
   const std::string why(heard_->disk_failed ? agent::kIoError : agent::kDiskFull);
   if (run.unsaved > 0 && context_.best_effort && run.outcome == sandbox::Outcome::kExited)
     run.reason = why + ": not all that it told was kept (durable: best_effort)";
-  // An agent that ends as it is told to may be gone before it gets the signal; whether it is must not decide
-  // what becomes of its work.
+  // An agent that ends because it was told to may be gone before it gets the signal. That race must not
+  // decide whether its work counts.
   if (run.outcome == sandbox::Outcome::kExited && must_end()) {
     run.outcome = sandbox::Outcome::kSignaled;
     run.exit_code = -1;
@@ -94,15 +94,14 @@ Status AgentSocket::tell_usage() {
   const os::SystemClock clock;
   int nth = 0;
   for (auto& usage : used) {
-    usage.id =
-        sandbox_run_id_ + "." + std::to_string(++nth);  // what an execution before printed is another's
+    usage.id = sandbox_run_id_ + "." + std::to_string(++nth);  // executions before have ids of their own
     usage.source = context_.usage;
     PAWL_OK(episode->add_usage(usage, clock.wall()));
   }
   return tell_over_budget(*episode, clock.wall());
 }
 
-// Nobody could stop it midway: what it printed was read when it had ended.
+// No cap could stop the agent midway: its output is read only after it has ended.
 Status AgentSocket::tell_over_budget(agent::Episode& episode, WallTime now) {
   PAWL_TRY(const auto spent, episode.spent());
   Json details = {{"usd", agent::money_text(spent.usd_micros)}, {"tokens", spent.tokens}};

@@ -1,4 +1,4 @@
-// The socket of an agent's step, while it runs. A detail of this room.
+// The socket of an agent's step while the step runs. A detail of this room.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,26 @@ namespace pawl::supervisor {
 
 class AgentSocket {
  public:
-  // Of a job without an agent: one that serves nothing. `on_log` is called from another thread.
+  // Opens the agent's socket. For a job without an agent the result serves no requests. `on_log` is called
+  // from another thread.
   static Result<AgentSocket> open(const Spool& spool, const Job& job,
                                   std::function<void(std::string_view)> on_log);
 
-  // The step is to be ended: a cap of what it may spend is reached, or what it must not lose can't be saved.
+  // The step is to be ended: a cap on its spending is reached, or an event that must not be lost cannot be
+  // saved.
   bool must_end() const {
     return heard_ && (heard_->cap_reached || (!context_.best_effort && heard_->unsaved > 0));
   }
-  // What a person, and the ledger, should know of a step that has ended. REQUIRES: closed.
+  // Adds the outcome that a person and the ledger should know to a step that has ended. REQUIRES: closed.
   void report(sandbox::SandboxRun& run) const;
-  // What the step prints to its standard output, as it comes.
+  // Takes the step's standard output, as it comes.
   void hear(std::string_view printed);
-  // Answers what has arrived, then nothing more; what the agent printed of its use is told for it. REQUIRES:
-  // everything in the sandbox is dead.
+  // Responds to the requests that have arrived, then serves no more. Reports the usage that the agent
+  // printed. REQUIRES: every process in the sandbox is dead.
   void close();
 
  private:
-  struct Heard {  // of the server's thread
+  struct Heard {  // written by the server's thread
     std::atomic<bool> cap_reached = false, disk_failed = false;
     std::atomic<std::int64_t> unsaved = 0, room_needed = 0;
   };
@@ -45,10 +47,10 @@ class AgentSocket {
   std::string pawl_folder_, sandbox_run_id_;
   std::function<void(std::string_view)> on_log_;
   agent::ReadUsage* read_usage_ = nullptr;
-  std::string printed_;      // of it the end
-  std::string over_budget_;  // by what it printed; "": it kept to its caps
+  std::string printed_;      // only its end is stored
+  std::string over_budget_;  // by the printed usage; "": within its caps
   std::unique_ptr<Heard> heard_;
-  std::unique_ptr<agent::Server> server_;  // after what its thread uses: destroyed first
+  std::unique_ptr<agent::Server> server_;  // last, because its thread uses the members above: destroyed first
 };
 
 }  // namespace pawl::supervisor

@@ -13,16 +13,16 @@ namespace pawl::supervisor {
 namespace {
 
 constexpr std::array<std::string_view, 3> kStepFiles = {"output", "trace", "network"};  // by StepFile
-constexpr std::int64_t kAskEveryMs = 200;  // how often `stop` is asked while waiting
+constexpr std::int64_t kAskEveryMs = 200;  // how often `stop` is called while waiting
 constexpr std::uint64_t kLogTailBytesMax = 4096;
 constexpr std::int64_t kKillPatienceMs =
     10'000;  // SIGKILL to a process in an uninterruptible wait can take this long
 
-// Who looks at a step has the lock for a moment, and so has an init that is dying.
+// A reader of the step holds the lock for a moment, and so does an init process that is dying.
 constexpr int kForgetTriesMax = 50;
 constexpr std::int64_t kForgetPauseMs = 2;
 
-// What a supervisor may know of our environment: of what a person keeps secret only what it is to redact.
+// The part of the environment that a supervisor may know. It gets a person's secrets only to redact them.
 std::vector<std::string> supervisor_environment() {
   const auto secret = secrets::secret_names(os::environment_value(secrets::kNamesVariable).value_or(""));
   std::vector<std::string> out;
@@ -107,10 +107,10 @@ class Client final : public sandbox::SandboxClient {
               [](const Spool& spool) { static_cast<void>(os::remove_tree_at_once(spool.folder())); });
   }
 
-  // gc takes the rest.
+  // gc removes the rest.
   void forget_lost(const std::string& sandbox_run_id) override {
     forget_by(sandbox_run_id, [](const Spool& spool) {
-      // First: without it nothing starts, whatever else is left.
+      // Remove job.json first: without it no supervisor starts, whatever files are left.
       static_cast<void>(os::remove_tree(spool.path("job.json")));
       const auto names = os::list_folder(spool.folder());
       if (!names) return;
@@ -128,12 +128,12 @@ class Client final : public sandbox::SandboxClient {
  private:
   void forget_by(const std::string& sandbox_run_id, const std::function<void(const Spool&)>& remove) {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
-    // What can't be removed now is found by gc: its marker is not open any more. Under the lock, and at once:
-    // a supervisor that lives must be found by who watches it, and one that comes late must not take what is
-    // left for a job.
+    // gc finds what cannot be removed now, because the step's marker is not open any more. Remove under the
+    // lock and at once. A waiting process must still find a live supervisor, and a late supervisor must not
+    // take the rest for a job.
     for (int tries = 0; tries < kForgetTriesMax; ++tries) {
       const auto lock = os::FileLock::try_lock(spool.path("lock"));
-      if (!lock) break;  // it is gone
+      if (!lock) break;  // the folder is gone
       if (*lock) {
         static_cast<void>(os::remove_tree(spool.work_folder()));
         remove(spool);
@@ -163,8 +163,9 @@ class Client final : public sandbox::SandboxClient {
     return spool.write_job(job);
   }
 
-  // Several may give up and forget the same step at the same time: an operator, who aborted the run, and who
-  // watched it. What one writes while another removes the folder is written again.
+  // Several processes may give up and forget the same step at the same time: an operator who aborted the run,
+  // and the executor that watched it. When another process removes the folder during a write, the write is
+  // repeated.
   static Status unless_forgotten(const std::function<Status()>& write) {
     constexpr int kTriesMax = 10;
     for (int tries = 1;; ++tries) {
@@ -173,8 +174,9 @@ class Client final : public sandbox::SandboxClient {
     }
   }
 
-  // A supervisor has the lock before it says who it is: looks again until it does. One that was started and
-  // has not begun comes after us, and sees what we leave.
+  // A supervisor takes the lock before it writes its identity: looks again until the identity is there. A
+  // supervisor that was started and has not begun gets the lock after this process, and then sees the files
+  // that are left.
   static Result<os::FileLock> lock_of_nobody_alive(const Spool& spool) {
     for (;;) {
       const auto identity = spool.identity();
@@ -190,7 +192,7 @@ class Client final : public sandbox::SandboxClient {
     }
   }
 
-  // Whether no supervisor of this id runs (any more), and how it ended when it was ours.
+  // Whether no supervisor of this id runs (any more). Also its exit code, when it is a child of this process.
   os::Exit gone_within(const std::string& sandbox_run_id, const Spool& spool, std::int64_t timeout_ms) {
     std::int64_t child = 0;
     {
@@ -202,15 +204,16 @@ class Client final : public sandbox::SandboxClient {
     const auto liveness = identity ? os::liveness(*identity) : os::Liveness::kUnknown;
     if (liveness == os::Liveness::kDead) return {.gone = true};
     if (liveness == os::Liveness::kAlive) return os::wait_for_exit(identity->pid, timeout_ms);
-    // It holds the lock and has not written who it is yet, a matter of microseconds; or its number says
-    // nothing here.
+    // The supervisor holds the lock and writes its identity within microseconds. Or its process id has no
+    // meaning here, because it runs in another container or on another host.
     const auto found = find(sandbox_run_id);
     if (found && *found != sandbox::Found::kRunning) return {.gone = true};
     os::SystemClock().sleep_ms(identity ? timeout_ms : 5);
     return {};
   }
 
-  // It could not do its work, and said so: not a crash, and nothing that trying again at once would mend.
+  // The supervisor could not do its work, and reported why. This is not a crash, and an immediate retry would
+  // not fix it.
   static Status supervisor_failed(const Spool& spool, int code) {
     std::string words = os::read_tail(spool.path("supervisor.log"), kLogTailBytesMax).value_or("");
     while (words.ends_with('\n')) words.pop_back();

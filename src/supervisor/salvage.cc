@@ -1,4 +1,4 @@
-// What a step whose supervisor died left behind, and the probe that says what it is worth.
+// Salvages the work of a step whose supervisor died, and runs the probe that decides whether it counts.
 #include "os/clock.h"
 #include "sandbox/probe.h"
 #include "secrets/redact.h"
@@ -7,7 +7,7 @@
 namespace pawl::supervisor {
 namespace {
 
-constexpr std::int64_t kProbeSeconds = 20;  // the lease of who waits for it is longer
+constexpr std::int64_t kProbeSeconds = 20;  // shorter than the lease of the process that waits for it
 
 Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const sandbox::Backend& backend,
                                    const std::vector<std::string>& lower, bool copied,
@@ -58,14 +58,14 @@ Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
                                  const std::vector<std::string>& probe) {
   if (!os::exists(spool.path(kIdentityFile))) return sandbox::Salvage{.began = false};
   const auto supervisor = spool.identity();
-  if (!supervisor) return sandbox::Salvage{};  // something is wrong with the disk
+  if (!supervisor) return sandbox::Salvage{};  // the identity is unreadable: the disk has a fault
   const std::string upper = os::join(spool.work_folder(), "upper");
-  // An overlay's upper is not synced while the step runs: what a power cut left of it is no evidence.
+  // An overlay's upper is not synced while the step runs: its content after a power cut is not evidence.
   if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return sandbox::Salvage{};
   PAWL_TRY(const Job job, spool.read_job());
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
   const auto lower = lower_folders(job.spec.workspace, workspaces);
-  // overlayfs makes this folder; without it the upper is the whole tree.
+  // overlayfs creates this folder. Without it the upper holds the whole tree.
   const bool copied = !os::is_folder(os::join(os::join(spool.work_folder(), "work"), "work"));
   sandbox::ProbeSpec spec{.cmd = probe, .env = job.spec.env, .lower = {upper}, .shown = job.spec.copy_in};
   spec.hidden = hidden_folders(spool, job);
@@ -77,7 +77,7 @@ Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
   if (out.exit_code == 0) {
     PAWL_TRY(const auto hold, workspaces.hold());
     PAWL_TRY(out.run, run_of(spool, job, backend, lower, copied, workspaces));
-    // What it left is a layer now: whoever comes after a crash of ours adopts this.
+    // The work is a layer now: after a crash here the next recovery adopts this result.
     PAWL_OK(spool.write_result(spec_hash(job.spec), out.run));
   }
   return out;

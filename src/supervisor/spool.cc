@@ -17,7 +17,7 @@ Status Spool::write_job(const Job& job) const {
                         .json("spec", json_text(job.spec))
                         .text("agent", job.agent)
                         .texts("hidden", job.hidden);
-  // Not durable on purpose: after a power loss there is no supervisor either, and the marker tells what was
+  // Not durable on purpose: after a power loss there is no supervisor either, and the marker records what was
   // begun.
   return os::write_atomically(path("job.json"), json.object(), 0600);
 }
@@ -41,7 +41,8 @@ Result<Job> Spool::read_job() const {
 }
 
 Status Spool::write_identity(const os::ProcessIdentity& identity) const {
-  // Not durable: of a step without one, who recovers it asks whether the machine went down since its marker.
+  // Not durable: when a step has no identity, its recovery checks whether the machine went down since its
+  // marker.
   return os::write_atomically(path(kIdentityFile), os::to_text(identity), 0600);
 }
 
@@ -73,7 +74,7 @@ Result<sandbox::SandboxRun> Spool::read_result(const std::string& spec_hash) con
 }
 
 Result<std::vector<std::string>> Spool::objects() const {
-  // What is not there or can't be read by anybody has nothing that anybody could take.
+  // A file that is missing or that no process can parse names no object that gc could remove.
   const auto means_nothing = [](const Error& error) {
     return error.kind == ErrorKind::kNotFound || error.kind == ErrorKind::kCorrupt ||
            error.kind == ErrorKind::kInvalid;

@@ -1,7 +1,7 @@
-// The files of one step's folder, and who may do what with them. A detail of this room.
+// The files of one step's folder, and which process may use them. A detail of this room.
 //
-// The lock decides everything: who holds it is the only one that may run the step or give it up. A supervisor
-// waits for the lock, so that somebody who only looks can't make it give up.
+// The lock decides: only its holder may run the step or give it up. A supervisor waits for the lock, so that
+// a process that only reads the step cannot make it give up.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,14 @@ namespace pawl::supervisor {
 constexpr std::uint64_t kSpoolFileBytesMax =
     16 << 20;  // job.json and result.json: a spec or a run, never output
 
-constexpr std::string_view kIdentityFile = "supervisor";  // of a spool
+constexpr std::string_view kIdentityFile = "supervisor";  // the name of the file in a spool
 
-constexpr int kExitExhausted = 3;  // of a supervisor: the disk is full
+constexpr int kExitExhausted = 3;  // exit code of a supervisor: the disk is full
 
 struct Job {
   std::string sandbox_run_id, backend;
   sandbox::SandboxSpec spec;
-  std::string agent;                // canonical JSON of the agent::Context whose socket it gets; "": none
+  std::string agent;                // canonical JSON of the agent::Context for its socket; "": no socket
   std::vector<std::string> hidden;  // paths of the host, beside .pawl
 };
 
@@ -43,15 +43,17 @@ class Spool {
   std::string work_folder() const;  // where its workspace is while it runs
   std::string path(std::string_view name) const { return os::join(folder_, name); }
 
+  // Atomic, not durable.
   Status write_job(const Job& job) const;
-  Result<Job> read_job() const;
+  Result<Job> read_job() const;  // kNotFound: there is none
 
+  // Atomic, not durable.
   Status write_identity(const os::ProcessIdentity& identity) const;
-  std::optional<os::ProcessIdentity> identity() const;  // of the supervisor that began; empty before
+  std::optional<os::ProcessIdentity> identity() const;  // the supervisor that began; empty before
 
   // Durable when it returns.
   Status write_result(const std::string& spec_hash, const sandbox::SandboxRun& run) const;
-  // What the job and the result, as far as they are there, name.
+  // Ids of the objects that the job and the result name, as far as these files exist.
   Result<std::vector<std::string>> objects() const;
   bool has_result() const { return os::exists(path("result.json")); }
   struct SpooledResult {
@@ -59,7 +61,7 @@ class Spool {
     sandbox::SandboxRun run;
   };
   Result<SpooledResult> read_any_result() const;  // kNotFound, or kCorrupt when it does not parse
-  // The same; kCorrupt, too, when it has another spec hash.
+  // The same. Also kCorrupt when the spec hash differs.
   Result<sandbox::SandboxRun> read_result(const std::string& spec_hash) const;
 
   // Durable when it returns. REQUIRES: the caller holds the lock.
@@ -70,11 +72,11 @@ class Spool {
   std::string folder_;
 };
 
-// What a step's workspace is made of, topmost first.
+// The folders that a step's workspace is built from, topmost first.
 std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
                                        const workspace::Workspaces& workspaces);
 
-// What the step does not see, wherever it lies: the state folder, the folder that it lies in, and the
+// Paths that the step does not see, wherever they lie: the state folder, the folder that contains it, and the
 // sources.
 std::vector<std::string> hidden_folders(const Spool& spool, const Job& job);
 

@@ -26,7 +26,7 @@ class OutputFile {
     if (!fd) return fail_errno(errno, "create output", path);
     return OutputFile(std::move(fd), path);
   }
-  // One that takes nothing when it is not wanted.
+  // Without `wanted` the result has no file, and no bytes may be appended.
   static Result<OutputFile> create_if(bool wanted, const std::string& path) {
     if (!wanted) return OutputFile(os::UniqueFd(), path);
     return create(path);
@@ -84,14 +84,14 @@ void add_refusals(const workspace::Collected& of, sandbox::SandboxRun& run) {
   run.refused_total += of.refused_total;
 }
 
-// What the step changed becomes objects; their ids go into the run.
+// Turns the changes of the step into objects and puts their ids into the run.
 Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
                        workspace::Workspaces& workspaces, sandbox::SandboxRun& run) {
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = work.folders.upper;
   const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = job.agent.empty()};
   if (copied) {
-    // The upper is the whole tree: only the differences are what the step made.
+    // The upper is the whole tree: only the differences are the step's own.
     PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true, caps));
     add_refusals(layer, run);
     run.rewritten = layer.rewritten;
@@ -123,9 +123,9 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_TRY(auto trace, OutputFile::create_if(job.spec.enable_trace, spool.path("trace")));
 
   PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
-  // One a stream: what comes from the other one in between is no part of a secret's text.
+  // One redactor per stream: bytes of the other stream in between are not part of a secret.
   secrets::Redactor::Stream out(*redactor), err(*redactor);
-  std::mutex output_mutex;  // guards output: what an agent says over its socket comes from another thread
+  std::mutex output_mutex;  // guards output: the agent's log lines come from another thread
   PAWL_TRY(auto agent, AgentSocket::open(spool, job, [&](std::string_view line) {
              const std::lock_guard guard(output_mutex);
              output.append(redactor->redact(line));
@@ -140,7 +140,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   events.on_network = [&](std::string_view line) { network.append(redactor->redact(line) + "\n"); };
   events.on_trace = [&](std::string_view line) { trace.append(redactor->redact(line) + "\n"); };
   events.redact = [&](std::string_view text) {
-    // The tracer reads no more of an argument.
+    // The tracer reads at most this many bytes of an argument, so a longer one is cut.
     return text.size() < sandbox::kTraceLookBytesMax ? redactor->redact(text)
                                                      : redactor->redact_beginning(text);
   };
@@ -153,7 +153,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   output.append(out.finish());
   output.append(err.finish());
 
-  // Until the result names what was made.
+  // Held until the result names the objects that are made.
   PAWL_TRY(const auto hold, workspaces.hold());
   for (const auto* file : {&output, &network, &trace}) PAWL_OK(file->status());
   PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));
@@ -175,11 +175,11 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
 int supervise(const std::string& spool_folder) {
   os::refuse_to_be_looked_into();
   os::set_crash_role("supervisor");
-  umask(022);  // whatever the caller's is: a step sees the folders that are made here
+  umask(022);  // not the caller's: a step sees the folders made here
   const Spool spool(spool_folder);
-  // Waits: whoever looks at this step holds the lock for a moment only.
+  // Waits: a process that reads this step holds the lock for a moment only.
   auto lock = os::FileLock::lock(spool.path("lock"));
-  // Given up, and nobody wants to hear of it.
+  // The step was given up, and no process waits for it.
   const auto forgotten = [&] { return !os::exists(spool.path("job.json")); };
   if (!lock) {
     if (forgotten()) return 0;
@@ -190,7 +190,8 @@ int supervise(const std::string& spool_folder) {
   if (forgotten() || spool.abandoned() || spool.has_result() || spool.identity()) return 0;
   auto status = spool.write_identity(os::this_process());
   if (status) status = run_job(spool, *lock);
-  // Spooled or lost, nobody needs it; a crash before this leaves files only, which gc finds by their names.
+  // Spooled or lost, the work folder is not needed. A crash before this leaves only files, which gc finds by
+  // their names.
   static_cast<void>(os::remove_tree(spool.work_folder()));
   if (status || forgotten()) return 0;
   std::fprintf(stderr, "pawl supervisor: %s\n", status.error().message.c_str());

@@ -19,7 +19,8 @@ bool is_whole(const Workspaces& workspaces, const std::string& base_id) {
   return os::is_folder(workspaces.base_tree(base_id));
 }
 
-// Of one line. A quotation mark inside of a JSON string has a backslash before it, so this finds the key.
+// The path in one line of a manifest. A quotation mark inside a JSON string has a backslash before it, so
+// this search finds the key.
 Result<std::string> path_of(std::string_view line) {
   constexpr std::string_view kKey = "\"path\":\"";
   const auto key = line.find(kKey);
@@ -40,7 +41,7 @@ class ManifestText {
     const auto end = text_.find('\n', begin);
     return end == std::string_view::npos ? text_.size() : end + 1;
   }
-  // Where the first line begins whose path is not before `path`.
+  // The start of the first line whose path is not less than `path`.
   Result<std::size_t> lower_bound(std::string_view path) const {
     std::size_t low = 0, high = text_.size();
     while (low < high) {
@@ -67,8 +68,8 @@ class ManifestText {
 };
 
 struct Edit {
-  std::size_t begin = 0, end = 0;  // of what goes
-  std::string_view line;           // that comes
+  std::size_t begin = 0, end = 0;  // The range that is replaced.
+  std::string_view line;           // The new line; may be empty.
 };
 
 }  // namespace
@@ -92,7 +93,7 @@ Result<BaseParts> parts_of(const Workspaces& workspaces, const std::string& base
   while (!is_whole(workspaces, out.whole)) {
     const auto derivation = derivation_of(workspaces.folder(), out.whole);
     const bool usable = derivation &&
-                        out.layers.size() < kDerivedDepthMax &&  // a damaged record may go round
+                        out.layers.size() < kDerivedDepthMax &&  // A damaged record may form a loop.
                         workspaces.has_layer(derivation->layer_id);
     if (!usable)
       return fail(ErrorKind::kNotFound,
@@ -143,7 +144,7 @@ Result<BaseManifest::Text> BaseManifest::made() const {
                      .line = is_deleted ? std::string_view() : out.lines.back()});
     if (placed.entry.type == EntryType::kFolder && !placed.hides) continue;
     PAWL_TRY(const std::size_t below, searched.lower_bound(path + "/"));
-    PAWL_TRY(const std::size_t behind, searched.lower_bound(path + "0"));  // '0' is the byte after '/'
+    PAWL_TRY(const std::size_t behind, searched.lower_bound(path + "0"));  // '0' is the byte after '/'.
     if (below < behind) edits.push_back({.begin = below, .end = behind});
   }
   std::ranges::stable_sort(edits, {}, &Edit::begin);
@@ -183,7 +184,7 @@ std::vector<std::string> paths_named(std::string_view text, std::string_view nam
   const std::string end = std::string(name) + "\"";
   std::vector<std::string> out;
   for (auto at = text.find(end); at != std::string_view::npos; at = text.find(end, at + 1)) {
-    const auto begin = text.rfind('\n', at) + 1;  // npos + 1 is 0
+    const auto begin = text.rfind('\n', at) + 1;  // npos + 1 is 0.
     const auto path = path_of(text.substr(begin, text.find('\n', at) - begin));
     if (path && path->substr(path->rfind('/') + 1) == name && (out.empty() || out.back() != *path))
       out.push_back(*path);
@@ -194,7 +195,7 @@ std::vector<std::string> paths_named(std::string_view text, std::string_view nam
 Result<std::vector<std::string>> submodules_of(const Workspaces& workspaces, const std::string& base_id) {
   PAWL_TRY(const auto manifest, BaseManifest::open(workspaces, base_id));
   PAWL_TRY(const std::string text, manifest.text());
-  // A base has up to a million lines, and few of them are parsed: of folders with content.
+  // A base has up to a million lines. Only the few lines of folders with content are parsed.
   std::string lines;
   for (std::size_t start = 0; start < text.size();) {
     const auto end = std::min(text.find('\n', start), text.size());
@@ -211,7 +212,7 @@ Result<std::vector<std::string>> submodules_of(const Workspaces& workspaces, con
 
 Result<std::string> derive_base(Workspaces& workspaces, const std::string& near, std::int64_t entries,
                                 const std::function<Result<std::string>()>& make_layer) {
-  if (entries == 0) return near;  // they differ in what no base has
+  if (entries == 0) return near;  // The sources differ only in entries that no base has.
   PAWL_TRY(auto parts, parts_of(workspaces, near));
   PAWL_TRY(auto manifest, BaseManifest::open(workspaces, near));
   PAWL_TRY(const std::int64_t lines, manifest.lines());

@@ -13,11 +13,11 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr int kDepthMax = 3;  // deep enough for packages/x/.venv; a large source is not walked through
+constexpr int kDepthMax = 3;  // Enough for packages/x/.venv; a large source is not walked through.
 constexpr std::size_t kFoldersMax = 5'000;
 constexpr std::uint64_t kTextBytesMax = 4 << 20;
 
-// What tools write where they build or install, and the file that has the path.
+// A file that tools write where they build or install, and the file with the absolute path.
 struct Mark {
   std::string_view mark, text;
 };

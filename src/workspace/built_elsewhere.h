@@ -1,5 +1,5 @@
-// Trees in a source that were built where it lies, and say so in absolute paths: in a sandbox it lies
-// elsewhere.
+// Trees in a source that were built at its place, and contain absolute paths to it. In a sandbox the source
+// lies at another place.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace pawl::workspace {
 
-// Virtual environments, build trees and the like in the folder `source`, relative, sorted: those of which a
-// file names the folder. Looks a few folders deep, and never through links.
+// Virtual environments, build trees and the like in the folder `source` with a file that names the folder;
+// relative, sorted. Looks a few folders deep, and never follows links.
 std::vector<std::string> built_elsewhere(const std::string& source);
 
 }  // namespace pawl::workspace

@@ -17,7 +17,7 @@ void apply_entry(const View& base, const Entry& entry, const std::string& tree, 
   const bool hidden = before != changes.end() && before->second.entry.type != EntryType::kFolder;
   if (entry.type != EntryType::kFolder) erase_below(changes, entry.path);
   if (entry.type == EntryType::kDeleted && !base.find(entry.path)) {
-    changes.erase(entry.path);  // made by a layer, and gone again
+    changes.erase(entry.path);  // Made by a layer, and deleted by a later one.
     return;
   }
   changes[entry.path] = {.entry = entry, .tree = tree};
@@ -28,7 +28,7 @@ void apply_entry(const View& base, const Entry& entry, const std::string& tree, 
   }
 }
 
-// The folders that lead to `path`, with the permissions they have in the tree that the change comes from.
+// Makes the folders above the change, with the permissions that they have in its tree.
 Status make_parents(const std::string& root, const Change& change) {
   const std::string& path = change.entry.path;
   for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
@@ -66,7 +66,7 @@ Status put(const std::string& root, const Change& change) {
   return {};
 }
 
-// The times of folders, the deepest first: what is put into one changes its own.
+// Sets the times of folders, the deepest first: an entry that is put into a folder changes its time.
 Status put_folder_times(const std::string& root, const Changes& changes) {
   std::map<std::string, std::string> trees;
   for (const auto& [path, change] : changes) {
@@ -95,7 +95,8 @@ Result<Changes> changes_of(const Workspaces& workspaces, const View& base,
 }
 
 Status add_folders_between(const View& below, Changes& changes) {
-  std::map<std::string, std::string> trees;  // of folders that no change names: the one they would come from
+  // Folders that no change names, and the tree that each would come from.
+  std::map<std::string, std::string> trees;
   for (const auto& [path, change] : changes)
     for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
       if (auto folder = path.substr(0, slash); !changes.contains(folder))

@@ -1,7 +1,6 @@
-// Whether objects are on disk as their ids say: each entry of a tree, and nothing else. What was compared is
-// remembered beside the object under the folder's seal, with the stamp of each entry: nobody but root can
-// give a file that was written the ctime that it had, so a file whose stamp fits is not read again. The
-// memory holds for one boot.
+// Checks that objects are on disk as their ids say: each entry of a tree, and no others. The result is cached
+// beside the object, under the folder's seal, with the stamp of each entry. Only root can give a written file
+// its old ctime, so a file whose stamp fits is not read again. The cache is valid for one boot.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -25,15 +24,16 @@
 namespace pawl::workspace {
 namespace {
 
-// Above the coarsest clock that a kernel gives files their times from: what was written since then could be
-// written once more without a newer time.
+// More than a tick of the coarsest clock that a kernel takes file times from. A file written within that time
+// could be written again without a newer time.
 constexpr std::int64_t kStampUnsureNs = 50'000'000;
-constexpr std::size_t kPartBytes = 64 << 10;  // of a manifest, for one thread: some hundred lines
-// Looking again takes at most a hundredth of a process's time, or what a look in half a minute takes.
+constexpr std::size_t kPartBytes = 64 << 10;  // The part of a manifest for one thread: some hundred lines.
+// Checks take at most a hundredth of a process's time. A check of more than 0.3 s is repeated after 30 s at
+// the earliest.
 constexpr std::int64_t kLooksShare = 100, kMomentMaxMicros = 30'000'000;
 
-// When this process looked at an object last, and how long that took.
-class Lately {  // thread-safe
+// The time of this process's last check of each object, and its duration.
+class Lately {  // Thread-safe.
  public:
   bool has_looked(const std::string& path, MonoTime now) {
     const std::lock_guard guard(mutex_);
@@ -52,7 +52,7 @@ class Lately {  // thread-safe
     std::int64_t took_micros = 0;
   };
   std::mutex mutex_;
-  std::map<std::string, Look> looks_;  // guarded by mutex_
+  std::map<std::string, Look> looks_;  // Guarded by mutex_.
 };
 
 Lately& lately() {
@@ -60,8 +60,8 @@ Lately& lately() {
   return one;
 }
 
-// In a lower tree overlayfs takes user.overlay.opaque of a folder for content: it hides what lies below, and
-// lets attributes of files in it stand for whiteouts. A tree of ours has none.
+// In a lower tree, overlayfs takes user.overlay.opaque of a folder as content: it hides what lies below, and
+// attributes of files in it can stand for whiteouts. A stored tree has no such attributes.
 bool hides_by_attribute(const std::string& path) {
   const auto attributes = attributes_of(path);
   return attributes.is_opaque || std::ranges::any_of(attributes.names, [](const auto& name) {
@@ -114,10 +114,10 @@ class ObjectCheck {
     return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == type;
   }
 
-  // A folder of which somebody took the rights that its owner needs would hide what is in it.
+  // A folder without its owner's rights would hide its entries.
   static bool is_open(const struct stat& status) { return (status.st_mode & 0700U) == 0700U; }
 
-  // Level by level: the folders of one are listed in parallel.
+  // Level by level: the folders of one level are listed in parallel.
   Status look_at_all() {
     struct stat status {};
     if (lstat(tree_.c_str(), &status) != 0) return fail_errno(errno, "look at", tree_);
@@ -179,8 +179,8 @@ class ObjectCheck {
     });
   }
 
-  // Other permissions than to execute are as the umask of that day left them; a restored backup may have
-  // other times.
+  // Compares only the execute permission: the others depend on the umask of that day. Times do not count: a
+  // restored backup may have other times.
   static bool is_same(const Entry& kept, const Entry& there) {
     if (kept.type != there.type) return false;
     switch (kept.type) {
@@ -188,14 +188,14 @@ class ObjectCheck {
         return kept.content == there.content && (kept.mode & 0100U) == (there.mode & 0100U);
       case EntryType::kSymlink:
         return kept.content == there.content;
-      case EntryType::kFolder:  // its content says whether it is a submodule
+      case EntryType::kFolder:  // Its content says whether it is a submodule.
       case EntryType::kDeleted:
         return true;
     }
     return false;
   }
 
-  // In parallel: the lines of a large base cost as much as its files.
+  // In parallel: parsing the lines of a large base costs as much as reading its files.
   static Result<std::vector<Entry>> entries_of(std::string_view manifest) {
     std::vector<std::string_view> parts;
     while (!manifest.empty()) {
@@ -213,7 +213,7 @@ class ObjectCheck {
     return out;
   }
 
-  // As sets. A manifest names the folders that are no mere way to another entry.
+  // Compares them as sets. A manifest names folders only when they are more than the way to another entry.
   Status compare_with(const std::vector<Entry>& kept) const {
     std::unordered_set<std::string> ways;
     for (const auto& entry : kept)
@@ -235,7 +235,7 @@ class ObjectCheck {
     return {};
   }
 
-  // Where nothing can be written, all is read again the next time.
+  // A failed save is ignored: all files are then read again the next time.
   void remember(std::int64_t began_ns) {
     bool any_sure = false;
     for (auto& looked : found_) {
@@ -251,12 +251,12 @@ class ObjectCheck {
   const Seal seal_;
   SoFar& read_;
   FolderMemory memory_;
-  std::vector<Looked> found_;         // in the order of the look
-  std::vector<const Looked*> known_;  // of found_: where the stamp fits, what is remembered
-  std::vector<std::size_t> unread_;   // of found_: the others
+  std::vector<Looked> found_;         // In the order of the look.
+  std::vector<const Looked*> known_;  // For each of found_: its cached entry if the stamp fits, or nullptr.
+  std::vector<std::size_t> unread_;   // The indexes in found_ of the others.
 };
 
-// Of a base that is one and layers on it: that these make the base of its id.
+// For a derived base: checks that its parts make the base of its id.
 Status check_derivation(const Workspaces& workspaces, const std::string& base_id) {
   const auto made = BaseManifest::open(workspaces, base_id);
   if (made) return {};

@@ -1,4 +1,4 @@
-// What a sandbox left becomes a layer.
+// Makes a layer of the tree that a sandbox left.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -23,11 +23,12 @@ namespace pawl::workspace {
 namespace {
 
 struct Taken {
-  bool was_opaque = false;  // a folder of an overlay
-  bool has_none = true;     // else there are more than can be listed, or one that stays
+  bool was_opaque = false;  // A folder that was opaque in an overlay.
+  bool has_none = true;     // False: there are more than can be listed, or one could not be removed.
 };
 
-// user.overlay.* is overlayfs's own bookkeeping of one mount, the rest is the command's; neither is content.
+// Removes attributes. user.overlay.* is overlayfs's bookkeeping for one mount; the others are the command's.
+// Neither is content.
 Taken take_attributes(const std::string& path) {
   auto attributes = attributes_of(path);
   Taken out{.was_opaque = attributes.is_opaque, .has_none = attributes.is_whole};
@@ -37,7 +38,8 @@ Taken take_attributes(const std::string& path) {
   return out;
 }
 
-// The first hundred. Of more, each folder at the top has one at least, so that none hides another.
+// The first hundred refused paths. When there are more, each top folder is named at least once while there is
+// room, so that no folder hides another.
 struct Refused {
   void add(const std::string& path) {
     ++total;
@@ -47,7 +49,7 @@ struct Refused {
     ++named[top];
   }
   std::vector<std::string> first;
-  std::map<std::string, std::size_t> named;  // how many of a folder at the top are
+  std::map<std::string, std::size_t> named;  // The number of named paths for each top folder.
   std::int64_t total = 0;
 
  private:
@@ -75,7 +77,7 @@ Status set_mode(const os::HeldTree::Place& here, mode_t mode) {
   return fail_errno(errno, "chmod", here.name);
 }
 
-// A command can take all rights from /workspace itself, also those that its owner needs.
+// A command can remove all rights from /workspace itself, also those that its owner needs.
 Result<os::HeldTree> open_upper(const std::string& upper) {
   struct stat status {};
   if (lstat(upper.c_str(), &status) != 0) return fail_errno(errno, "look at", upper);
@@ -92,7 +94,7 @@ std::int64_t names_bytes_of(const Entry& entry) {
 
 struct FromSandbox {
   os::HeldTree tree;
-  std::string spare;  // a path beside it, on its file system, that nobody uses
+  std::string spare;  // An unused path beside the tree, on its file system.
   bool copied;
 };
 
@@ -107,7 +109,8 @@ class Collector {
 
   Status run() {
     PAWL_TRY(const auto root, tree_.find(""));
-    // Of more than can be listed the rest stays: no tree is without its top.
+    // The result is ignored: attributes that can't be listed stay on the top folder. Without its top there is
+    // no tree.
     take_attributes(root.path());
     PAWL_OK(folder("", copied_));
     return {};
@@ -140,7 +143,8 @@ class Collector {
     return {};
   }
 
-  // `hides`: what the lower trees have in it and this folder does not is gone, in its folders, too.
+  // Collects a folder. `hides`: entries of the lower trees that the folder does not have are deleted. That
+  // holds for its folders, too.
   Status folder(const std::string& path, bool hides) {
     PAWL_TRY(const auto names, tree_.list(path));
     for (const auto& name : names) {
@@ -162,7 +166,7 @@ class Collector {
     return {};
   }
 
-  // `hides`: the folder that it is in does.
+  // `hides`: the folder that contains `path` hides the lower trees.
   Status visit(const std::string& path, bool hides) {
     PAWL_TRY(auto here, tree_.find(path));
     PAWL_TRY(const auto status, status_of(here));
@@ -179,18 +183,18 @@ class Collector {
 
   Status visit_folder(const std::string& path, os::HeldTree::Place here, const struct stat& status,
                       const std::optional<std::string>& below, bool parent_hides) {
-    // Its owner must be able to read and remove it; more bits than permissions it never needs.
+    // The owner must be able to read and remove the folder. It never needs bits beyond the permissions.
     const mode_t mode = (status.st_mode & 0777U) | 0700U;
     PAWL_OK(set_mode(here, mode));
     struct stat before {};
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
-    // overlayfs marks the top of what is new only: below an opaque folder nothing shows through.
+    // overlayfs marks only the top of a new tree: below an opaque folder no lower entry shows.
     const auto taken = take_attributes(here.path());
     if (checks_ && !taken.has_none) return refuse(path);
     const bool hides = taken.was_opaque || parent_hides;
-    here.folder.reset();  // a tree may be deeper than we have descriptors
+    here.folder.reset();  // A tree may be deeper than the limit of descriptors.
     const bool is_entry = !was_folder || (before.st_mode & 0777U) != mode;
-    if (is_entry && is_full()) return refuse(path);  // with all that is in it
+    if (is_entry && is_full()) return refuse(path);  // With everything in it.
     if (is_entry) PAWL_OK(add({.path = path, .type = EntryType::kFolder, .mode = mode}));
     const auto entries_before = entries_.size();
     PAWL_OK(folder(path, hides));
@@ -198,7 +202,8 @@ class Collector {
     return put_time_back(path, status);
   }
 
-  // Collecting removes and renames entries of a folder, which changes its time: the agent's comes back.
+  // Collecting removes and renames entries of a folder, which changes its time. This restores the agent's
+  // time.
   Status put_time_back(const std::string& path, const struct stat& status) const {
     PAWL_TRY(const auto here, tree_.find(path));
     const std::array<timespec, 2> times = {status.st_atim, status.st_mtim};
@@ -219,8 +224,10 @@ class Collector {
   Status visit_file(const std::string& path, const os::HeldTree::Place& here, const struct stat& status,
                     const std::optional<std::string>& below) {
     if (checks_ && status.st_size > caps_.bytes - bytes_)
-      return refuse(path);  // before anybody reads its holes
-    const mode_t mode = (status.st_mode & (checks_ ? 0777U : 07777U)) | 0400U;  // no setuid, setgid or sticky
+      // Before its holes are read.
+      return refuse(path);
+    // No setuid, setgid or sticky bit.
+    const mode_t mode = (status.st_mode & (checks_ ? 0777U : 07777U)) | 0400U;
     if ((status.st_mode & 07777U) != mode) PAWL_OK(set_mode(here, mode));
     const bool has_attributes = !take_attributes(here.path()).has_none;
     PAWL_TRY(auto entry, entry_of(here.path(), path));
@@ -237,10 +244,11 @@ class Collector {
     return remove(path);
   }
 
-  // A second name of a file would get its time, and a build would take the one for older than the other. A
-  // file that its owner may not write keeps its attributes.
+  // Gives a file with several names its own copy. Otherwise all names share one time, and a build takes one
+  // of them for older than another. A file that its owner may not write keeps its attributes, so it is
+  // copied, too.
   Status give_own_file(const os::HeldTree::Place& here, mode_t mode) const {
-    PAWL_OK(os::remove_tree(spare_));  // of somebody who did not come to the end
+    PAWL_OK(os::remove_tree(spare_));  // A leftover of a process that died.
     PAWL_OK(os::copy_file(here.path(), spare_, mode));
     if (renameat(AT_FDCWD, spare_.c_str(), here.folder.get(), here.name.c_str()) != 0)
       return fail_errno(errno, "rename to", here.name);
@@ -267,7 +275,7 @@ class Collector {
   std::int64_t bytes_ = 0, names_bytes_ = 0, rewritten_ = 0;
 };
 
-// Copies the files that match to `to`; never through links.
+// Copies the files that match to `to`. Never follows links.
 class Matcher {
  public:
   Matcher(os::HeldTree tree, const std::vector<std::string>& patterns, const Caps& caps, std::string to)
@@ -292,7 +300,8 @@ class Matcher {
   bool is_wanted(const std::string& path) const {
     return std::ranges::any_of(patterns_, [&](const auto& pattern) { return glob_matches(pattern, path); });
   }
-  // Of a folder that is not entered: something in it would match, if it were called what a pattern ends with.
+  // Whether a folder that is not entered may contain a match: a file in it would match if it had the last
+  // name of a pattern.
   bool may_hold_wanted(const std::string& folder) const {
     return std::ranges::any_of(patterns_, [&](const auto& pattern) {
       return glob_matches(pattern, child(folder, pattern.substr(pattern.rfind('/') + 1)));
@@ -304,7 +313,7 @@ class Matcher {
     PAWL_TRY(const auto status, status_of(here));
     const bool readable = access(here.path().c_str(), S_ISDIR(status.st_mode) ? R_OK | X_OK : R_OK) == 0;
     if (S_ISDIR(status.st_mode)) {
-      here.folder.reset();  // a tree may be deeper than we have descriptors
+      here.folder.reset();  // A tree may be deeper than the limit of descriptors.
       if (readable) return folder(path);
       if (may_hold_wanted(path)) refused.add(path);
       return {};
@@ -336,7 +345,8 @@ class Matcher {
 
 Result<Collected> Workspaces::collect(const std::string& upper, const std::vector<std::string>& lower,
                                       bool copied, const Caps& caps) {
-  // What is taken apart is nowhere where somebody who comes after our crash takes it for what the step left.
+  // The tree moves first. After a crash, no later process finds a half-collected tree at `upper` and takes it
+  // for the result of the step.
   const std::string taken = upper + ".taken";
   PAWL_OK(os::remove_tree(taken));
   if (rename(upper.c_str(), taken.c_str()) != 0) return fail_errno(errno, "rename", upper);

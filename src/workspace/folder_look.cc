@@ -42,7 +42,7 @@ void append_record(std::string& out, const Looked& looked) {
   out += entry.content;
 }
 
-// Takes the first record off `bytes`, which have the seal that they should.
+// Takes the first record off `bytes`. REQUIRES: the seal of `bytes` was checked.
 Looked take_record(std::string_view& bytes) {
   Record record{};
   std::memcpy(&record, bytes.data(), sizeof record);
@@ -99,7 +99,7 @@ class Looker {
   }
 
   Status entry(std::string path, const struct stat& status) {
-    // Sockets and devices are nobody's source.
+    // Sockets and devices are not part of a source.
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) && !S_ISLNK(status.st_mode)) return {};
     Looked looked{
         .entry = {.path = std::move(path), .mode = status.st_mode & 0777U, .mtime_ns = ns_of(status.st_mtim)},
@@ -126,7 +126,7 @@ class Looker {
       entry.content = before->entry.content;
     else if (is_file)
       unread_.push_back(out_.entries.size());
-    // That it is a submodule; not for a look to say.
+    // The content of a folder says that it is a submodule. A look can't find that out.
     if (entry.type == EntryType::kFolder && before != nullptr && before->entry.type == entry.type)
       entry.content = before->entry.content;
     if (before == nullptr || before->entry != entry) ++differs_;
@@ -148,7 +148,7 @@ class Looker {
   std::size_t differs_ = 0;
 };
 
-// Of folders, the deepest first, when all is in them.
+// Sets permissions and times of folders, the deepest first, after all entries are in them.
 Status finish_folders(const std::string& from, const std::set<std::string>& folders, const std::string& to) {
   for (const auto& path : folders | std::views::reverse) {
     const std::string made = path.empty() ? to : os::join(to, path);
@@ -181,7 +181,7 @@ std::string FolderMemory::base_of(const std::string& path) {
 
 FolderMemory FolderMemory::load(const std::string& path, const Seal& seal) {
   FolderMemory out;
-  // Not mapped: what has the seal must not change before it is taken apart.
+  // The file is read, not mapped: sealed bytes must not change between the check and the parsing.
   const auto file = os::read_file(path, kMemoryBytesMax);
   constexpr std::size_t kHeadBytes = kMemoryFormat.size() + 2 * kHashHexSize;
   if (!file || file->size() < kHeadBytes || !file->starts_with(kMemoryFormat)) return out;

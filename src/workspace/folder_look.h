@@ -1,4 +1,4 @@
-// What a folder of the host has, without reading again what did not change since it was looked at last. A
+// The entries of a folder of the host. Files that did not change since the last look are not read again. A
 // detail of this room.
 #pragma once
 
@@ -16,11 +16,11 @@
 
 namespace pawl::workspace {
 
-// An entry of a folder. `stamp` says which file it was and when it was written.
+// An entry of a folder. `stamp` identifies the file and the time of its last change.
 struct Looked {
   struct Stamp {
     std::uint64_t device = 0, inode = 0;
-    std::int64_t written_ns = 0, changed_ns = 0;  // mtime, ctime
+    std::int64_t written_ns = 0, changed_ns = 0;  // mtime, ctime.
     bool operator==(const Stamp&) const = default;
   };
   Entry entry;
@@ -29,42 +29,43 @@ struct Looked {
 
 Looked::Stamp stamp_of(const struct stat& status);
 
-// The last look at a folder. It can be lost: then all is read again.
+// The result of the last look at a folder. It is a cache: without it all files are read again.
 class FolderMemory {
  public:
-  // Empty when there is no such file, or one that is not under this seal.
+  // Empty when there is no file at `path`, or it does not have this seal.
   static FolderMemory load(const std::string& path, const Seal& seal);
-  // Not durable, and of no use when torn.
+  // Not durable. A torn file fails its seal, and is ignored.
   static Status save(const std::string& path, const Seal& seal, const std::string& base_id,
                      const std::vector<Looked>& entries);
 
-  // The base of the look at `path`; "" when there is none. Cheap.
+  // The base of the look that is stored at `path`; "" when there is none. Cheap; the seal is not checked.
   static std::string base_of(const std::string& path);
 
   const std::string& base_id() const { return base_id_; }
-  const std::vector<Looked>& entries() const { return entries_; }  // in the order of the look
-  // Cheap when `path`s are asked in that order.
+  const std::vector<Looked>& entries() const { return entries_; }  // In the order of the look.
+  // Cheap when the paths are asked for in the order of the look. nullptr: the look did not have `path`.
   const Looked* find(const std::string& path);
 
  private:
   std::string base_id_;
   std::vector<Looked> entries_;
   std::size_t next_ = 0;
-  std::map<std::string_view, std::size_t> by_path_;  // made when an order differs
+  std::map<std::string_view, std::size_t> by_path_;  // Made when the order differs.
 };
 
 struct FolderLook {
-  std::vector<Looked> entries;  // a folder before what is in it
+  std::vector<Looked> entries;  // A folder comes before its entries.
   bool is_as_remembered = true;
 };
-// `state` is the state folder's status, which is nobody's source wherever it lies. kInvalid: a name that
-// can't be used. kExhausted: too much.
+// Looks at the folder `path`. `state` is the status of the state folder, which is never part of a source,
+// wherever it lies. kInvalid: a name or a link target that no base can have. kExhausted: more than a base may
+// have.
 Result<FolderLook> look_at(const std::string& path, const Without& without, const struct stat& state,
                            FolderMemory& memory, SoFar& so_far);
 
-// Copies `entries` of the folder `from` below `to`, with their times and those of the folders on the way; for
-// one that is deleted, makes a whiteout. Tells them as they were copied: somebody may have written since the
-// look. Nothing is durable.
+// Copies `entries` of the folder `from` below `to`, with their times and those of the folders on the way. A
+// deleted entry becomes a whiteout. Returns the entries as they were copied: a process may have written since
+// the look. Not durable.
 Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vector<Looked>& entries,
                                        const std::string& to, SoFar& so_far);
 

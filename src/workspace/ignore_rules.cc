@@ -20,13 +20,13 @@ std::vector<std::string> parts_of(std::string_view path) {
   return out;
 }
 
-// Spaces at the end do not count, unless a backslash is before the last of them that does.
+// Trailing spaces do not count, except a space with a backslash before it.
 std::string_view without_spaces(std::string_view line) {
   while (line.ends_with(' ') && !(line.size() > 1 && line[line.size() - 2] == '\\')) line.remove_suffix(1);
   return line;
 }
 
-// "**" stands for any folders between others, and for at least one name at the end.
+// "**" stands for any folders between names. At the end it stands for at least one name.
 bool parts_match(std::span<const std::string> pattern, std::span<const std::string> path) {
   if (pattern.empty()) return path.empty();
   if (pattern.front() != kAnyFolders)
@@ -72,7 +72,7 @@ bool IgnoreRules::matches(const Rule& rule, std::string_view below) {
   return parts_match(rule.parts, parts_of(below));
 }
 
-// The nearest file's last rule that matches decides.
+// The last matching rule of the nearest file decides.
 bool IgnoreRules::last_word(const std::string& path, bool is_folder) const {
   for (std::optional<std::string> folder = parent_of(path); folder;) {
     const auto found = rules_.find(*folder);

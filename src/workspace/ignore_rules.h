@@ -1,5 +1,5 @@
-// .gitignore files, as gitignore(5) says and git does; libgit2 drops negations that it takes for useless. A
-// detail of this room.
+// .gitignore files, with the meaning of gitignore(5) and git. libgit2 is unsuitable: it drops negations that
+// it takes for useless. A detail of this room.
 #pragma once
 
 #include <map>
@@ -9,30 +9,30 @@
 
 namespace pawl::workspace {
 
-// A pattern with slashes against a whole path: "*" stays inside a name, "**" stands for any folders.
+// Matches a pattern with slashes against a whole path: "*" stays inside a name, "**" stands for any folders.
 bool matches_parts(std::string_view pattern, std::string_view path);
 
 // Paths are relative to one root, without "." and "..". Not thread-safe.
 class IgnoreRules {
  public:
-  // The text of the .gitignore in `folder`; "" is the root.
+  // Adds the text of the .gitignore in `folder`; "" is the root.
   void add(const std::string& folder, std::string_view text);
   bool empty() const { return rules_.empty(); }
-  // Whether a rule says that `path`, or a folder above it, is ignored.
+  // Whether a rule ignores `path` or a folder above it.
   bool names(const std::string& path, bool is_folder);
 
  private:
   struct Rule {
-    std::vector<std::string> parts;  // of the pattern, between its slashes
+    std::vector<std::string> parts;  // The parts of the pattern between its slashes.
     bool negated = false, folders_only = false;
-    bool any_depth = false;  // a name without a slash
+    bool any_depth = false;  // A pattern without a slash.
   };
   static bool matches(const Rule& rule, std::string_view below);
   bool folder_is_ignored(const std::string& path);
   bool last_word(const std::string& path, bool is_folder) const;
 
-  std::map<std::string, std::vector<Rule>> rules_;  // by folder
-  std::map<std::string, bool> folders_;             // that were asked for
+  std::map<std::string, std::vector<Rule>> rules_;  // By folder.
+  std::map<std::string, bool> folders_;             // Answers so far: whether a folder is ignored.
 };
 
 }  // namespace pawl::workspace

@@ -1,6 +1,6 @@
-// Which names a tree of ours may hold. Git's own rules for .git (path.c, utf8.c: is_ntfs_dotgit,
-// is_hfs_dotgit), for each name that has a meaning, on every machine: a layer that is made on one is applied
-// on another.
+// Decides which names a stored tree may have. Follows git's own rules for .git (path.c, utf8.c:
+// is_ntfs_dotgit, is_hfs_dotgit), for each name with a meaning. They hold on every machine, because a layer
+// made on one is applied on another.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,8 +13,8 @@
 namespace pawl::workspace {
 namespace {
 
-// What HFS+ leaves out when it compares names, in UTF-8: U+200C to U+200F, U+202A to U+202E, U+206A to
-// U+206F, and U+FEFF.
+// The characters that HFS+ ignores when it compares names, in UTF-8: U+200C to U+200F, U+202A to U+202E,
+// U+206A to U+206F, and U+FEFF.
 bool is_ignored(std::string_view character) {
   const auto is_between = [&](std::string_view first, std::string_view last) {
     return character >= first && character <= last;
@@ -23,7 +23,7 @@ bool is_ignored(std::string_view character) {
          is_between("\xE2\x81\xAA", "\xE2\x81\xAF") || character == "\xEF\xBB\xBF";
 }
 
-// As file systems compare it that take capital letters for small ones.
+// The name as file systems without case compare it.
 std::string compared(std::string_view name) {
   constexpr std::size_t kIgnoredBytes = 3;
   std::string out;
@@ -39,7 +39,7 @@ std::string compared(std::string_view name) {
   return out;
 }
 
-// NTFS: a stream of the file is the file, and blanks and dots at the end are none.
+// In NTFS a stream of a file is the file, and trailing blanks and dots do not count.
 std::string_view without_ntfs_end(std::string_view name) {
   name = name.substr(0, name.find(':'));
   while (name.ends_with(' ') || name.ends_with('.')) name.remove_suffix(1);
@@ -48,12 +48,13 @@ std::string_view without_ntfs_end(std::string_view name) {
 
 constexpr std::size_t kShortStemBytes = 6;
 
-// 8.3: the first letters, or where those are taken, some of them and a checksum of the name; then a number.
+// Short 8.3 names: the first letters, then a number. Where those are taken: some letters, a checksum of the
+// name, then a number.
 bool is_short_name(std::string_view name, std::string_view letters) {
   const auto tilde = name.find('~');
   if (tilde == std::string_view::npos || tilde == 0) return false;
   const auto stem = name.substr(0, tilde), number = name.substr(tilde + 1);
-  // A long number takes the place of letters.
+  // A long number replaces letters.
   const bool is_cut = letters.size() == kShortStemBytes && name.size() == kShortStemBytes + 2;
   return letters.starts_with(stem) && (stem == letters || is_cut) && !number.empty() &&
          number.front() != '0' && std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
@@ -61,8 +62,8 @@ bool is_short_name(std::string_view name, std::string_view letters) {
 
 struct Meant {
   std::string_view name;
-  std::array<std::string_view, 2> short_names;  // the second is git's (is_ntfs_dotgitmodules)
-  bool is_kept = false;                         // by its own name
+  std::array<std::string_view, 2> short_names;  // The second is git's (is_ntfs_dotgitmodules).
+  bool is_kept = false;                         // Allowed in exactly this spelling.
 };
 constexpr Meant kMeant[] = {
     {".git", {"git"}}, {".pawl", {"pawl"}}, {".gitmodules", {"gitmod", "gi7eba"}, true}};
@@ -77,7 +78,7 @@ bool is_twin(std::string_view bare, const Meant& of) {
 
 bool is_kept_name(std::string_view name) {
   if (!os::is_safe_relative_path(name) || valid_utf8(name) != name) return false;
-  for (std::size_t start = 0; start <= name.size();) {  // NTFS: a backslash is what a slash is
+  for (std::size_t start = 0; start <= name.size();) {  // In NTFS a backslash separates like a slash.
     const auto end = std::min(name.find('\\', start), name.size());
     const std::string same = compared(name.substr(start, end - start));
     const auto bare = without_ntfs_end(same);

@@ -1,4 +1,4 @@
-// Layers as wholes: who owns them, what they delete, what two have in common.
+// Operations on whole layers: their owners, deletions, and overlaps.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ bool touch(const Entry& a, const Entry& b) {
 Status Workspaces::check_owner(const std::string& base_id, const std::vector<std::string>& layers) const {
   for (const auto& tree : trees_of(base_id, layers)) {
     struct stat status {};
-    if (lstat(tree.c_str(), &status) != 0) continue;  // gone: its reader says so
+    if (lstat(tree.c_str(), &status) != 0) continue;  // Missing: its reader reports that.
     const auto pair = [](uid_t user, gid_t group) {
       return std::to_string(user) + ":" + std::to_string(group);
     };
@@ -74,13 +74,13 @@ Result<std::vector<std::string>> Workspaces::overlap(const std::string& a, const
   for (const auto& entry : second) by_path[entry.path] = &entry;
   for (const auto& entry : first) {
     bool hit = false;
-    // The same path, or something at or above it in the other one.
+    // The same path, or an entry of the other layer above it.
     for (auto end = entry.path.find('/'); !hit; end = entry.path.find('/', end + 1)) {
       const auto found = by_path.find(std::string_view(entry.path).substr(0, end));
       hit = found != by_path.end() && touch(entry, *found->second);
       if (end == std::string::npos) break;
     }
-    // Something below what this one replaces or deletes.
+    // An entry of the other layer below a path that this one replaces or deletes.
     if (!hit && entry.type != EntryType::kFolder) {
       const std::string prefix = entry.path + "/";
       const auto below = by_path.lower_bound(prefix);

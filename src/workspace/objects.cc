@@ -1,4 +1,4 @@
-// Opening the store of objects, blobs, and housekeeping.
+// Opens the object store, stores blobs, and finds garbage.
 #include "workspace/objects.h"
 
 #include <fcntl.h>
@@ -31,14 +31,14 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::time_t kTemporaryAgeSeconds = 3600;  // older ones belong to nobody who still works on them
+constexpr std::time_t kTemporaryAgeSeconds = 3600;  // No process still works on an older one.
 constexpr std::int64_t kLockPauseMs = 5;
-constexpr std::int64_t kLockPatienceMs = 30'000;  // most hold the store for milliseconds
+constexpr std::int64_t kLockPatienceMs = 30'000;  // Most processes hold the store for milliseconds.
 
 constexpr std::string_view kKinds[] = {"blobs", "bases",  "layers",  "git",
                                        "tmp",   "merges", "derived", "folders"};
 
-// Durable: the folder's own name is, too.
+// Durable, including the folder's own name.
 Status make_shard(const std::string& path) {
   if (const auto there = os::facts_of(path); there && there->is_link)
     return fail(ErrorKind::kDenied, path + " is a symbolic link, which would lead objects out. Remove it");
@@ -47,10 +47,11 @@ Status make_shard(const std::string& path) {
   return os::fsync_folder("objects.shard", os::folder_of(path));
 }
 
-// Tells a layer that was made anew from the same one that is kept: times are no part of its id.
+// The differences in time between a layer that was made again and its stored twin. Times are not part of its
+// id.
 struct Anew {
-  std::vector<std::pair<std::string, std::string>> files;  // that have other times, made and kept
-  std::vector<std::pair<std::string, timespec>> others;    // kept folders and links, and their times
+  std::vector<std::pair<std::string, std::string>> files;  // Files with other times: made path, stored path.
+  std::vector<std::pair<std::string, timespec>> others;    // Stored folders and links, and their new times.
 };
 
 Status compare_times(const std::string& made, const std::string& kept, Anew& out) {
@@ -70,9 +71,9 @@ Status compare_times(const std::string& made, const std::string& kept, Anew& out
   return {};
 }
 
-// Gives the layer that is kept the times of the same one made anew: a build takes a source of the day on
-// which the layer was first made for older than its product. Files are put in the place of those that are
-// there, which bases and other layers may share.
+// Gives the stored layer the times of its newly made twin. Otherwise a build takes a source from the day when
+// the layer was first made for older than its product. New files replace the stored ones, which bases and
+// other layers may share.
 Status renew_times(const std::string& made, const std::string& kept, std::size_t entries) {
   Anew anew;
   PAWL_OK(compare_times(made, kept, anew));
@@ -117,7 +118,7 @@ Result<std::string> keep_object(const std::string& folder, std::string_view kind
   PAWL_OK(os::write_atomically(os::join(temporary, "manifest.jsonl"), manifest));
   PAWL_OK(sync_tree(kind, temporary, entries.size()));
   auto renamed = os::rename_durably(kind, temporary, target);
-  // Another process kept the same content a moment ago.
+  // Another process stored the same content a moment ago.
   if (!renamed && !os::exists(target)) return std::unexpected(renamed.error());
   if (!renamed) PAWL_OK(os::remove_tree(temporary));
   return id;
@@ -129,9 +130,9 @@ std::string manifest_path(const std::string& folder, std::string_view kind, cons
 
 namespace {
 
-// As teams share folders, what is made in one has another group than ours, by the set-group-ID bit, or other
-// permissions than were asked for, by a default ACL. A sandbox can map our own group only, and what its
-// command makes would have other permissions on each machine.
+// Teams share folders. A new entry in a shared folder may get another group than ours, by the set-group-ID
+// bit, or other permissions than asked for, by a default ACL. A sandbox can map only our own group. The files
+// of its command would have other permissions on each machine.
 Status take_own_rights(const std::string& folder) {
   struct stat status {};
   constexpr const char* kForNew = "system.posix_acl_default";
@@ -249,13 +250,13 @@ Result<os::FileLock> Workspaces::hold_alone() const {
 
 namespace {
 
-// Found by their names from the state folder: "objects/KIND/NAME".
+// The path from the state folder: "objects/KIND/NAME".
 std::string place_of(std::string_view kind, const std::string& name = "") {
   std::string out = "objects/" + std::string(kind);
   return name.empty() ? out : out + "/" + name;
 }
 
-// The entries of a kind that `is_kept` does not know.
+// Adds the entries of a kind that `is_kept` rejects.
 using IsKept = std::function<bool(const std::string& name, const std::string& path)>;
 Status add_rest(const os::HeldTree& tree, std::string_view kind, const IsKept& is_kept,
                 std::vector<std::string>& out) {
@@ -268,7 +269,7 @@ Status add_rest(const os::HeldTree& tree, std::string_view kind, const IsKept& i
   return {};
 }
 
-// What is remembered of bases that are gone or go. What is a submodule in a tree is found out again.
+// Caches of bases that are gone or will go. The cache of a tree's submodules always goes; it is made again.
 Result<std::vector<std::string>> useless_caches(const Workspaces& workspaces, const os::HeldTree& tree,
                                                 const std::unordered_set<std::string>& kept) {
   std::vector<std::string> out;
@@ -299,7 +300,7 @@ bool is_old(const std::string& path) {
 Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const {
   std::unordered_set<std::string> kept(keep.begin(), keep.end());
   PAWL_TRY(const auto tree, os::HeldTree::open(folder_, os::HeldTree::Mounts::kAny));
-  // A base that another one is built upon stays as long as that one does.
+  // A base that another base is built upon stays as long as that one.
   PAWL_TRY(const auto derived, tree.list(place_of("derived")));
   std::deque<std::string> due;
   for (const auto& id : derived)
@@ -315,7 +316,8 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
   PAWL_OK(add_rest(tree, "bases", is_kept, out.bases));
   PAWL_OK(add_rest(tree, "derived", is_kept, out.bases));
   PAWL_OK(add_rest(tree, "layers", is_kept, out.layers));
-  PAWL_OK(add_rest(tree, "merges", is_kept, out.merges));  // of layers that go, as a rule: what no row names
+  // Merges that no row names, mostly of layers that go.
+  PAWL_OK(add_rest(tree, "merges", is_kept, out.merges));
   PAWL_TRY(out.caches, useless_caches(*this, tree, kept));
   PAWL_TRY(const auto shards, tree.list(place_of("blobs")));
   for (const auto& shard : shards) {
@@ -344,7 +346,7 @@ Result<os::HeldTree::Place> Workspaces::put_aside(const std::vector<std::string>
     if (renamed != 0 && errno != ENOENT) return fail_errno(errno, "put aside", paths[i]);
     folders.insert(os::folder_of(paths[i]));
   }
-  // Else a power cut could bring a name back without what it names.
+  // Without the fsync a power cut could bring back a name without its content.
   for (const auto& folder : folders) {
     PAWL_TRY(const auto here, tree.find(folder + "/."));
     PAWL_OK(os::fsync_folder("gc.aside", here.path()));

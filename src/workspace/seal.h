@@ -1,6 +1,6 @@
-// What this room writes below objects/ beside objects, and believes when it reads it again: caches that
-// decide what a step sees. Who can write there need not be Pawl, so each has a seal that takes the folder's
-// key. A detail of this room. Thread-safe.
+// Seals of the caches that this room writes below objects/. Caches decide what a step sees, and processes
+// other than Pawl may write there. A cache is believed only with a seal, which needs the folder's key. A
+// detail of this room. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace pawl::workspace {
 
-// Of one record. `name` says which, so that no record passes for another one.
+// The seal of one record. `name` identifies the record, so that no record passes for another.
 class Seal {
  public:
   // REQUIRES: `key` has kHashKeySize bytes.
   Seal(std::string key, std::string name) : key_(std::move(key)), name_(std::move(name)) {}
-  std::string of(std::string_view text) const;  // kHashHexSize digits
+  std::string of(std::string_view text) const;  // kHashHexSize digits.
   bool holds(std::string_view seal, std::string_view text) const;
 
  private:
@@ -27,10 +27,10 @@ class Seal {
 
 class Workspaces;
 
-// Records of a few lines: git/ and merges/. Not durable.
+// Stores a record of a few lines, below git/ or merges/. Not durable.
 Status keep_record(const Workspaces& workspaces, std::string_view kind, const std::string& name,
                    std::string_view text);
-// Nothing: there is none, or this folder's key did not seal it.
+// nullopt: there is no record, or it does not have the seal of this folder's key.
 std::optional<std::string> record_of(const Workspaces& workspaces, std::string_view kind,
                                      const std::string& name);
 

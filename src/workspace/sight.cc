@@ -1,4 +1,5 @@
-// What a gate sees of what an agent and the steps before left: protected paths as they were, and no caches.
+// Makes the view that a gate has of the work of an agent and of earlier steps: protected paths are as before,
+// and caches are gone.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -17,7 +18,8 @@
 namespace pawl::workspace {
 namespace {
 
-// Whether `entry` changes what a submodule has, or the submodule itself. git has no folders of its own.
+// Whether `entry` changes a submodule or an entry in it. Folders do not count, because git does not have
+// them.
 bool is_of_submodule(const std::vector<std::string>& submodules, const Entry& entry) {
   if (entry.type == EntryType::kFolder) return false;
   return std::ranges::any_of(submodules, [&](const auto& path) {
@@ -29,13 +31,13 @@ std::string tree_of(const std::string& full, const std::string& path) {
   return full.substr(0, full.size() - path.size() - 1);
 }
 
-// Between the steps of a gate: what an earlier one measured is handed on.
+// The cache at `path` that a step of a gate must not see. Data that an earlier step measured is passed on.
 std::string_view cache_in_gate(std::string_view path) {
   const auto cache = cache_at(path);
   return is_measured(cache) ? std::string_view() : cache;
 }
 
-// Makes the changes that give what is at some paths back as `before` shows it.
+// Collects the changes that restore paths to their state in `before`.
 class Lid {
  public:
   Lid(const View& before, const View& now, const Workspaces::Sight& sight)
@@ -54,7 +56,7 @@ class Lid {
   }
 
   Changes take() {
-    // A file that is put back takes away what was made in a folder of its name.
+    // A restored file deletes the entries of a folder that has its name.
     for (auto at = changes_.begin(); at != changes_.end(); ++at) {
       if (at->second.entry.type == EntryType::kFolder) continue;
       const std::string prefix = at->first + "/";
@@ -186,7 +188,7 @@ Result<Workspaces::Filtered> Workspaces::without_protected(const std::string& la
       hits.push_back(entry.path);
       if (is_new && entry.type != EntryType::kFolder) out.new_refused.push_back(entry.path);
     } else if (entry.type != EntryType::kFolder && !is_new) {
-      // What an entry that is no folder takes away from below.
+      // The lower entries that an entry other than a folder hides.
       view.each_file(entry.path, [&](const std::string& hidden) {
         if (is_kept(hidden)) hits.push_back(hidden);
       });

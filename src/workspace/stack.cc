@@ -1,6 +1,6 @@
-// Many layers as a few. Four that lie on each other are merged to one, four of these to a larger one, and so
-// on: a file is linked once for each power of four, never once for each layer that is put on top (ext4 allows
-// 65,000 links), and overlayfs gets at most three trees a power (it takes 500).
+// Merges many layers to a few. Four adjacent layers are merged to one, four of those to a larger one, and so
+// on. A file is thus linked once for each power of four, not once for each layer put on top (ext4 allows
+// 65,000 links). overlayfs gets at most three trees for each power (it takes 500).
 #include <algorithm>
 
 #include "base/hash.h"
@@ -36,19 +36,19 @@ class Stack {
   }
 
  private:
-  // Of the record that says what `size` layers from `begin` on were merged to. It binds what lies below.
+  // The name of the record for the merge of `size` layers from `begin` on. It binds everything below them.
   std::string name_of(std::size_t begin, std::size_t size) const {
     return blake3_hex(names_[begin + size] + "/" + std::to_string(size));
   }
 
   std::optional<std::string> known(std::size_t begin, std::size_t size) const {
     auto id = record_of(workspaces_, kMerges, name_of(begin, size));
-    // Not there, torn by a power cut, or gc took the layer.
+    // The record is missing or torn by a power cut, or gc removed the layer.
     if (!id || (*id != kNothing && !(is_hash(*id) && workspaces_.has_layer(*id)))) return std::nullopt;
     return *id == kNothing ? std::string() : *id;
   }
 
-  // Topmost first: what is known of those layers, as large as it is, and the layers of which nothing is.
+  // The largest known merges of these layers, and the layers without one. Topmost first.
   std::vector<std::string> parts(std::size_t begin, std::size_t size) const {
     if (size == 1) return {layers_[begin]};
     std::vector<std::string> out;
@@ -71,12 +71,12 @@ class Stack {
   }
 
   static constexpr std::string_view kMerges = "merges";
-  static constexpr std::string_view kNothing = "nothing";  // layers that undo each other
+  static constexpr std::string_view kNothing = "nothing";  // The layers undo each other.
 
   Workspaces& workspaces_;
   const std::string& base_id_;
-  const std::vector<std::string> layers_;  // the lowest first
-  std::vector<std::string> names_;         // the i-th names the base and the i lowest layers
+  const std::vector<std::string> layers_;  // The lowest first.
+  std::vector<std::string> names_;         // Entry i names the base and the i lowest layers.
 };
 
 }  // namespace

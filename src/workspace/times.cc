@@ -1,4 +1,4 @@
-// Times of what an agent left. Builds compare them; whoever is judged does not say what they are.
+// Sets the times of an agent's files. Builds compare times, so an agent that is judged must not choose them.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,19 +20,19 @@ namespace pawl::workspace {
 namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-// 1980-01-02: before most sources, and archives of zip can say it.
+// 1980-01-02: older than most sources, and the zip format can express it.
 constexpr std::int64_t kOldNs = 315'619'200 * kSecondNs;
-constexpr std::int64_t kTickNs = 10'000'000;  // the coarsest clock that a kernel gives files their times from
+constexpr std::int64_t kTickNs = 10'000'000;  // The coarsest clock that a kernel takes file times from.
 
-// ELF, Java, LLVM's bitcode, Mach-O, WebAssembly: no text that anybody compiles begins so.
+// ELF, Java, LLVM bitcode, Mach-O, WebAssembly. No compilable text begins with one of these.
 constexpr std::array<std::string_view, 5> kCompiled = {
     "\x7f"
     "ELF",
     "\xca\xfe\xba\xbe", "BC\xc0\xde", "\xcf\xfa\xed\xfe", std::string_view("\0asm\x01\0\0\0", 8)};
 constexpr std::array<std::string_view, 2> kArchives = {"!<arch>\n", "!<thin>\n"};
-// Headers precompiled by GCC, PE. A source can begin so, and still compile.
+// Headers precompiled by GCC, and PE. A source can begin like that and still compile.
 constexpr std::array<std::string_view, 2> kMaybeCompiled = {"gpch", "MZ"};
-constexpr std::size_t kArchiveHeadBytes = 8, kMemberHeadBytes = 60;  // ar(5)
+constexpr std::size_t kArchiveHeadBytes = 8, kMemberHeadBytes = 60;  // See ar(5).
 
 enum class Looks { kText, kMaybeCompiled, kCompiled };
 
@@ -43,7 +43,7 @@ Looks looks_of(const std::string& path) {
   const std::string_view text(start.data(), got < 0 ? 0 : static_cast<std::size_t>(got));
   const auto has = [&](auto magic) { return text.starts_with(magic); };
   if (std::ranges::any_of(kCompiled, has)) return Looks::kCompiled;
-  // A comment of Fortran may be the first line of an archive, but no head of a member follows it.
+  // A Fortran comment may look like the first line of an archive, but no head of a member follows it.
   if (std::ranges::any_of(kArchives, has) && (text.size() == kArchiveHeadBytes || text.ends_with("`\n")))
     return Looks::kCompiled;
   return std::ranges::any_of(kMaybeCompiled, has) ? Looks::kMaybeCompiled : Looks::kText;
@@ -58,7 +58,7 @@ Result<std::int64_t> written_ns(const std::string& path) {
 Status set_time(const std::string& path, std::int64_t ns) {
   PAWL_TRY(const auto there, written_ns(path));
   if (there == ns) return {};
-  const std::int64_t part = (ns % kSecondNs + kSecondNs) % kSecondNs;  // never negative, also before 1970
+  const std::int64_t part = (ns % kSecondNs + kSecondNs) % kSecondNs;  // Never negative, also before 1970.
   const timespec time{.tv_sec = (ns - part) / kSecondNs, .tv_nsec = part};
   const std::array<timespec, 2> times = {time, time};
   if (utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) != 0)
@@ -66,7 +66,7 @@ Status set_time(const std::string& path, std::int64_t ns) {
   return {};
 }
 
-// The oldest and the newest time of what a layer lies on, and when the newest of it was kept.
+// The oldest and the newest time below a layer, including the time when the newest object below was stored.
 class Lower {
  public:
   explicit Lower(const Workspaces& workspaces) : workspaces_(workspaces) {}
@@ -106,9 +106,9 @@ class Lower {
     return {};
   }
 
-  // Takes the times that the manifest of a folder's base says, a line an entry. The manifest of a git tree
-  // says none: all of it was written before its manifest was. The key is found without a parser, because a
-  // quotation mark inside of a JSON string has a backslash before it. A time of zero is not written.
+  // Takes the times from the manifest of a folder's base, one for each line. The manifest of a git tree has
+  // none: all its files were written before the manifest. The key is found without a parser, because a
+  // quotation mark inside a JSON string has a backslash before it. A time of zero is not written.
   void add_lines(std::string_view text) {
     constexpr std::string_view kKey = "\"mtime_ns\":";
     if (text.find(kKey) == std::string_view::npos) return;
@@ -131,7 +131,8 @@ class Lower {
   std::int64_t newest_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 
-// The times of a layer's entries: `compiled_ns` is older than `new_ns`, and that than all that lies below.
+// The times for a layer's entries. `compiled_ns` is older than `new_ns`, and `new_ns` is older than
+// everything below.
 struct Given {
   std::int64_t compiled_ns, new_ns, changed_ns;
 };
@@ -141,7 +142,7 @@ Result<Given> given_to(const Workspaces& workspaces, const std::string& layer_id
   Lower lower(workspaces);
   PAWL_OK(lower.add_base(base_id));
   for (const auto& layer : below) PAWL_OK(lower.add_layer(layer));
-  // The layer may have been kept long ago, by a run of another base.
+  // The layer may have been stored long ago, by a run of another base.
   PAWL_TRY(const auto kept_ns, written_ns(manifest_path(workspaces.folder(), "layers", layer_id)));
   const std::int64_t old_ns = lower.oldest_ns() - 2 * kSecondNs;
   return Given{.compiled_ns = old_ns,
@@ -149,12 +150,12 @@ Result<Given> given_to(const Workspaces& workspaces, const std::string& layer_id
                .changed_ns = std::max(kept_ns, lower.newest_ns() + kTickNs)};
 }
 
-// The folders that a layer has, whether or not it changes them.
+// The folders in the tree of a layer, changed by it or not.
 class FoldersOfLayer {
  public:
   explicit FoldersOfLayer(const View& lower) : lower_(lower) {}
 
-  // Notes that `folder`, or an entry of it, was changed by the layer.
+  // Notes that the layer changed `folder` or an entry in it.
   Status changed(const std::string& folder) {
     for (std::string path = folder; !path.empty(); path = parent_of(path)) {
       const auto [at, is_new] = folders_.try_emplace(path);
@@ -180,7 +181,7 @@ class FoldersOfLayer {
 
  private:
   struct Known {
-    bool is_there = false, is_changed = false;  // below
+    bool is_there = false, is_changed = false;  // In the trees below; by the layer.
     std::int64_t below_ns = 0;
   };
   const View& lower_;

@@ -9,7 +9,7 @@
 namespace pawl::workspace {
 namespace {
 
-// From the manuals of each; of files and folders. Sorted.
+// Names of files and folders, from the manual of each tool. Sorted.
 constexpr std::array<std::string_view, 30> kCaches = {".bloop",
                                                       ".cache",
                                                       ".coverage",
@@ -41,10 +41,10 @@ constexpr std::array<std::string_view, 30> kCaches = {".bloop",
                                                       "_Inline",
                                                       "__pycache__"};
 constexpr std::array<std::string_view, 5> kCacheEnds = {".pyc", ".pyo", ".egg-info", ".tsbuildinfo", ".gcda"};
-constexpr std::string_view kCoverageData = ".coverage.";  // of one process each
+constexpr std::string_view kCoverageData = ".coverage.";  // One file for each process.
 
-// A new folder that has such a file was built or installed. CACHEDIR.TAG: bford.info/cachedir, which cargo
-// and many others follow.
+// A new folder with such a file was built or installed. CACHEDIR.TAG: bford.info/cachedir, which cargo and
+// many other tools follow.
 constexpr std::array<std::string_view, 3> kMarks = {"CACHEDIR.TAG", "pyvenv.cfg", "CMakeCache.txt"};
 constexpr std::string_view kCacheSignature = "Signature: 8a477f597d28d172789f06886806bc55";
 constexpr std::string_view kInstalled = "node_modules";
@@ -56,7 +56,7 @@ bool is_cache(std::string_view name) {
          std::ranges::any_of(kCacheEnds, [&](auto end) { return name.ends_with(end); });
 }
 
-// The shortest part of `path` whose last name is wanted; "" when none is.
+// The shortest part of `path` whose last name `is_wanted` accepts; "" when there is none.
 std::string_view up_to(std::string_view path, bool (*is_wanted)(std::string_view name)) {
   for (std::size_t start = 0; start < path.size();) {
     const auto end = std::min(path.find('/', start), path.size());

@@ -1,4 +1,4 @@
-// The format: gitformat-index(5).
+// Reads git's index. Format: gitformat-index(5).
 #include "workspace/tracked.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::uint64_t kIndexBytesMax = 1 << 30;  // git's, of some million files
+constexpr std::uint64_t kIndexBytesMax = 1 << 30;  // The limit for an index of git, with some million files.
 constexpr std::uint64_t kGitFileBytesMax = 1 << 16;
 constexpr std::size_t kHeaderBytes = 12, kStatBytes = 40, kFlagsBytes = 2, kExtensionBytes = 8;
-constexpr std::uint64_t kExtended = 0x4000;      // two more bytes of flags follow
-constexpr std::size_t kSizesOfIds[] = {20, 32};  // SHA-1 and SHA-256; the index does not say which
+constexpr std::uint64_t kExtended = 0x4000;      // Two more bytes of flags follow.
+constexpr std::size_t kSizesOfIds[] = {20, 32};  // SHA-1 and SHA-256; the index does not say which.
 constexpr std::string_view kSharedExtension = "link";
 
-// In network byte order. "" counts as zeros, so that who reads behind the end finds nothing.
+// A number in network byte order. Bytes behind the end count as zeros, so a read there finds no entry.
 std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t out = 0;
   for (std::size_t i = 0; i < size; ++i)
@@ -37,7 +37,7 @@ class Entries {
   Entries(std::string_view bytes, std::size_t id_bytes)
       : bytes_(bytes.substr(0, bytes.size() < id_bytes ? 0 : bytes.size() - id_bytes)), id_bytes_(id_bytes) {}
 
-  // Where they end; nothing when this is no such index.
+  // Visits the entries. Returns the offset of their end; nullopt when the bytes are not such an index.
   std::optional<std::size_t> walk(const EachName& each) {
     const std::uint64_t version = number_at(bytes_, 4, 4), count = number_at(bytes_, 8, 4);
     if (!bytes_.starts_with("DIRC") || version < 2 || version > 4) return std::nullopt;
@@ -57,11 +57,11 @@ class Entries {
     const auto end = bytes_.find('\0', at_);
     if (end == std::string_view::npos) return false;
     name_ = bytes_.substr(at_, end - at_);
-    at_ = start + ((end - start + 8) & ~std::size_t{7});  // 1 to 8 zeros
+    at_ = start + ((end - start + 8) & ~std::size_t{7});  // 1 to 8 zeros.
     return at_ <= bytes_.size();
   }
 
-  // How much of the end of the one before goes, and what comes in its place.
+  // A number of bytes to drop from the end of the previous name, then the text that replaces them.
   bool read_short_name() {
     std::uint64_t gone = 0;
     for (bool more = true, first = true; more; first = false) {
@@ -79,7 +79,7 @@ class Entries {
     return true;
   }
 
-  const std::string_view bytes_;  // without the hash at its end
+  const std::string_view bytes_;  // Without the hash at the end.
   const std::size_t id_bytes_;
   std::size_t at_ = kHeaderBytes;
   std::string_view name_;
@@ -87,12 +87,12 @@ class Entries {
 };
 
 struct TrackedAt {
-  std::vector<std::uint64_t> entries;  // that are, or lie below, what was looked for; by number
+  std::vector<std::uint64_t> entries;  // Numbers of the entries that are the searched path, or lie below it.
   std::size_t id_bytes = 0;
-  std::string_view shared;  // the extension that names an index to which this one is a change
+  std::string_view shared;  // The extension that names the index which this one changes.
 };
 
-// Nothing: it is no index whose ids have `id_bytes`.
+// nullopt: not an index whose ids have `id_bytes`.
 std::optional<TrackedAt> look(std::string_view bytes, std::size_t id_bytes, const std::string& below) {
   TrackedAt out{.id_bytes = id_bytes};
   const auto end = Entries(bytes, id_bytes).walk([&](std::string_view name, std::uint64_t number) {
@@ -110,12 +110,12 @@ std::optional<TrackedAt> look(std::string_view bytes, std::size_t id_bytes, cons
   return rest.empty() ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// Whether the bit is set in an EWAH bitmap (git's Documentation/technical/bitmap-format): words that say how
-// many words all have one value, and how many follow as they are.
+// Whether the bit is set in an EWAH bitmap (git's Documentation/technical/bitmap-format). A word says how
+// many words share one value, and how many literal words follow.
 bool has_bit(std::string_view map, std::uint64_t bit) {
   constexpr std::size_t kSizesBytes = 8, kWordBytes = 8, kBits = 64;
   const std::uint64_t words = std::min<std::uint64_t>(number_at(map, 4, 4), map.size() / kWordBytes);
-  std::uint64_t first = 0;  // bit of the words to come
+  std::uint64_t first = 0;  // The first bit of the next word.
   for (std::uint64_t i = 0; i < words && first <= bit;) {
     const std::uint64_t word = number_at(map, kSizesBytes + i * kWordBytes, kWordBytes);
     const std::uint64_t same = word >> 1U & 0xFFFFFFFFU, others = word >> 33U;
@@ -144,10 +144,11 @@ Result<TrackedAt> look(const os::MappedFile& file, const std::string& index, con
   return unreadable(index);
 }
 
-// `below` from the root of the work tree.
+// `below` is relative to the root of the work tree.
 Result<bool> has(const std::string& index, const std::string& below) {
   const auto file = os::MappedFile::open(index, kIndexBytesMax);
-  if (!file && file.error().kind == ErrorKind::kDenied) return false;  // another user's: not of our clone
+  // The index belongs to another user, so it is not part of our clone.
+  if (!file && file.error().kind == ErrorKind::kDenied) return false;
   if (!file) return std::unexpected(file.error());
   PAWL_TRY(const auto found, look(*file, index, below));
   if (!found.entries.empty()) return true;
@@ -162,8 +163,8 @@ Result<bool> has(const std::string& index, const std::string& below) {
   return false;
 }
 
-// Of a work tree: where its index is. "" when its .git is a file that leads nowhere, as in a container that
-// has no more than the worktree.
+// The index of the work tree with this .git. "" when .git is a file that leads nowhere, as in a container
+// that has only the worktree.
 Result<std::string> index_of(const std::string& git) {
   std::string folder = git;
   if (!os::is_folder(git)) {

@@ -1,4 +1,5 @@
-// Whether git has a folder in an index, by the index's bytes: no repository that nobody trusts is opened.
+// Whether git has a folder in an index. Only the bytes of the index are read: no untrusted repository is
+// opened.
 #pragma once
 
 #include <string>
@@ -7,10 +8,10 @@
 
 namespace pawl::workspace {
 
-// The index that has `folder` itself or a file below it, or the .git in it; "" when there is none. Of all
-// work trees around it: also of a worktree and of a submodule, whose .git is a file, and of an index of
-// versions 2 to 4 or in two parts. A .git that leads nowhere is passed over. `folder` is absolute, without
-// symlinks. kCorrupt: an index that is none.
+// The index that has `folder` itself or a file below it, or the .git in `folder`; "" when there is none. All
+// work trees around the folder count, also worktrees and submodules, whose .git is a file. Reads indexes of
+// versions 2 to 4, and split ones. Passes over a .git that leads nowhere, and an index that this user may not
+// read. `folder` is absolute, without symlinks. kCorrupt: a file is not a valid index.
 Result<std::string> index_that_tracks(const std::string& folder);
 
 }  // namespace pawl::workspace

@@ -21,11 +21,11 @@ namespace pawl::workspace {
 namespace {
 
 constexpr std::size_t kReadAtOnceBytes = 1 << 20, kReadAtLeastBytes = 4096;
-constexpr std::size_t kSyncEachMax = 64;  // above it one syncfs(2) is cheaper than an fsync a file
+constexpr std::size_t kSyncEachMax = 64;  // Above it one syncfs(2) is cheaper than an fsync for each file.
 
 constexpr std::size_t kAttributesBytesMax = 64 << 10;
 
-constexpr std::size_t kShownBytesMax = 400;  // of a path in a message
+constexpr std::size_t kShownBytesMax = 400;  // The part of a path that a message shows.
 
 constexpr std::array kTypeNames = {"file", "folder", "symlink", "deleted"};
 
@@ -94,7 +94,7 @@ std::unexpected<Error> unread(Error error, const std::string& path) {
                                  : unusable_for("source: ", path, reason).error().message;
   } else if (number == ENOENT || number == ENOTDIR || number == EISDIR || number == ELOOP ||
              number == EINVAL) {
-    // Not there any more, or of another type than a moment before.
+    // The entry is gone, or has another type than a moment before.
     error.message += "; somebody changed the source while it was read: do that again when nobody does";
   }
   return std::unexpected(std::move(error));
@@ -168,8 +168,8 @@ Result<std::string> hash_of_file(const std::string& path) {
   struct stat status {};
   if (fstat(fd.get(), &status) != 0) return fail_errno(errno, "read", path);
   Hasher hasher;
-  // Most files are small, and a large buffer costs more than they do. One byte more finds the end in one
-  // call.
+  // Most files are small, and a large buffer costs more than reading them. One byte more than the size finds
+  // the end in one call.
   const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
   std::string buffer(std::clamp(size + 1, kReadAtLeastBytes, kReadAtOnceBytes), '\0');
   for (;;) {
@@ -182,7 +182,7 @@ Result<std::string> hash_of_file(const std::string& path) {
 }
 
 Attributes attributes_of(const std::string& path) {
-  std::array<char, kAttributesBytesMax> names;  // not cleared: it is asked for each entry
+  std::array<char, kAttributesBytesMax> names;  // Not cleared: this function runs for each entry.
   const ssize_t size = llistxattr(path.c_str(), names.data(), names.size());
   Attributes out{.is_whole = size >= 0 || (errno != E2BIG && errno != ERANGE)};
   if (!out.is_whole) out.is_opaque = lgetxattr(path.c_str(), kOpaqueAttribute, nullptr, 0) >= 0;
@@ -241,7 +241,7 @@ Result<std::vector<Found>> names_and_stats(const std::string& folder) {
     struct stat status {};
     if (fstatat(dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
       out.emplace_back(name, status);
-    else if (errno != ENOENT)  // else it has gone
+    else if (errno != ENOENT)  // ENOENT: the entry was deleted meanwhile.
       return fail_errno(errno, "read", os::join(folder, name));
   }
   std::ranges::sort(out, {}, &Found::first);
@@ -263,7 +263,7 @@ std::optional<std::string> View::find(const std::string& path) const {
     bool lower_may_have_it = true;
     for (std::size_t end = path.find('/');; end = path.find('/', end + 1)) {
       const std::string full = os::join(tree, path.substr(0, end));
-      if (lstat(full.c_str(), &status) != 0) break;  // not in this tree
+      if (lstat(full.c_str(), &status) != 0) break;  // This tree does not have the path.
       const bool last = end == std::string::npos;
       if (is_whiteout(status) || (!last && !S_ISDIR(status.st_mode))) lower_may_have_it = false;
       if (!lower_may_have_it) break;
@@ -283,7 +283,7 @@ bool View::has_folder(const std::string& path) const {
 std::set<std::string> View::names(const std::string& folder) const {
   std::set<std::string> seen, hidden;
   for (std::size_t i = 0; i < trees_.size(); ++i) {
-    // What this tree alone, with those above it taken away, shows of the folder.
+    // The view of this tree and those below it; a tree above may hide the folder.
     const View below({trees_.begin() + static_cast<std::ptrdiff_t>(i), trees_.end()});
     if (!folder.empty() && !below.find(folder)) break;
     const std::string full = folder.empty() ? trees_[i] : os::join(trees_[i], folder);

@@ -1,4 +1,4 @@
-"""What the tests of `pawl agentd` share: the daemon, and a plain client of its socket."""
+"""Shared by the tests of `pawl agentd`: the daemon, and a plain client of its socket."""
 
 import base64
 import http.client
@@ -11,7 +11,7 @@ import subprocess
 
 from pawl_testing import PAWL, PawlTest
 
-http.client._MAXLINE = 1 << 20  # a header with the largest metadata is longer than its 64 KiB
+http.client._MAXLINE = 1 << 20  # a header with 64 KiB of metadata in base64 exceeds the default of 64 KiB
 
 
 class Connection(http.client.HTTPConnection):
@@ -37,19 +37,19 @@ class Connection(http.client.HTTPConnection):
 
 def connect(path, timeout=60):
     out = socket.socket(socket.AF_UNIX)
-    out.connect(str(path))  # blocking: with a timeout, a full backlog is an error
+    out.connect(str(path))  # blocking: with a timeout, a full backlog would be an error
     out.settimeout(timeout)
     return out
 
 
 def saved(answer):
-    """The Checkpoint of a loaded payload."""
+    """The checkpoint in the headers of a load response."""
     return json.loads(base64.b64decode(answer.getheader("Pawl-Checkpoint"), validate=True))
 
 
 class AgentdTest(PawlTest):
     def agentd(self, *args, folder="work", env=None):
-        """Starts it, and returns the process when it serves; its socket is self.socket."""
+        """Starts the daemon, and returns its process when it serves. Its socket is self.socket."""
         (self.root / folder).mkdir(exist_ok=True)
         with open(self.root / "agentd.log", "ab") as log:
             process = subprocess.Popen([PAWL, "agentd", "--dir", str(self.root / folder / ".pawl"), "--json", *map(str, args)],
@@ -82,7 +82,7 @@ class AgentdTest(PawlTest):
         return out
 
     def peer(self, timeout=60):
-        """A bare socket."""
+        """A connected socket without HTTP."""
         out = connect(self.socket, timeout)
         self.addCleanup(out.close)
         return out

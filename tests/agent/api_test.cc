@@ -99,7 +99,8 @@ TEST_F(ApiTest, TimeAddsUpOverProcesses) {
   served_ms_ = 2000;
   EXPECT_EQ(json(ask("PUT", "/v1/checkpoint?id=a", "x"))["spent"]["milliseconds"], 2000)
       << "it was not told otherwise";
-  // Killed: what was saved with something is there. Nothing is written by who only reads.
+  // After a kill, the time that was recorded with a write is still there. A request that only reads records
+  // no time.
   open(context);
   served_ms_ = 0;
   EXPECT_EQ(elapsed(), 1500);
@@ -109,14 +110,14 @@ TEST_F(ApiTest, TimeAddsUpOverProcesses) {
   open(context);
   served_ms_ = 0;
   EXPECT_EQ(elapsed(), 1500);
-  // A group that is taken back takes its time back, and the next one has it.
+  // A group that is rolled back also rolls back its time; the next group records that time.
   served_ms_ = 700;
   ASSERT_TRUE(api_->begin_group());
   ask("POST", "/v1/steps/begin", R"({"key":"b","kind":"pure","args_hash":"x"})");
   api_->roll_back();
   grouped("POST", "/v1/steps/begin", R"({"key":"b","kind":"pure","args_hash":"x"})");
   EXPECT_EQ(elapsed(), 2200) << "once";
-  // An end in order has the rest.
+  // An orderly end records the rest.
   served_ms_ = 900;
   api_->note_end();
   open(context);
@@ -146,7 +147,7 @@ TEST_F(ApiTest, AnotherModelIsToldOnceASession) {
   EXPECT_EQ(listed["payload"], to_base64("payload"));
 }
 
-// As of an agent that makes its id of random bits: the next process names another one.
+// An agent that makes its id of random bits: the next process asks for another id.
 TEST_F(ApiTest, ALoadThatFindsNothingBesideOthersNamesThem) {
   EXPECT_FALSE(json(ask("GET", "/v1/checkpoint?id=main-0-aa")).contains("known"))
       << "there is nothing at all";
@@ -171,14 +172,14 @@ TEST_F(ApiTest, ALoadThatFindsNothingBesideOthersNamesThem) {
   EXPECT_EQ(events("resumed"), 0) << "nothing was loaded yet";
   ask("PUT", "/v1/checkpoint?id=main-0-bb", "paid again", "s2");
   EXPECT_EQ(details("resumed"), (std::vector<Json>{{{"session", 2}, {"loaded", ""}}}));
-  // Another seq of what is there is no unknown id, nor is a child that has saved nothing yet.
+  // Neither another seq of an existing id nor a child that has not saved yet counts as a missing checkpoint.
   EXPECT_FALSE(json(ask("GET", "/v1/checkpoint?id=main-0-aa&seq=77", {}, "s2")).contains("known"));
   EXPECT_TRUE(json(ask("GET", "/v1/checkpoint?id=main-0%2F1.0", {}, "s2")).contains("known"));
   EXPECT_EQ(events("checkpoint_not_found"), 1);
 }
 
 #ifdef PAWL_TEST_HOOKS
-// Each defence off: an agent that makes its ids anew pays again, and no row says why.
+// With each of these mutants, an agent with random ids pays again, and no row says why.
 TEST_F(ApiTest, WithoutItsDefenceAnIdThatIsNotThereIsSilent) {
   const auto next_process = [&](const char* bug, const std::string& id, const std::string& session) {
     g_planted = bug;
@@ -206,7 +207,7 @@ TEST_F(ApiTest, WhatIsToldOfUnknownIdsIsBounded) {
     EXPECT_EQ(json(ask("GET", "/v1/checkpoint?id=other" + std::to_string(i), {}, "s2"))["known"].size(), 16U);
   EXPECT_EQ(events("checkpoint_not_found"), 16) << "of one process";
   for (const auto& told : details("checkpoint_not_found")) EXPECT_LE(text_in(told, "known").size(), 1100U);
-  // What a failed group has told is told again.
+  // A report that was rolled back with its group is made again.
   ASSERT_TRUE(api_->begin_group());
   ask("GET", "/v1/checkpoint?id=late", {}, "s3");
   api_->roll_back();
@@ -278,7 +279,7 @@ TEST_F(ApiTest, ASaveNeedsRoomForItsSizeTwice) {
   EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", payload.substr(1)).status, 201);
   ++free_bytes_;
   EXPECT_EQ(ask("PUT", "/v1/checkpoint?id=a", payload).status, 201);
-  // Of a body that comes in pieces nobody has said how many.
+  // A body in chunks does not announce its size.
   const Call call{.route = *find_route("PUT", "/v1/checkpoint?id=b", true), .session = "s1"};
   const auto saving = *api_->begin_save(call, 0, kNow);
   ASSERT_TRUE(saving->append(payload + "x"));
@@ -391,12 +392,12 @@ TEST_F(ApiTest, WhatWasLoadedBesideIsAnsweredOnce) {
 
   Call asked = call("/v1/checkpoint?id=a");
   asked.loaded = std::make_shared<std::optional<Loaded>>(
-      load_beside(path, call("/v1/checkpoint?id=a&seq=1"), kNow));  // not what load itself would find
+      load_beside(path, call("/v1/checkpoint?id=a&seq=1"), kNow));  // not what load() itself would find
   EXPECT_EQ(api_->handle(asked, kNow).body, old_payload);
   EXPECT_EQ(events("warm_restart"), 1);
   EXPECT_EQ(api_->handle(asked, kNow).body, new_payload) << "again, when the group failed";
 
-  // Of damage tells the episode itself: nobody else may write.
+  // Only the episode itself reports damage, because only it may write.
   run_sql(path, "UPDATE chunks SET bytes = x'00' WHERE chunk = (SELECT MAX(chunk) FROM chunks)");
   EXPECT_FALSE(load_beside(path, call("/v1/checkpoint?id=a"), kNow));
   for (int i = 0; i < 1100; ++i) EXPECT_EQ(ask("GET", "/v1/checkpoint?id=a").body, old_payload);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pawl agentd`, held to docs/agent-api.yaml in both directions, and to what it promises beside it."""
+"""Checks `pawl agentd` against docs/agent-api.yaml in both directions, and its other promises."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ SCHEMAS = API["components"]["schemas"]
 METHODS = ("get", "put", "post", "delete", "head", "options", "patch", "trace")
 STEP = {"key": "k", "kind": "effect", "args_hash": "h"}
 
-# A request of each operation that is answered with 2xx when they come in this order, and one more with everything optional.
+# For each operation a request that is answered with 2xx when they are sent in this order, and one with all optional parts.
 REQUESTS = [
     ("context", "GET", "/v1/context", None),
     ("heartbeat", "POST", "/v1/heartbeat", None),
@@ -59,7 +59,7 @@ REQUESTS = [
     ("pruneCheckpoints", "DELETE", "/v1/checkpoints?id=a", None),
     ("pruneCheckpoints", "DELETE", "/v1/checkpoints?prefix=a", None),
 ]
-# Where the server tells itself from what JSON Schema would refuse; of each member of a body one value that is no good.
+# Requests that the server refuses by its own rules, not by JSON Schema. For each type of member one wrong value.
 WRONG = {"string": 7, "integer": "7", "array": "x"}
 
 
@@ -71,7 +71,7 @@ def operations():
 
 
 def strict(schema):
-    """The same, and nothing that it does not name."""
+    """The same schema, which also refuses members that it does not name."""
     if isinstance(schema, list):
         return [strict(one) for one in schema]
     if not isinstance(schema, dict):
@@ -94,7 +94,7 @@ class Contract(AgentdTest):
     def setUp(self):
         super().setUp()
         self.agentd()
-        self.seen = {}  # schema name: properties that an answer had
+        self.seen = {}  # schema name: properties that a response had
 
     def one(self, method, target, body=None, headers=None):
         path = self.folder / "operator.sock" if target.startswith("/v1/answer") else self.socket
@@ -110,7 +110,7 @@ class Contract(AgentdTest):
         return item[method.lower()]
 
     def check(self, method, target, answer):
-        """The answer is one that the page has."""
+        """Checks that the documentation has this response."""
         known = self.documented(method, target)["responses"]
         if str(answer.status) not in known and answer.status >= 400:
             self.check_problem(answer)
@@ -164,7 +164,7 @@ class Contract(AgentdTest):
     def test_every_operation_answers_what_the_page_says(self):
         self.run_all()
         self.assertEqual({name for name, *_ in REQUESTS}, {op["operationId"] for _, _, op, _ in operations()})
-        # Lost steps, problems. A load that finds nothing names what else is there.
+        # Lost steps and problems. A load of a missing id names the existing ones.
         self.assertLess(self.one("PUT", "/v1/checkpoint?id=main-0", b"state").status, 300)
         for expect, (method, target, body) in ((200, ("POST", "/v1/steps/begin", {**STEP, "key": "m"})),
                                                (409, ("POST", "/v1/steps/begin", {**STEP, "args_hash": "other"})),
@@ -278,8 +278,8 @@ class Served(AgentdTest):
                     if step % 10 == 0 and client.ask("PUT", f"/v1/checkpoint?id=c{number}", str(step).encode() * 1000).status == 201:
                         told.append((f"c{number}", step))
             except OSError:
-                pass  # it was killed
-            except Exception as error:  # http.client: an answer that was cut
+                pass  # the server was killed
+            except Exception as error:  # http.client: a truncated response
                 if "http.client" not in type(error).__module__:
                     raise
 
@@ -366,7 +366,7 @@ class Served(AgentdTest):
         started = time.monotonic()
         waiting.start()
         time.sleep(0.2)
-        self.ask("GET", "/v1/context", expect=200)  # others are not blocked
+        self.ask("GET", "/v1/context", expect=200)  # other connections are not blocked
         people = Connection(self.folder / "operator.sock")
         self.addCleanup(people.close)
         self.assertEqual(people.ask("POST", "/v1/answer", {"key": "q", "answer": "so", "who": "me"}).status, 200)
@@ -386,7 +386,7 @@ class Served(AgentdTest):
         commands = [line.strip() for line in printed.splitlines() if line.startswith("  pawl answer ")]
         answers = [choice for choices in asked.values() for choice in choices or ["TEXT"]]
         self.assertEqual(len(commands), len(answers), "a line for each choice: nobody cuts one out of a line")
-        # Each as somebody copies it.
+        # Each command as a user copies it.
         for command, answer in zip(commands, answers):
             words = subprocess.run(["sh", "-c", command.replace("pawl", 'printf "%s\\n"', 1)], cwd=self.root, capture_output=True, text=True, check=True)
             self.assertEqual(words.stdout.splitlines()[-1], answer, command)

@@ -1,4 +1,4 @@
-// Saving, loading and pruning checkpoints, and every way in which they can be damaged.
+// Saving, loading and pruning checkpoints, and all kinds of damage to them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ TEST_F(Checkpoints, EveryFieldComesBack) {
   ASSERT_TRUE(saving->append("bytes"));
   const auto saved = saving->finish();
   ASSERT_TRUE(saved);
-  saving.reset();  // before what it saves to
+  saving.reset();  // must be destroyed before the episode
   reopen();
   const auto loaded = episode_->load(spec.id, saved->seq, kNow);
   ASSERT_TRUE(loaded);
@@ -62,7 +62,7 @@ TEST_F(Checkpoints, WhatIsPutInItsPlaceIsSavedLikeWhatIsCopied) {
   for (std::size_t at = 1009; at < payload.size();) {
     const auto place = saving->place(70'000);
     ASSERT_EQ(place.size(), std::min<std::size_t>(payload.size() - at, 70'000));
-    const std::size_t came = (place.size() + 1) / 2;  // fewer bytes than there was place for
+    const std::size_t came = (place.size() + 1) / 2;  // fewer bytes than place() offered
     std::ranges::copy(payload.substr(at, came), place.begin());
     ASSERT_TRUE(saving->append({place.data(), came}));
     at += came;
@@ -196,7 +196,8 @@ TEST_F(Checkpoints, WhatIsNotChangedIsStoredOnce) {
 }
 
 TEST_F(Checkpoints, ASaveWritesWhatIsNewThoughItsIdIs) {
-  // As a graph saves each step of a conversation: under an id of its own, and nothing is removed.
+  // A graph saves each step of a conversation like this: under an id of its own, and no checkpoint is
+  // removed.
   std::string state = state_text(1 << 20);
   ASSERT_TRUE(save(*episode_, "t/0", state, 0));
   const auto before = log_bytes();
@@ -247,7 +248,7 @@ TEST_F(Checkpoints, ManyIdsShareChunksUntilTheLastOfThemGoes) {
 }
 
 TEST_F(Checkpoints, AnEditedPayloadHasTheChunksThatCuttingItAnewFinds) {
-  // This process compares with the payload before; one that has just been started cuts and hashes.
+  // This process compares with the last payload; a new process cuts and hashes.
   std::string state = state_text(400'000);
   const std::string end = state.substr(390'000);
   const std::vector<std::function<void()>> edits = {[&] { state.insert(0, "in front"); },
@@ -326,7 +327,7 @@ TEST_F(Checkpoints, PayloadsHaveABoundAndSoHaveAllThatAreReceived) {
 
 class Damage : public Checkpoints {
  protected:
-  // Two checkpoints that share nothing; then `damage` to the newer one.
+  // Saves two checkpoints without common chunks, then damages the newer one with `statements`.
   void damage(const std::string& statements) {
     ASSERT_TRUE(save(*episode_, "a", kOld));
     const auto saved = save(*episode_, "a", kNew);
@@ -348,7 +349,7 @@ class Damage : public Checkpoints {
       EXPECT_EQ(told[0].details["seq"], newest_.seq);
     }
     EXPECT_EQ(episode_->load("a", newest_.seq, kNow).error().kind, ErrorKind::kCorrupt);
-    // What is saved now is whole, though it has the chunks of the one that is damaged.
+    // A checkpoint that is saved now is valid, although it shares chunks with the damaged one.
     ASSERT_TRUE(save(*episode_, "a", kNew + "."));
     expect_payload("a", kNew + ".");
   }
@@ -373,7 +374,7 @@ TEST_F(Damage, OfBytesThatAreNoZstd) {
   expect_fallback();
 }
 TEST_F(Damage, OfAByteOfTheFile) {
-  // Too random to pack: it is in the file as it is.
+  // Random bytes cannot be packed, so the file contains them unchanged.
   const std::string random = blake3_bytes("1") + blake3_bytes("2") + blake3_bytes("3");
   ASSERT_TRUE(save(*episode_, "b", "old"));
   ASSERT_TRUE(save(*episode_, "b", random));
@@ -435,7 +436,7 @@ TEST_F(Damage, OfTheSeal) {
 }
 
 TEST_F(Damage, ABombIsNotUnpacked) {
-  // 64 MiB of zeros in a few kilobytes, in place of a chunk of some thousand bytes.
+  // 64 MiB of zeros, packed into a few kilobytes, replace a chunk of some thousand bytes.
   const std::size_t size = 64 << 20;
   std::string packed(ZSTD_compressBound(size), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), std::string(size, '\0').data(), size, 3));

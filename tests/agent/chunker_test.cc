@@ -1,4 +1,4 @@
-// Where payloads are cut.
+// The cuts of payloads.
 #include "agent/chunker.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Chunker, ACutDependsOnlyOnTheBytesOfTheChunk) {
   EXPECT_EQ(first_chunk(payload.substr(0, first) + state_text(100'000, 7)), first);
 }
 
-// Other cuts would not be wrong, but every stored state would be stored once more.
+// Other cuts would also be valid, but every stored state would be stored once more.
 TEST(Chunker, TheCutsAreThoseOfTheFirstRelease) {
   std::string sizes;
   for (const auto& chunk : cut(state_text(1 << 20))) sizes += std::to_string(chunk.size()) + " ";
@@ -69,7 +69,7 @@ TEST(ChunkLists, AreReadAsTheyWereWritten) {
 }
 
 TEST(ChunkLists, OthersAreRefused) {
-  EXPECT_FALSE(unpack_list("\x80"));                                 // torn
+  EXPECT_FALSE(unpack_list("\x80"));                                 // truncated
   EXPECT_FALSE(unpack_list(std::string_view("\0", 1)));              // chunk 0
   EXPECT_FALSE(unpack_list("\x01"));                                 // chunk -1
   EXPECT_FALSE(unpack_list(std::string(11, '\xFF') + "\x01"));       // more than 64 bits

@@ -1,4 +1,4 @@
-// Opening an episode, its readers, its groups, and what happens when there is no room.
+// Opening an episode, its readers, its groups, and its behaviour on a full disk.
 #include "agent/episode.h"
 
 #include <fcntl.h>
@@ -33,13 +33,12 @@ TEST_F(Episodes, AFileIsNamedByRunGoalAndEpisode) {
   for (const char* bad : {"", ".", "..", ".x", "a/b", "a b", "\xC3\xA4"})
     EXPECT_EQ(episode_path("/p", {"run", bad, "ep"}).error().kind, ErrorKind::kInvalid) << bad;
   EXPECT_EQ(episode_path("/p", {"run", std::string(65, 'x'), "ep"}).error().kind, ErrorKind::kInvalid);
-  // The longest goal has attempts and episodes, too.
+  // The longest goal still has room for the numbers of attempt and episode.
   EXPECT_TRUE(episode_path("/p", {"run", std::string(64, 'x'), std::string(64, 'x') + ".100000.e8"}));
   EXPECT_EQ(episode_path("/p", {"run", "goal", std::string(81, 'x')}).error().kind, ErrorKind::kInvalid);
 }
 
-// A power cut must not take the name of a folder that was made for it: of each, the one that it is in was
-// synced.
+// A power failure must not remove a folder that was made for the episode: the parent of each one was synced.
 TEST_F(Episodes, TheFoldersThatAreMadeForItAreOnDisk) {
   const std::string points = folder_ / "points";
   setenv("PAWL_CRASH_LOG", points.c_str(), 1);
@@ -62,7 +61,7 @@ TEST_F(Episodes, ANewersFileIsRefused) {
 TEST_F(Episodes, AnOldersFileIsBroughtUpToDate) {
   const std::string state = state_text(100'000);
   for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(save(*episode_, id, state, 0));
-  ASSERT_EQ(*episode_->prune("c", true), 1);  // counts the runs of all, as version 1 did with each save
+  ASSERT_EQ(*episode_->prune("c", true), 1);  // counts all runs, as version 1 did at each save
   sql("DELETE FROM totals WHERE name = 'counted_chunk'; PRAGMA user_version = 1;"
       "UPDATE totals SET name = 'checkpoint_seq' WHERE name = 'counted_seq';"
       "UPDATE totals SET name = 'checkpoints' WHERE name = 'counted_checkpoints'");
@@ -223,8 +222,7 @@ TEST_F(Episodes, AVerbAloneInItsGroupIsTakenBackWithIt) {
 TEST_F(Episodes, AFullEpisodeTakesNothingButIsPruned) {
   ASSERT_TRUE(save(*episode_, "a", state_text(50'000)));
   episode_.reset();
-  // A file as large as it may be, of holes: the header says how many pages there are
-  // (sqlite.org/fileformat.html).
+  // A sparse file of the maximum size. The header tells the number of pages (sqlite.org/fileformat.html).
   const int fd = open(path_.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(ftruncate(fd, kStoredBytesMax), 0);
   const std::uint32_t pages = htobe32(kStoredBytesMax / 4096);
@@ -237,7 +235,7 @@ TEST_F(Episodes, AFullEpisodeTakesNothingButIsPruned) {
   EXPECT_EQ(*episode_->prune("", false), 1);
 }
 
-// As in a full file system: writes behind a limit fail.
+// Behaves like a full file system: writes beyond a limit fail.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) {
@@ -318,8 +316,8 @@ TEST_F(Episodes, AFullDiskIsExhaustedAndLosesNothing) {
   ASSERT_TRUE(episode->begin_group());
   ASSERT_TRUE(save(*episode, "a", state_text(1 << 20, 99), 0));
   EXPECT_EQ(episode->commit().error().kind, ErrorKind::kExhausted);
-  // More than SQLite keeps in memory until then: it takes back all of the group, and nobody is told
-  // otherwise.
+  // More than SQLite holds in memory before the commit. SQLite rolls back the whole group, and no verb of it
+  // may be reported as a success.
   ASSERT_TRUE(episode->begin_group());
   ASSERT_TRUE(episode->begin_step({.key = "k", .session = "s"}, kNow));
   EXPECT_EQ(save(*episode, "a", state_text(40 << 20, 99), 0).error().kind, ErrorKind::kExhausted);

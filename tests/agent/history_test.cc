@@ -1,4 +1,5 @@
-// Random histories of sibling episodes, against a model in memory; and what a killed process leaves.
+// Random histories of sibling episodes, compared with a model in memory, and the state after a killed
+// process.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -15,7 +16,7 @@
 namespace pawl::agent {
 namespace {
 
-// What an episode should have: payloads of an id by seq, steps with their results.
+// The expected content of an episode: payloads of each id by seq, and steps with their results.
 struct Model {
   std::map<std::string, std::map<std::int64_t, std::string>> saved;
   std::map<std::string, std::string> steps;  // "": begun
@@ -24,9 +25,9 @@ struct Model {
 
 std::int64_t number(sqlite3_stmt* row, int column) { return sqlite3_column_int64(row, column); }
 
-// Counts the runs of each chunk from the lists, and compares with what the rows say.
+// Counts the runs of each chunk from the lists, and compares them with the rows.
 void expect_exact_runs(const std::string& path) {
-  // Whatever is removed, those of the last saves are counted first.
+  // A prune counts the runs of the last saves first, even if it removes no checkpoint.
   ASSERT_EQ((*Episode::open(path, Episode::Access::kReadWrite))->prune("of nobody", false), 0);
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
@@ -98,7 +99,7 @@ class History {
     episodes_[at_] = *Episode::open(paths_[at_], Episode::Access::kReadWrite);
   }
 
-  // Of the states that agents have: one that grows, one that changes somewhere, one of somebody else.
+  // States like those of agents: one that grows, one that changes somewhere, and one of another agent.
   std::string a_payload(const std::string& id) {
     const auto& mine = model().saved[id];
     std::string out = mine.empty() ? state_text(below(60'000), below(4)) : mine.rbegin()->second;
@@ -232,7 +233,7 @@ std::string state_of_round(std::int64_t round) {
   return state_text(30'000) + state_text(2000, static_cast<std::uint64_t>(round));
 }
 
-// Saves, journals and tells of each that was acknowledged, until somebody kills it.
+// Saves, journals, and reports each acknowledged save, until the process is killed.
 [[noreturn]] void save_for_ever(const std::string& path, std::int64_t round, int pipe) {
   auto opened = Episode::open(path, Episode::Access::kReadWrite);
   if (!opened) _exit(1);
@@ -259,7 +260,7 @@ TEST(Kill, WhatWasAcknowledgedIsThere) {
     const pid_t child = fork();
     if (child == 0) save_for_ever(path, first, ends[1]);
     close(ends[1]);
-    // After some acknowledgements, and somewhere in the next ones.
+    // Kill it after some acknowledgements, at a random point of the next ones.
     Acknowledged done;
     for (auto left = 1 + random() % 8; left > 0; --left) {
       ASSERT_EQ(read(ends[0], &done, sizeof done), static_cast<ssize_t>(sizeof done));

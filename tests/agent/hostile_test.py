@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Clients of `pawl agentd` that mean it badly, and one beside them that does not."""
+"""Hostile clients of `pawl agentd`, and an honest one beside them."""
 
 import contextlib
 import errno
@@ -15,18 +15,18 @@ import time
 import at_once
 from agentd import AgentdTest, Connection, connect, memory_kib
 
-# kMemoryBytesMax of src/agent/hub.h; a sanitizer keeps what was freed, and as much again of its own.
+# kMemoryBytesMax of src/agent/hub.h. A sanitizer retains freed memory, and needs as much again for itself.
 MEMORY_KIB_MAX = (512 << 10) * int(os.environ.get("PAWL_MEMORY_FACTOR", "1"))
-# How long everything is done to it at once. From a minute on the honest client's p99 is held to the figure.
+# Duration of the whole campaign. From a minute on, the honest client's p99 is compared with the figure.
 CAMPAIGN_S = float(os.environ.get("PAWL_HOSTILE_SECONDS", "5"))
 CAMPAIGN_P99_S = 0.020
-HONEST_S = 4  # of a machine that does much else: who is silent holds a turn for 5 s. The figure is the benchmark's
+HONEST_S = 4  # on a busy machine: a silent client holds a turn for 5 s. The benchmark has the figure
 STEP = {"kind": "effect", "args_hash": "h"}
 HEAD = b"PUT /v1/checkpoint?id=a HTTP/1.1\r\nContent-Length: %d\r\n\r\n"
 
 
 def gone(peer):
-    """The server has ended it; what it said before is not of interest."""
+    """Waits until the server has ended the connection, and ignores what it sent before."""
     try:
         while peer.recv(1 << 16):
             pass
@@ -46,7 +46,7 @@ class Hostile(AgentdTest):
         self.step = 0
 
     def honest(self, client=None):
-        """A step, begun and completed; how long it took."""
+        """Begins and completes a step. Returns how long it took."""
         self.step += 1
         started = time.monotonic()
         with contextlib.closing(Connection(self.socket)) if client is None else contextlib.nullcontext(client) as asked:
@@ -57,7 +57,7 @@ class Hostile(AgentdTest):
 
     @contextlib.contextmanager
     def an_honest_client(self, pause_s=0.002):
-        """Works while the block runs, and was never kept waiting for long."""
+        """Works while the block runs, and checks that no request waited for long."""
         slowest, stop, errors = [0.0], threading.Event(), []
 
         def work():
@@ -101,7 +101,7 @@ class Hostile(AgentdTest):
         peers = [self.peer() for _ in range(64)]
         for peer in peers:
             peer.sendall(b"GET /v1/conte")
-        time.sleep(1.5)  # one second is what a first request has when others wait
+        time.sleep(1.5)  # a first request has one second when others wait
         self.honest()
         for peer in peers:
             peer.close()
@@ -124,14 +124,15 @@ class Hostile(AgentdTest):
     @at_once.waits
     def test_who_never_reads_is_ended(self):
         self.ask("PUT", "/v1/checkpoint?id=big", os.urandom(20 << 20), expect=201)
-        # Eight of them hold all turns for 5 s, for others wait. Those get theirs then, and nobody waits any more: they have 30 s.
+        # Eight of them hold all turns for 5 s, because others wait. Then those get their turns, and no client waits any more: they have 30
+        # s.
         peers = [self.peer() for _ in range(20)]
         for peer in peers:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             peer.sendall(b"GET /v1/checkpoint?id=big HTTP/1.1\r\n\r\n" * 20)
         with self.an_honest_client(pause_s=0.05):
             deadline = time.monotonic() + 80
-            for peer in peers:  # its socket has what fits, and nobody adds to it any more
+            for peer in peers:  # the kernel's buffer is full, and the server adds no more
                 while time.monotonic() < deadline and not self.is_hung_up(peer):
                     time.sleep(0.1)
                 self.assertTrue(self.is_hung_up(peer))
@@ -180,7 +181,7 @@ class Hostile(AgentdTest):
                         for _ in range(min(size, 100)):
                             peer.sendall(mib)
                     self.assertTrue(peer.recv(1000).startswith(b"HTTP/1.1 413"))
-            with connect(self.socket) as peer:  # nobody says how long it is
+            with connect(self.socket) as peer:  # the size is not announced
                 peer.sendall(b"PUT /v1/checkpoint?id=a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
                 for _ in range(80):
                     peer.sendall(b"100000\r\n" + mib + b"\r\n")
@@ -251,7 +252,7 @@ class Hostile(AgentdTest):
                     peer.sendall(piece)
                     peer.shutdown(socket.SHUT_WR)
                 self.assertTrue(gone(peer))
-        for _ in range(200):  # ended in the middle of whatever the server does
+        for _ in range(200):  # each ends in the middle of the server's work
             peer = connect(self.socket)
             peer.sendall(HEAD % (1 << 20) + b"x" * 300_000 if _ % 2 else b"GET /v1/question?key=q&wait_ms=30000 HTTP/1.1\r\n\r\n")
             peer.close()
@@ -271,7 +272,7 @@ class Hostile(AgentdTest):
             self.assertEqual(self.ask("GET", "/v1/context", headers=headers).status, 400, headers)
         self.assertEqual(self.ask("GET", "/v1/checkpoint?id=" + "x" * 513).status, 400)
         self.assertEqual(self.ask("GET", "/v1/checkpoint?id=a%00b").status, 400)
-        self.assertEqual(self.ask("PUT", "/v1/checkpoint?id=..%2F..%2Fetc", b"x").status, 201)  # a key is no path
+        self.assertEqual(self.ask("PUT", "/v1/checkpoint?id=..%2F..%2Fetc", b"x").status, 201)  # a key is not a path
         self.assertEqual(sorted(os.listdir(self.folder / "agents")), ["agentd"])
 
     def test_questions_that_wait_keep_nobody(self):
@@ -287,7 +288,7 @@ class Hostile(AgentdTest):
     def test_log_lines_have_a_rate(self):
         client = self.client()
         statuses = [client.ask("POST", "/v1/log", {"message": "x" * 100}).status for _ in range(4000)]
-        if 429 not in statuses:  # a machine that can't be as fast as the bound
+        if 429 not in statuses:  # the machine is slower than the bound
             statuses = [client.ask("POST", "/v1/log", {"message": "x\n" * 900}).status for _ in range(20)]
         self.assertIn(429, statuses)
         self.assertIn(204, statuses)
@@ -317,7 +318,7 @@ class Hostile(AgentdTest):
 
 
 def attack(path, seed, end):
-    """One hostile client in a process of its own: whatever comes next, until `end` (of time.monotonic())."""
+    """One hostile client in a process of its own: sends random attacks until `end` (of time.monotonic())."""
     rng = random.Random(seed)
     mib = rng.randbytes(1 << 20)
 
@@ -361,7 +362,7 @@ def attack(path, seed, end):
 
 
 class FullDisk(AgentdTest):
-    """A file system of its own; without the right to mount one there is nothing to show."""
+    """Tests on a file system of their own; they need the right to mount one."""
 
     def setUp(self):
         super().setUp()
@@ -389,7 +390,7 @@ class FullDisk(AgentdTest):
             self.assertEqual((answer.status, answer.json["type"]), (507, "urn:pawl:no-space"), answer.body)
             self.assertGreater(self.free(), before - (1 << 20))
         self.assertEqual(client.ask("GET", "/v1/checkpoint?id=a").body, b"small")
-        # What is saved is there once: the log of it has gone.
+        # A saved payload is on the disk once: its copy in the log is removed.
         for _ in range(3):
             self.assertEqual(client.ask("PUT", "/v1/checkpoint?id=b&keep=1", os.urandom(8 << 20)).status, 201)
             self.assertGreater(self.free(), before - (20 << 20))

@@ -112,7 +112,7 @@ TEST_F(Journal, APersonLetsItRunAgain) {
   expect_lost(begin("s2"), OnLost::kAsk);
   ASSERT_TRUE(episode_->answer("step:pay", "run", "ann", kNow));
   expect_run(begin("s2"), 2);
-  // And it is lost again: another question of the same key.
+  // The step is lost again: the same question is asked again.
   expect_lost(begin("s3"), OnLost::kAsk);
   EXPECT_FALSE(episode_->questions()->at(0).answer);
   EXPECT_EQ(events("step_lost").size(), 2u);

@@ -1,4 +1,4 @@
-// What a request says, before anybody does it.
+// The parsing of requests, before they are executed.
 #include <gtest/gtest.h>
 
 #include "agent/api.h"

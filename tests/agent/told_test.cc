@@ -1,4 +1,4 @@
-// Usage, events, questions, sessions.
+// Usage reports, events, questions and sessions.
 #include <gtest/gtest.h>
 
 #include "support/episode_fixture.h"
@@ -125,7 +125,7 @@ TEST_F(ToldTest, WithoutChoicesAnyTextIsAnAnswer) {
   const std::string large(100'000, 'x');
   ASSERT_TRUE(episode_->answer("name", large, "ann", kNow));
   EXPECT_EQ(episode_->questions()->at(0).answer, large);
-  // More than a row of the ledger says: a secret at that cut is still whole when it is looked for.
+  // More than a ledger row shows, so that a secret at the cut is still whole when it is searched for.
   EXPECT_EQ(events("answered").at(0).details["answer"].get<std::string>().size(), 8192u);
 }
 
@@ -213,7 +213,7 @@ TEST_F(ToldTest, AChildOrAQuestionIsSomethingToResume) {
   EXPECT_EQ(*(*Episode::open(folder_ / "other.db", Episode::Access::kReadOnly))->has_kept(), true);
 }
 
-// `pawl agentd` serves an episode for years: a bound on processes must not end it.
+// `pawl agentd` serves an episode for years: a bound on sessions must not end the service.
 TEST_F(ToldTest, RowsOfSessionsAreBoundedAndSessionsAreNot) {
   sql("UPDATE totals SET value = 9999 WHERE name = 'sessions'");
   EXPECT_EQ(episode_->begin_session("s1", kNow), 10'000);

@@ -1,4 +1,4 @@
-// What agent programs print of their use. The outputs are as recorded in the places that the readers name.
+// Usage in the output of agent programs. The outputs were recorded at the places that the readers name.
 #include "agent/usage_reader.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ std::string turn(int input, int output) {
          R"(,"output_tokens":)" + std::to_string(output) + "}}\n";
 }
 
-// Each turn says what its thread has used so far (github.com/gitmoot/gitmoot/issues/661 has these numbers).
+// Each turn reports the usage of its thread so far (github.com/gitmoot/gitmoot/issues/661 has these numbers).
 TEST(UsageReader, CodexsTurnsOfOneThreadCountOnce) {
   const auto used = read("codex", started("a") + turn(16504, 20) + turn(85681, 40) + started("b") +
                                       turn(7, 1) + started("a") + turn(103779, 45));

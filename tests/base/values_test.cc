@@ -6,7 +6,7 @@ namespace pawl {
 namespace {
 
 TEST(Blake3, MatchesThePublishedVectors) {
-  // The empty input of the official test vectors, and what `printf abc | b3sum` prints.
+  // The empty input of the official test vectors, and the output of `printf abc | b3sum`.
   EXPECT_EQ(blake3_hex(""), "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262");
   EXPECT_EQ(blake3_hex("abc"), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
 }
@@ -19,7 +19,7 @@ TEST(Blake3, PiecesHashLikeTheWhole) {
 }
 
 TEST(Blake3, AKeyMakesAnotherHash) {
-  const std::string key = "whats the Elvish word for friend";  // of BLAKE3's own test vectors
+  const std::string key = "whats the Elvish word for friend";  // from BLAKE3's own test vectors
   EXPECT_EQ(Hasher(key).hex(), "92b2b75604ed3c761f9d6f62392c8a9227ad0ea3f09573e783f1498a4ed60d26");
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Agents in runs as a person sees them: what they keep, spend and ask."""
+"""Agents in runs as a person sees them: what they store, spend and ask."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ tiers:
   - phases:
       - {id: fix, goal: "go on", agent: {run: "sh /plan/agent.sh"%(agent)s}, gates: [check]}
 """
-# `state` is what was kept; `spend ID TOKENS` tells of a call.
+# `state` is the stored state; `spend ID TOKENS` reports a call.
 PRELUDE = """\
 set -u
 PATH=/plan/bin:$PATH
@@ -41,7 +41,7 @@ class Agents(WithRun):
         self.write("source/file", "x\n")
         self.write("plan.yaml", PLAN % {"top": top, "agent": agent})
         self.write("agent.sh", PRELUDE + script)
-        # A program that lies in /usr would be there anyway.
+        # A program in /usr would be visible without this copy.
         (self.root / "bin").mkdir(exist_ok=True)
         shutil.copy(PAWL, self.root / "bin/pawl")
 
@@ -66,7 +66,8 @@ keep whole; echo "$state" >>file; echo done >>file
         self.assertEqual(list((self.root / "source/.pawl/agents").rglob("*.db")), [], "success takes what was kept")
 
     def test_an_agent_that_forgets_its_id_is_told(self):
-        """Its id is made of random bits, so the process after a crash finds nothing and pays everything again."""
+        """Its id is made of random bits, so the process after a crash finds no state and pays for
+        everything again."""
         self.make("""\
 id=main-0-$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
 pawl checkpoint load "$id" || echo "exit $?"
@@ -130,7 +131,7 @@ echo done >>file
     def test_an_agent_that_keeps_nothing_has_no_episode(self):
         self.write("source/file", "x\n")
         self.write("plan.yaml", PLAN % {"top": "", "agent": ""})
-        self.write("agent.sh", "exit 3\n")  # what a failed attempt kept would stay
+        self.write("agent.sh", "exit 3\n")  # data that a failed attempt stored would stay
         self.pawl("run", "plan.yaml", expect=11)
         self.assertEqual(list((self.root / "source/.pawl").glob("agents/*")), [])
 
@@ -192,7 +193,7 @@ pawl checkpoint load main-0; echo done >>file
             try:
                 return [row[0] for row in database.execute("SELECT seq FROM checkpoints ORDER BY seq")]
             except sqlite3.OperationalError:
-                return []  # it is being made
+                return []  # the file is being made
 
     def test_the_cap_of_a_run_stops_and_a_raised_one_goes_on(self):
         self.make("""\
@@ -215,7 +216,7 @@ echo done >>file
         self.assertEqual((cost["usd"], cost["input_tokens"]), ("0.60", 600), "each call once")
         self.assertIn("usage_limit", [event for event, _ in self.events()])
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
-        # The ledger notices what is done to the rows of usage.
+        # The ledger detects a change to the rows of usage.
         self.pawl("export", "last", self.root / "evidence")
         rows = self.root / "evidence/cost/agent.jsonl"
         rows.write_text(rows.read_text().replace('"usd":"0.10"', '"usd":"0.01"', 1))
@@ -351,7 +352,7 @@ cat /tmp/a; grep -q '"answer":"yes"' /tmp/a && echo done >>file
         run = self.start("run", "plan.yaml")
         self.wait_until(lambda: "Deploy to production?" in self.pawl("answer", "last", expect=None).stdout, "it asks", 60)
         self.assertIn("  pawl answer last fix deploy yes\n  pawl answer last fix deploy no\n", self.pawl("answer", "last").stdout)
-        # Nobody has to guess that it waits.
+        # The output of the run says that it waits.
         said, command = "fix asks: Deploy to production?", f"pawl answer {self.run_id()}"
         log = next(self.root.glob("started-*.log"))
         self.wait_until(lambda: said in log.read_text(), "the run says so")

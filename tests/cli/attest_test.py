@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`pawl attest` and `pawl verify --attestation`, beside readers that are not Pawl: Node.js, OpenSSL, b3sum, git."""
+"""`pawl attest` and `pawl verify --attestation`, beside readers that are not Pawl: Node.js, OpenSSL,
+b3sum, git."""
 
 import base64
 import hashlib
@@ -17,7 +18,7 @@ from pawl_testing import TIMEOUT_S
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/attestation.md"
 TYPE = "application/vnd.in-toto+json"
 
-# Signs a payload of a type with a key of its own, as DSSE says: {key, sig}.
+# Signs a payload of a type with a new key, as DSSE says. Prints {key, sig}.
 SIGN = """
 const crypto = require("crypto"), [type, body] = process.argv.slice(1);
 const {privateKey, publicKey} = crypto.generateKeyPairSync("ed25519");
@@ -42,7 +43,7 @@ def phases_of(statement):
 
 class AttestTest(WithRun):
     def attest(self, *args, expect=0, cwd="."):
-        """Into run.intoto.json, beside the public key as somebody else would have it."""
+        """Writes run.intoto.json, and beside it the public key as another person would have it."""
         done = self.pawl("attest", "last", "-o", self.root / "run.intoto.json", *args, expect=expect, cwd=cwd)
         shutil.copy(self.root / "source/.pawl/keys/ledger.pub", self.root / "ledger.pub")
         self.key = (self.root / "ledger.pub").read_text().strip()
@@ -55,7 +56,7 @@ class AttestTest(WithRun):
         return statement_of(self.envelope())
 
     def verify(self, envelope=None, *args, expect=0):
-        """Of `envelope`: a dictionary, or bytes."""
+        """Verifies `envelope`: a dictionary, or bytes. Without it, the file as it is."""
         if envelope is not None:
             data = envelope if isinstance(envelope, bytes) else json.dumps(envelope).encode()
             self.write("run.intoto.json", data)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every mistake a plan can have: exit 2, one error with file:line:column that says what was expected, quickly."""
+"""Every mistake that a plan can have: exit code 2, quickly, and one error with file:line:column that says
+what was expected."""
 
 import json
 import pathlib
@@ -33,7 +34,7 @@ def change(old, new, count=1):
     return GOOD.replace(old, new, count)
 
 
-# name, plan, line, column, words that must be in the message, whether the schema sees it, too
+# name, plan, line, column, words of the message, whether the schema finds the mistake, too
 def override(text):
     return change("signals: [build]", "signals: [build]\n    attempt_overrides: {" + text + "}")
 
@@ -140,7 +141,7 @@ BAD = [
 
 
 def cpu_seconds():
-    """Of the programs that ran: the clock on the wall measures the machine."""
+    """The CPU time of the programs that ran, because wall time measures the load of the machine."""
     use = resource.getrusage(resource.RUSAGE_CHILDREN)
     return use.ru_utime + use.ru_stime
 
@@ -178,7 +179,7 @@ class BadPlans(PawlTest):
 
 
 class Warnings(PawlTest):
-    """What can hide a failure is said where it stands; the plan is good all the same."""
+    """A construct that can hide a failure is reported at its place; the plan is valid all the same."""
 
     def warnings_of(self, step):
         self.write("plan.yaml", change("{name: unit, run: make test}", step))
@@ -215,7 +216,7 @@ class Warnings(PawlTest):
             self.assertEqual(len(said), 1, said)
             self.assertIn(f"gate tests: no signal reads the {form} reports of step unit", said[0][2])
             self.assertIn(f"add `{kind}` to `signals`", said[0][2])
-            # Left out, they are what the reports give.
+            # Without `signals`, the gate has those that its reports give.
             (self.root / "plan.yaml").write_text((self.root / "plan.yaml").read_text().replace("    signals: [build]\n", ""))
             left = [w["message"] for w in self.pawl_json("check", "plan.yaml")["warnings"]]
             self.assertEqual([UNGUARDED in message for message in left], [True] if kind == "tests" else [])
@@ -238,7 +239,7 @@ class Warnings(PawlTest):
 
 
 class Schema(PawlTest):
-    """docs/plan.schema.json is for editors; the parser is the truth."""
+    """docs/plan.schema.json is for editors; the parser decides."""
 
     def setUp(self):
         super().setUp()

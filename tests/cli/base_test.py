@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Gates run on base before an agent is paid: what stops a run there, what does not, and that nothing is paid twice."""
+"""Gates run on base before an agent is paid: what stops a run there, what does not, and that no step is
+paid twice."""
 
 import sqlite3
 import unittest
@@ -84,7 +85,8 @@ class Base(WithRun):
     IGNORED = ".venv/\n/out/\n"
 
     def test_a_program_that_no_work_can_bring_stops_the_run(self):
-        """What the source ignores, what is installed and what tools keep for themselves never reaches a gate."""
+        """Files that the source ignores, that are installed, or that tools store for themselves never
+        reach a gate."""
         self.write("source/.gitignore", self.IGNORED)
         self.write("source/web/file", "x\n")
         for run in ('"node_modules/.bin/jest --ci"', "[node_modules/.bin/jest, --ci]", '".venv/bin/pytest -q"', '"/workspace/.venv/bin/pytest"',
@@ -140,7 +142,7 @@ class Base(WithRun):
         self.assertEqual([s["details"] for s in signals if s["kind"] == "base"], [{"green": True}])
 
     def test_what_stopped_is_looked_for_again(self):
-        """The sandbox of the host has it meanwhile: here the plan's folder stands for the host."""
+        """The sandbox of the host has the program meanwhile: here the plan's folder stands for the host."""
         self.make('{name: unit, run: "PATH=/plan:$PATH tool"}')
         self.pawl("run", "plan.yaml", expect=11)
         run = self.run_id()
@@ -177,7 +179,7 @@ class Base(WithRun):
         self.assertEqual(ran[0], "check.unit@base.attempt1.episode1")
         self.assertEqual(sum("@base" in name for name in ran), 1)
 
-    # A test whose name has the time in it, one with a word that nobody can foresee, and two that stay.
+    # One test has the time in its name, one a random word, and two have fixed names.
     MOVING = """\
 word=$(tr -dc a-z </dev/urandom | head -c 9)
 { echo '<testsuite><testcase classname="t" name="adds"/>'

@@ -154,7 +154,7 @@ class MainJob(WithRun):
             done = self.pawl("run", "plan.yaml", expect=2)
             self.assertIn(said, done.stderr)
         self.assertEqual(self.pawl_json("status")["runs"], [])
-        # What an agent may make, and what a later phase may find, is its own.
+        # A program that an earlier phase may make is not missing for a later phase.
         self.write("plan.yaml", simple + "tiers: [{phases: [{id: one, goal: g, agent: {run: 'cp here.sh made.sh'}, gates: [check]}, "
                                          "{id: two, may_be_empty: true, goal: g, agent: {run: [./made.sh]}, gates: [check]}]}]\n")
         self.pawl("run", "plan.yaml")
@@ -245,7 +245,8 @@ class Endings(WithRun):
     def test_exit_codes(self):
         self.make_simple(gate="false", max_attempts=1)
         self.assertIn("escalate", self.pawl("run", "plan.yaml", expect=11).stdout)
-        self.write("plan.yaml", plan(agent="exit 1", gate="false"))  # which leaves nothing that a person could take
+        # The attempt leaves no work that a person could take.
+        self.write("plan.yaml", plan(agent="exit 1", gate="false"))
         self.assertIn("failed_unrecoverable", self.pawl("run", "plan.yaml", expect=12).stdout)
         self.pawl("no-such-command", expect=2)
         self.pawl("run", expect=2)
@@ -424,7 +425,7 @@ class Keeping(WithRun):
         self.assertEqual(len(honest), 3)
         victim = runs / run / "phases/fix/attempts.jsonl"
         victim.write_bytes(victim.read_bytes()[:-20])  # torn
-        self.pawl("resume", "last")  # nothing is left to be done, but for this
+        self.pawl("resume", "last")  # only this repair is left to be done
         self.assertEqual({p: p.read_bytes() for p in files}, honest)
         for folder in ("runs", "cost"):
             shutil.rmtree(self.root / "source/.pawl" / folder)
@@ -467,11 +468,11 @@ class Keeping(WithRun):
         self.make_simple()
         self.pawl("run", "plan.yaml")
         self.assertRegex(self.pawl("migrate", "status").stdout, r"schema (\d+), this program needs \1\n")
-        of_heads = 6  # the migration whose rows an older pawl reads more into
+        of_heads = 6  # the migration whose rows an older pawl would read more into
 
         def down_to_heads():
             while self.schema() > of_heads:
-                self.pawl("migrate", "down")  # nothing that is here gets lost
+                self.pawl("migrate", "down")  # no data of this test gets lost
 
         down_to_heads()
         self.assertIn("signed head(s)", self.pawl("migrate", "down", expect=1).stderr, "an older pawl reads more into them")

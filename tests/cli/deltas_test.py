@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Gates that compare with base: what analysers find (a real Clang), what scanners find (a real npm), what a step runs and reaches for."""
+"""Gates that compare with base: findings of analysers (a real Clang) and of scanners (a real npm), and
+what a step runs and connects to."""
 
 import http.server
 import json
@@ -59,7 +60,7 @@ class Analysis(Deltas):
 
 
 class Registry(http.server.BaseHTTPRequestHandler):
-    """As much of a registry as `npm audit` asks for; minimist below 0.2.4 is vulnerable."""
+    """The part of a registry that `npm audit` asks for; minimist below 0.2.4 is vulnerable."""
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -84,7 +85,7 @@ class Registry(http.server.BaseHTTPRequestHandler):
 
 
 class Vulnerabilities(Deltas):
-    # What the real npm says of either version; a gate has no network of its own here.
+    # The output of the real npm for each version, because a gate has no network of its own here.
     GATE = ("    steps: [{name: scan, run: 'cp /plan/$(cat version).json out.json', reports: {npm_audit: [out.json]}}]\n"
             "    signals: [cve_delta]\n")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What README and docs say is so: plans run, commands and options exist, links lead somewhere."""
+"""README and docs are true: plans run, commands and options exist, links lead somewhere."""
 
 import datetime
 import pathlib
@@ -71,7 +71,7 @@ class Docs(PawlTest):
             self.assertEqual(db.execute(old).fetchall(), found)
             julian = "SELECT run_id, phase_id FROM phases WHERE julianday(last_attempt_timestamp) < julianday('now', '-1 hour')"
             self.assertEqual(db.execute(julian).fetchall(), found, "the other way that the page names")
-        # The one that it warns of: five hours old, and not found.
+        # The mistake that the page warns of: a time that is five hours old is not found.
         trap = "SELECT '2026-01-31T03:00:00.000000Z' < datetime('2026-01-31T09:00:00', '-1 hour')"
         self.assertEqual(db.execute(trap).fetchone(), (0,))
 

@@ -68,7 +68,7 @@ with open("file", "a") as file:
 '''
 
 
-# Saves more than the disk has room for; what it kept before is small.
+# Saves more than the disk has room for. The checkpoint that was stored before is small.
 LARGE_AGENT = AGENT[: AGENT.index('print("state"')] + '''\
 status, _, kept = call("GET", "/v1/checkpoint?id=main-0")
 print("state", kept.decode() if status == 200 else "fresh", flush=True)
@@ -93,12 +93,12 @@ class Durable(PawlTest):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", self.place], check=True)
         self.addCleanup(subprocess.run, ["umount", "-l", self.place], check=True)
         self.folder = self.place / "pawl"
-        self.saved = 0  # the last one of which the log was seen to tell
+        self.saved = 0  # the last save that was seen in the log
         self.write("source/file", "x\n")
         self.write("agent.py", AGENT)
 
     def fill(self):
-        """Leaves 8 MiB: less than what a save asks for, and enough for all that Pawl writes itself."""
+        """Leaves 8 MiB: less than a save asks for, and enough for everything that Pawl writes itself."""
         free = os.statvfs(self.place)
         with open(self.place / "filler", "wb") as filler:
             for _ in range((free.f_bavail * free.f_frsize >> 20) - 8):
@@ -132,7 +132,7 @@ class Durable(PawlTest):
     def test_required_stops_the_agent_and_goes_on_from_what_it_kept(self):
         self.assertEqual(self.run_until_full(""), 1)
         self.assertEqual(self.state()["state"], "EXECUTING")
-        # Still full: nothing is run again, and nothing is lost.
+        # The disk is still full: no step runs again, and no data is lost.
         again = self.pawl("resume", "last", "--dir", self.folder, expect=1)
         self.assertIn("free some space", again.stderr)
         (self.place / "filler").unlink()
@@ -171,7 +171,7 @@ class Durable(PawlTest):
                 ran = self.run_large("", mib)
                 self.assertEqual(ran.returncode, 1, ran.stdout + ran.stderr + self.log())
                 self.assertIn(f"it needs {16 + 2 * mib} MiB; free some space", ran.stderr)
-                for _ in range(3):  # it is not run again before it can save
+                for _ in range(3):  # the agent does not run again before it can save
                     again = self.pawl("resume", "last", "--dir", self.folder, expect=1)
                     self.assertIn(f"it needs {16 + 2 * mib} MiB; free some space", again.stderr)
                 subprocess.run(["mount", "-o", "remount,size=250m", self.place], check=True)
@@ -190,7 +190,8 @@ class Durable(PawlTest):
                 self.assertEqual((details["durable"], details["requests"]), ("best_effort", 1))
 
     def test_a_command_says_that_it_kept_nothing(self):
-        subprocess.run(["strip", "-o", self.root / "bin-pawl", PAWL], check=True)  # it has to fit beside what is saved
+        # It has to fit on the disk beside the saved data.
+        subprocess.run(["strip", "-o", self.root / "bin-pawl", PAWL], check=True)
         script = """\
 printf first | /plan/bin-pawl checkpoint save main-0 --json
 for json in '' --json; do

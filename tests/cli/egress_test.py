@@ -1,8 +1,8 @@
-"""network: scoped, with real clients and a real TLS server, in a network namespace that each case makes for itself.
+"""network: scoped, with real clients and a real TLS server, in a network namespace that each case makes for
+itself.
 
-The server has an address of the public internet there, which leads nowhere else; names come from a hosts file that is mounted
-over /etc/hosts in a mount namespace of the test. Nothing leaves the machine.
-"""
+The server has an address of the public internet there, which leads to no other machine. Names come from a
+hosts file that is mounted over /etc/hosts in a mount namespace of the test. No packet leaves the machine."""
 
 import http.server
 import json
@@ -29,7 +29,7 @@ HOSTS = f"""127.0.0.1 localhost
 169.254.169.254 metadata.test
 {PUBLIC} secret1.evil.test
 """
-RESOLVER = "1.1.1.1"  # for who asks it and not its own
+RESOLVER = "1.1.1.1"  # for a client that asks it instead of its own resolver
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -123,7 +123,7 @@ class Egress(PawlTest):
                 self.assertNotEqual(done.returncode, 0, "a registry that is not allowed")
 
     def publish_packages(self):
-        """One package for each, as their registries serve it."""
+        """One package for each client, as its registry serves it."""
         with zipfile.ZipFile(self.folder("web/simple/greeting") / "greeting-1.0-py3-none-any.whl", "w") as wheel:
             about = "greeting-1.0.dist-info"
             wheel.writestr("greeting.py", "// hello from pip\n")
@@ -151,7 +151,8 @@ class Egress(PawlTest):
         self.serve(server, None)
 
     def outside(self, script):
-        """The same without a sandbox: whatever is refused inside must work here, or the refusal would prove nothing."""
+        """The same without a sandbox: a request that is refused inside must work here. Otherwise the
+        refusal is no proof."""
         return subprocess.run(["sh", "-c", script.replace("/ca ", f"{self.tls}/cert ")], capture_output=True, text=True, timeout=60)
 
     def test_nothing_else_gets_out(self):
@@ -176,7 +177,7 @@ class Egress(PawlTest):
                 done = self.inside(script, "good.test:443")
                 self.assertNotEqual(done.returncode, 0, done.stdout)
                 self.assertNotIn("hello", done.stdout)
-                # The proxy is only inside: there it takes the name as soon as it is allowed.
+                # The proxy exists only inside. It takes the name as soon as the name is allowed.
                 further = self.inside(script, "other.test:443") if "proxy" in name else self.outside(script)
                 self.assertEqual(further.returncode, 0, further.stderr)
 
@@ -200,7 +201,7 @@ class Egress(PawlTest):
         self.assertIn('the request\'s target names "other.test"', done.stderr)
 
     def hello(self, name):
-        """The first flight of a client, whole: one record."""
+        """The complete first flight of a client: one record."""
         reads, writes = ssl.MemoryBIO(), ssl.MemoryBIO()
         try:
             ssl._create_unverified_context().wrap_bio(reads, writes, server_hostname=name).do_handshake()
@@ -208,7 +209,7 @@ class Egress(PawlTest):
             return writes.read()
 
     def what_arrives(self, sent, host, *egress, walls_off=""):
-        """What a server that reads whatever comes gets of these bytes; None: the connection was refused."""
+        """The bytes that a server receives when these are sent; None when the connection was refused."""
         arrived = []
         listener = socket.create_server(("0.0.0.0", 8443))
         listener.settimeout(0.1)
@@ -254,14 +255,15 @@ class Egress(PawlTest):
                            "SSL 2.0": ssl2, "a hello without a name": self.hello(None)}.items():
             for host, entry in (("good.test", "good.test:8443"), (PUBLIC, f"{PUBLIC}:8443")):
                 if host == PUBLIC and name in ("SSL 2.0", "a hello without a name"):
-                    continue  # it leads to the number that was allowed, and names no other place
+                    continue  # it connects to the number that was allowed, and names no other place
                 with self.subTest(name, host=host):
                     self.assertIsNone(self.what_arrives(sent, host, entry))
                     self.assertEqual(self.what_arrives(sent, host, entry, walls_off="opening"), sent)
         self.assertEqual(self.what_arrives(self.hello("good.test"), "good.test", "good.test:8443")[:1], b"\x16")
 
     def test_connections_have_a_rate(self):
-        # 128 in one go, and 100 more for each second. However slow the machine: it goes on until it has tried many more than that.
+        # The rate is 128 connections at once, and 100 more for each second. However slow the machine is, the
+        # script goes on until it has tried many more than that.
         self.write("source/many.py", """
 import socket, sys, threading, time
 start, tried = time.monotonic(), [0] * 4
@@ -371,8 +373,8 @@ print(sum(tried), allowed())
         self.assertNotEqual(done.returncode, 0)
 
     def answer_names(self, answers):
-        """Is the only resolver, of this network namespace. `answers`: from a name to its addresses, question by question, the last for ever; None: nobody
-        hears from it."""
+        """Acts as the only resolver of this network namespace. `answers` maps a name to its addresses,
+        question by question; the last ones are for all further questions. None: no response is sent."""
         asked = {}
 
         def handle(request):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How attempts and phases end: what is the same failure, no work, an agent's exit code, a hang, and what a person takes."""
+"""How attempts and phases end: the same failure, no work, an agent's exit code, a hang, and work that a
+person takes."""
 
 import base64
 import json
@@ -154,7 +155,7 @@ exit $bad
 
 
 class Hangs(Ends):
-    SECONDS = 3  # what ends in time ends in these, with sanitizers on a busy machine, too
+    SECONDS = 3  # enough for a step that ends in time, also with sanitizers on a busy machine
     AGENT = '[ -n "$PAWL_FEEDBACK" ] && { cp "$PAWL_FEEDBACK" told.json; echo ": done" >test.sh; } || echo "%s" >test.sh'
 
     def hang(self, script, retry=""):
@@ -362,7 +363,7 @@ tiers:
 
 
 class Together(Ends):
-    # The work of `rename` is accepted before `use` ends, which therefore waits so long.
+    # The work of `rename` is accepted before `use` ends: `use` waits for that long.
     AGENT = """\
 case $PAWL_PHASE_ID in
   rename) sed -i 's/title()/headline()/' lib.sh ;;
@@ -441,7 +442,8 @@ tiers:
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
     def test_paths_that_the_gates_of_another_protect_are_its_own_to_change(self):
-        """`code` is done first, and its gates judge the tests of `tests`, too: each step of them sees those."""
+        """`code` is done first, and its gates also judge the tests of `tests`: each of its steps sees
+        those tests."""
         for rule, work in (("protect", "echo true >tests/new.sh"), ("protect", "echo '[ -e lib.sh ]' >tests/old.sh"),
                            ("protect_existing", "rm tests/old.sh; echo true >tests/new.sh"),
                            ("protect", "[ $PAWL_ATTEMPT = 1 ] && echo false >tests/new.sh || echo true >tests/new.sh")):

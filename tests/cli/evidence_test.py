@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a third person does with an export: `pawl verify`, and the two programs of docs/ledger-format.md."""
+"""An export in the hands of a third person: `pawl verify`, and the two programs of docs/ledger-format.md."""
 
 import json
 import os
@@ -62,8 +62,9 @@ class Evidence(PawlTest):
                                                 "store_head.json"])
 
     def test_pawl_finds_every_single_byte_change(self):
-        # Every byte of every file: tests/ledger does it with several values a byte in one process; here the real
-        # program on real files, at every 7th byte (sanitizers are slow to start: every 49th there).
+        # tests/ledger changes every byte of every file to several values, in one process. Here the real
+        # program reads real files, with every 7th byte changed (every 49th with sanitizers, which are slow to
+        # start).
         rng = random.Random(7)
         every = int(os.environ.get("PAWL_BYTES_EVERY", "7"))
         for name, data in self.files().items():

@@ -1,4 +1,4 @@
-"""`pawl fork`: a new run from a point of another, which is never touched."""
+"""`pawl fork`: a new run from a point of another run, which never changes."""
 
 import sqlite3
 import subprocess
@@ -7,14 +7,15 @@ import unittest
 from pawl_runs import WithRun
 from pawl_testing import plan
 
-# Each phase adds a line of its own; p2 says in its own words what it was told of the try before.
+# Each phase adds a line of its own, and copies the feedback of the attempt before, if there is any.
 AGENT = 'echo "$PAWL_PHASE_ID by one" >> done; cp "$PAWL_FEEDBACK" told-$PAWL_PHASE_ID 2>/dev/null || true'
 FAILS_ONCE = '[ -s "$PAWL_FEEDBACK" ] || [ $PAWL_PHASE_ID != p2 ] || exit 1; ' + AGENT
 
 
 class Fork(WithRun):
     def rows_of_run(self, run):
-        """Every row of every table that names the run, but for forks, which say where others come from."""
+        """Every row of every table that names the run. Rows of forks are left out: they say where other
+        runs come from."""
         with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
             tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
             found = {}
@@ -111,7 +112,7 @@ class Fork(WithRun):
             said = self.pawl("fork", old, "--from", "p2", "--plan", "other.yaml", expect=2).stderr
             self.assertIn(f"the plan has another `{key}` for phase p1 than the run", said)
         self.assertEqual(len(self.pawl_json("status")["runs"]), 1)
-        self.pawl("fork", old, "--from", "p1", "--plan", "other.yaml")  # nothing is shared
+        self.pawl("fork", old, "--from", "p1", "--plan", "other.yaml")  # no phase is shared
 
     def test_another_plan_changes_what_comes_after(self):
         old = self.made(phases=3, agent=AGENT)

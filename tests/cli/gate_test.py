@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pawl gate`: a gate once more on what an attempt left; nothing that is written down changes."""
+"""`pawl gate`: runs a gate again on what an attempt left, and changes no recorded data."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ from pawl_testing import TIMEOUT_S
 
 class Gate(WithRun):
     def written(self):
-        """All that is written down of runs: the database, row by row, and the projections."""
+        """All recorded data of runs: the database, row by row, and the projections."""
         with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
             rows = list(db.iterdump())
         db.close()
@@ -77,7 +77,8 @@ class Gate(WithRun):
         self.assertIn("  step.two: exit_code 127, then -\n", said.stdout)
 
     def test_it_judges_the_same_work_with_the_same_steps(self):
-        # Later phases see the work of the earlier ones, a gate's later steps what its earlier ones made.
+        # Later phases see the work of the earlier ones. Later steps of a gate see what its earlier steps
+        # made.
         self.write("source/file", "x\n")
         self.write("plan.yaml", """\
 version: 1
@@ -103,7 +104,7 @@ tiers:
         self.assertEqual(now, {label: then[label] for label in now})
 
     def specs_of(self, *command):
-        """What the steps of a command were to do, by label, as their supervisors are told."""
+        """The specs of a command's steps, by label, as their supervisors receive them."""
         found = {}
         process = self.start(*command)
         while process.poll() is None:

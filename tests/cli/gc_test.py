@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pawl gc` takes what nothing names any more, and nothing else: not beside runs, not after crashes."""
+"""`pawl gc` removes only what no row names any more, also beside runs and after crashes."""
 
 import os
 import random
@@ -9,8 +9,8 @@ import at_once
 from pawl_runs import WithRun
 from pawl_testing import TIMEOUT_S
 
-# Three phases: the third one works on the work of two, merged, which no row names; so is what its gate starts from,
-# without the report that it is to write.
+# Three phases. The third one works on the merged work of two, which no row names. Its gate also starts from a
+# tree that no row names: the same one without the report that the gate is to write.
 MERGED = """\
 version: 1
 workflow: merged
@@ -38,8 +38,8 @@ class Gc(WithRun):
         self.write("plan.yaml", MERGED)
 
     def wait_until_inside(self, label):
-        """Its command runs and has read from its workspace: it says so before it sleeps. A step's folder is there before
-        its supervisor is, and whoever kills an executor in between has lost the step."""
+        """The step's command runs and has read from its workspace: it prints before it sleeps. A step's
+        folder exists before its supervisor does, and killing an executor in between loses the step."""
         self.wait_until(lambda: any(self.has_said_something(step) for step in self.steps_at_work(label)), label)
 
     @staticmethod
@@ -47,7 +47,7 @@ class Gc(WithRun):
         try:
             return (step / "output").stat().st_size > 0
         except FileNotFoundError:
-            return False  # not yet, or over
+            return False  # not begun, or over
 
     def assert_complete(self, phases, run="last"):
         found = self.pawl_json("status", run)["phases"]
@@ -134,7 +134,7 @@ class Gc(WithRun):
     def test_in_a_loop_and_killed_beside_two_runs(self):
         seed = int(os.environ.get("PAWL_CRASH_SEED", "5"))
         rng = random.Random(seed)
-        # What both make is the same, and the same as what an old run made: one object, with many who count on it.
+        # Both make the same files as an old run made: one object, which several runs need.
         self.write("source/file", "x\n")
         phases = "".join(f"""      - {{id: p{i}, goal: g, agent: {{run: "cat made-* >all || true; echo {i} >made-{i}; sleep 0.3; echo said"}}, gates: [check]}}
 """ for i in range(6))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs that are interrupted, joined, killed, or meet a world that is not as it should be."""
+"""Runs that are interrupted, joined or killed, or that meet a world that is not as it should be."""
 
 import fcntl
 import json
@@ -60,7 +60,7 @@ class Going(WithRun):
                 self.pawl("verify", "last")
 
     def hold_the_database(self):
-        """As a program does that is stopped while it writes."""
+        """Holds the lock like a program that is stopped while it writes."""
         holder = sqlite3.connect(self.root / "source/.pawl/pawl.db", isolation_level=None)
         self.addCleanup(holder.close)
         holder.execute("BEGIN IMMEDIATE")
@@ -233,7 +233,7 @@ tiers:
         process = self.start("run", "plan.yaml")
         self.wait_for_step("the agent runs")
         self.kill_all(process)
-        # Until the init of the sandbox is dead, too, it holds the step's lock.
+        # The init of the sandbox holds the step's lock until it is dead, too.
         self.wait_until(lambda: self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"][0]["state"]
                         == "execute started, result missing", "it is missing", 60)
         self.assertIn("execute started, result missing", self.pawl("inspect", "last").stdout)
@@ -299,7 +299,7 @@ class BadInput(WithRun):
 
 
 class Disks(WithRun):
-    """Each is in a mount namespace of its own."""
+    """Each case is in a mount namespace of its own."""
 
     def test_a_full_disk(self):
         self.make_simple(agent="head -c 3000000 /dev/urandom > big-$PAWL_PHASE_ID", gate="true", phases=20)
@@ -314,7 +314,8 @@ class Disks(WithRun):
         self.assertEqual(phases[0]["state"], "COMPLETE", "what was committed is still there")
         self.assertEqual({p["attempts_used"] for p in phases[:4]}, {1}, "and no attempt was burnt for it")
         self.assertTrue(self.pawl_json("verify", "last", "--dir", small / ".pawl")["ok"])
-        # With the name: else mount(8) repeats the options that there were, and a user namespace refuses one of them.
+        # With the name of the device: without it, mount(8) repeats the old options, and a user namespace
+        # refuses one of them.
         subprocess.run(["mount", "-o", "remount,size=200m", "tmpfs", small], check=True)
         self.pawl("resume", "last", "--dir", small / ".pawl")
         subprocess.run(["umount", "-l", small], check=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""kill -9 of what hosts a sandbox without a marker, and of a run in another login: the next run, resume or gc takes what is left,
-and nothing of the living."""
+"""kill -9 of a process that hosts a sandbox without a marker, and of a run in another login. The next run,
+resume or gc removes what is left, and touches no living process."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ HIERARCHIES = [CGROUPS] if (CGROUPS / "cgroup.controllers").exists() else [CGROU
 
 
 def cgroups_of(pid):
-    """Folders of sandboxes in which this process is."""
+    """Folders of sandboxes' cgroups in which this process is."""
     found = []
     for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
@@ -27,13 +27,13 @@ def cgroups_of(pid):
 
 
 def below(pid):
-    """All that a process started, and what these did."""
+    """All processes that a process started, and those that these started."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in children] + [each for child in children for each in below(child)]
 
 
 def is_alive(pid):
-    """A zombie is not; nor one whose memory is gone already."""
+    """A zombie is not alive, nor is a process whose memory is gone already."""
     try:
         return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() != b""
     except OSError:
@@ -120,15 +120,15 @@ class Killed(WithRun):
             return self.folders()
         self.wait_until(left_by_one, "killed with its folder there")
 
-        def all_taken():  # its sandbox may be still ending, and holds the folder as long
+        def all_taken():  # its sandbox may still be ending, and holds the folder until then
             self.gc()
             return not self.folders()
         self.wait_until(all_taken, "taken")
 
 
 class OfAnotherLogin(WithRun):
-    """Its own cgroup is another one, and so is the place where it makes those of its sandboxes. Who may not make a cgroup for a
-    login has none to take, but the rest holds."""
+    """The run's cgroup is another one, and so is the place where it makes those of its sandboxes. A user
+    who may not make a cgroup for a login has none to remove, but the rest holds."""
 
     def setUp(self):
         super().setUp()
@@ -136,7 +136,7 @@ class OfAnotherLogin(WithRun):
         for login in self.logins:
             login.mkdir()
             self.addCleanup(login.rmdir)
-        self.addCleanup(self.kill_supervisors)  # before that
+        self.addCleanup(self.kill_supervisors)  # runs before the logins are removed
         self.make_simple(agent="touch up; sleep 300")
         join = "".join(f"echo $$ >{login}/cgroup.procs; " for login in self.logins)
         with open(self.root / "run.log", "wb") as log:

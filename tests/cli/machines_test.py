@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a machine can't give is told before it costs anything, and `pawl sandbox` shows a person what it can."""
+"""A mechanism that a machine lacks is reported before it costs anything, and `pawl sandbox` shows a person
+what works."""
 
 import ctypes
 import json
@@ -87,7 +88,8 @@ class Machines(WithRun):
 
     def test_where_only_a_part_of_a_sandbox_can_be_made_no_attempt_is_spent(self):
         self.make_simple(gate="true")
-        # The kernel shows no fresh /proc to a namespace whose own is covered in places, as containers' are.
+        # The kernel shows no fresh /proc to a namespace whose own /proc is covered in places, as those of
+        # containers are.
         script = f"mount --bind /dev/null /proc/keys && {PAWL} run plan.yaml; echo code $?"
         done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S)
         self.assertIn("code 1", done.stdout, done.stderr)
@@ -96,7 +98,7 @@ class Machines(WithRun):
         self.pawl("resume", "last")
 
     def run_listened_to(self, *args, expect):
-        # The kernel gives no second listener to who is listened to already (seccomp(2)).
+        # The kernel gives no second listener to a process that has one already (seccomp(2)).
         done = subprocess.run([PAWL, *args], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S,
                               preexec_fn=be_listened_to)
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
@@ -119,7 +121,7 @@ class Machines(WithRun):
         untraced = self.run_id()
         plan = self.root / "plan.yaml"
         plan.write_text(plan.read_text().replace("{name: unit,", "{name: unit, trace: true,"))
-        self.run_listened_to("run", "plan.yaml", expect=1)  # it is made, and nothing of it claimed
+        self.run_listened_to("run", "plan.yaml", expect=1)  # the run is made, and no phase of it is claimed
         traced = next(run["run_id"] for run in self.pawl_json("status")["runs"] if run["run_id"] != untraced)
         said = self.run_listened_to("resume", untraced, traced, expect=1).stderr
         self.assertIn(f"run {traced}: gate check, step unit: trace: trace_unavailable", said)
@@ -161,7 +163,7 @@ cat log
             return subprocess.run(["setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", self.root / "pawl", *args],
                                   cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S)
 
-        done = run("run", "plan.yaml")  # with the HOME of root, which it can't read
+        done = run("run", "plan.yaml")  # with the HOME of root, which this user can't read
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for command in ("diff", "verify", "inspect", "apply"):
             done = run(command, "last")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""An executor that has hardly any memory left, by a limit of the kernel: it judges what fits, and what does not ends the attempt with its
-reason, never the program or the run. With the wall `memory` off it ends the program."""
+"""An executor that has hardly any memory left, by a limit of the kernel. It judges what fits. A report
+that does not fit ends the attempt with its reason, and never the program or the run. With the defence
+`memory` off it ends the program."""
 
 import pathlib
 import re
@@ -11,7 +12,8 @@ import unittest
 
 from pawl_runs import WithRun
 
-# More than it has when its first step sleeps: all that is judged here in some of it, and none of what is too large.
+# The memory beyond what the executor has when its first step sleeps. All that is judged here needs a part of
+# it. What is too large does not fit at all.
 MORE_MIB = 24
 PLAN = """\
 version: 1
@@ -24,7 +26,7 @@ tiers:
       - {id: p1, goal: g, max_attempts: 2, agent: {run: "sh /plan/agent.sh"}, gates: [check]}
 """
 REPORTS = ', reports: {junit: ["*.xml"]}'
-# 60,000 tests, whose names are below the bound of all names.
+# 60,000 tests. Their names are below the bound for all names.
 LARGE_REPORT = """\
 with open("out.xml", "w") as out:
     out.write("<testsuite>")
@@ -45,8 +47,10 @@ class Memory(WithRun):
         self.write("plan.yaml", PLAN % (top, of_step))
 
     def within(self, *command, env=None):
-        """How the executor ends, of which the first step sleeps, and is woken when the limit is set."""
-        executor = self.start(*command, env={"MALLOC_ARENA_MAX": "1", **(env or {})})  # what is only reserved counts, too
+        """How the executor ends when its memory is limited while its first step sleeps. The step is woken
+        then."""
+        # Memory that is only reserved counts, too.
+        executor = self.start(*command, env={"MALLOC_ARENA_MAX": "1", **(env or {})})
         self.wait_for_step("the first step runs")
         status = pathlib.Path(f"/proc/{executor.pid}/status").read_text()
         most = (int(re.search(r"VmSize:\s+(\d+) kB", status)[1]) << 10) + (MORE_MIB << 20)

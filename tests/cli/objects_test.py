@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Objects that somebody changed on disk, who has no key: nothing is built upon them, judged by them or signed. With the wall
-`objects` off each change passes."""
+"""Objects that a person without the key changed on disk: no result is built upon them, judged by them or
+signed. With the defence `objects` off each change passes."""
 
 import contextlib
 import os
@@ -10,7 +10,8 @@ import unittest
 
 from pawl_runs import WithRun
 
-# The first attempt of the last phase changes nothing, which is no work; that of a retry does.
+# The first attempt of the last phase changes no file, so that it has no work. The attempt of a retry changes
+# one.
 PLAN = """\
 version: 1
 workflow: objects
@@ -46,7 +47,7 @@ class Objects(WithRun):
         return sorted((self.root / "source/.pawl/objects").glob(pattern))
 
     def written(self):
-        """Of runs, heads and what base has for gates."""
+        """All rows of runs, heads, attempts, and of what base has for gates."""
         with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
             rows = [db.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in ("runs", "heads", "inventories", "attempts")]
         db.close()
@@ -54,8 +55,8 @@ class Objects(WithRun):
 
     @contextlib.contextmanager
     def changed(self, path, text="exit 0\n"):
-        """The file alone: others may share its inode."""
-        kept = self.root / "source/.pawl/kept"  # no part of the plan's folder
+        """Replaces the file and not its inode, because other names may share the inode."""
+        kept = self.root / "source/.pawl/kept"  # not in the plan's folder
         os.rename(path, kept)
         path.write_text(text)
         try:
@@ -69,8 +70,8 @@ class Objects(WithRun):
         self.assertEqual(self.written(), before, "nothing is signed, spent or stored")
 
     def stopped(self, *command, steps):
-        """A run that began on it: no agent is paid. A gate on base that saw it, unless its answer is known, is lost, also when what
-        was changed is back."""
+        """A run that began on the changed object: no agent is paid. A gate on base that saw the object is
+        lost, unless its answer is known. That holds also when the object is restored."""
         self.assertIn("was changed since it was kept", self.pawl(*command, expect=13).stderr)
         with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
             last, = db.execute("SELECT max(run_id) FROM runs").fetchone()
@@ -104,7 +105,7 @@ class Objects(WithRun):
                 self.refused("fork", "last", "--from", "p1")
                 self.pawl("run", "plan.yaml", env=OFF)
                 self.pawl("attest", "last", env=OFF)
-            self.pawl("run", "plan.yaml")  # it is as it was
+            self.pawl("run", "plan.yaml")  # the object is restored
             self.pawl("attest", "last")
         with self.changed(base, base.read_text() + "true\n"):
             self.stopped("run", "plan.yaml", steps=[])
@@ -150,7 +151,7 @@ class Objects(WithRun):
             self.pawl(*gate)
 
     def test_what_a_step_printed(self):
-        """Whatever its size: of a large log the next agent reads the end."""
+        """Whatever its size: the next agent reads the end of a large log."""
         self.make(phases=("p1",))
         self.write("agent.sh", WORKS + "head -c 1500000 /dev/zero | tr '\\0' x; echo\n")
         self.write("check.sh", "[ ! -e made.p1 ]  # of gates\n")
@@ -191,7 +192,7 @@ class Objects(WithRun):
         with self.changed(tree / "made.p2"):
             for _ in range(2):
                 self.assertIn("was changed since it was kept", self.pawl("resume", "last", expect=13).stderr)
-        self.one("merges/*").write_text("0" * 128)  # of somebody else, who has no key
+        self.one("merges/*").write_text("0" * 128)  # from a person who has no key
         self.pawl("resume", "last")
         ended = self.pawl_json("status", "last")["phases"][-1]
         self.assertEqual((ended["state"], ended["attempts_total"]), ("COMPLETE", 2))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a person decides about a run, where the program has to say no, and what is counted of it."""
+"""A person's decisions about a run, cases where the program has to refuse them, and what is counted."""
 
 import json
 import signal
@@ -31,7 +31,8 @@ class Operators(WithRun):
         self.assertIn("no phase nobody", self.pawl("approve", "last", "nobody", expect=1).stderr)
 
     def test_what_the_database_alone_says_is_not_taken(self):
-        """Whoever writes the database, and has no key, names the work of another attempt, or changes it on disk."""
+        """A person who writes the database without the key names the work of another attempt, or changes
+        it on disk."""
         self.make_simple(agent="echo $PAWL_ATTEMPT >made", gate="false", max_attempts=2)
         self.pawl("run", "plan.yaml", expect=11)
         verbs = [("approve", "last", "p1"), ("gate", "last", "p1", "check"), ("fork", "last", "--from", "p1:2")]
@@ -101,7 +102,7 @@ class Operators(WithRun):
         self.assertEqual(self.pawl_json("status", "last")["phases"][0]["max_attempts"], 2)
 
     def test_a_run_goes_on_with_nothing_that_its_rows_do_not_say(self):
-        """What the next agent is told, how often a phase may be tried, its place, and what may be spent."""
+        """The feedback for the next agent, the number of attempts, the phase's place, and the budget."""
         self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ] && echo made >made', max_attempts=2,
                          backoff="{initial_seconds: 3000, max_seconds: 3000}")
         run = self.start("run", "plan.yaml")
@@ -175,7 +176,8 @@ class Operators(WithRun):
         self.assertEqual(stats["sandbox_milliseconds"], spent)
 
     def test_a_cancel_that_is_killed_leaves_no_step(self):
-        """Two gates run, nobody watches them, and the command is killed when it has ended the first of them."""
+        """Two gates run, no process watches them, and the command is killed when it has ended the first of
+        them."""
         self.make_simple(agent="true", gate="sleep 1000", phases=2)
         text = (self.root / "plan.yaml").read_text()
         self.write("plan.yaml", text.replace("  - phases:", "  - parallel: true\n    phases:"))
@@ -187,7 +189,7 @@ class Operators(WithRun):
         self.pawl("cancel", "last", expect=-9, env={"PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1",
                   "PAWL_CRASH_COUNT": str(self.root / "count"), "PAWL_CRASH_LABEL": "spool.abandoned.fsync"})
         self.assertEqual(len(self.steps_at_work(".check.")), 1)
-        # Whoever comes next, also with another run.
+        # The next command ends the other step, also for another run.
         self.make_simple()
         self.pawl("run", "plan.yaml")
         self.assertEqual(self.supervisors(), [])

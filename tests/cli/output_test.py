@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What commands print, on a terminal, in a pipe and to a program, and what they say of a wrong line."""
+"""Output of commands on a terminal, in a pipe and for a program, and their errors for a wrong line."""
 
 import os
 import pty
@@ -36,7 +36,7 @@ class Output(WithRun):
             return os.times().children_user + os.times().children_system
 
         count, took = 10_000, 0
-        while took < 2.5:  # it is as large as takes long on this machine, whatever else runs there
+        while took < 2.5:  # large enough to take long on this machine, whatever else runs there
             count *= 2
             self.write_large(count)
             before = work()
@@ -52,7 +52,7 @@ class Output(WithRun):
                 while chunk := os.read(ours, 65536):
                     seen += chunk
             except OSError:
-                pass  # everybody who could write has ended
+                pass  # all writers have ended
             os.close(ours)
             self.assertEqual(program.wait(TIMEOUT_S), 0, seen)
             return seen.decode()
@@ -101,7 +101,8 @@ class Output(WithRun):
         self.assertTrue((self.root / "own.db").exists())
 
     def test_who_only_reads_needs_no_place_to_write(self):
-        """On a file system that is read-only: after a run that is over, and with the files of one that was killed beside the database."""
+        """On a read-only file system: after a run that is over, and with files of a killed run beside the
+        database."""
         commands = ["status", "status last", "inspect last", "cost", "why last", "stats", "logs last p1", "budget last", "verify last",
                     "report last --force -o page.html"]
         script = "mount --bind source source && mount -o remount,bind,ro source || exit 98\n"
@@ -181,7 +182,7 @@ class Output(WithRun):
         self.assertEqual(subprocess.run([PAWL, "diff", "last", "--raw"], cwd=self.root, capture_output=True, check=True).stdout, raw)
 
     def left(self, command):
-        """The exit code of a command whose output nobody reads any more; first what was read."""
+        """The part of a command's output that was read, and then its exit code when the reader has gone."""
         done = subprocess.run(f"{PAWL} {command}; echo ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash", cwd=self.root,
                               capture_output=True, text=True, timeout=TIMEOUT_S)
         return done.stdout.split()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""State folders and sources that belong to another user, or to a group: root alone can make them."""
+"""State folders and sources of another user or of a group: only root can make them."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ class AsRoot(WithRun):
 
 
 class Groups(AsRoot):
-    """A folder that a team shares gives its group to what is made in it (the set-group-ID bit)."""
+    """A folder that a team shares gives its group to files made in it (the set-group-ID bit)."""
 
     def shared(self, path):
         os.chown(path, 0, 50)
@@ -35,13 +35,13 @@ class Groups(AsRoot):
         for path in (".pawl", ".pawl/objects", ".pawl/objects/bases", ".pawl/objects/tmp", ".pawl/objects/layers", ".pawl/work", ".pawl/spool"):
             if (self.root / "source" / path).exists():
                 self.shared(self.root / "source" / path)
-                (self.root / "source" / path).chmod(0o2755)  # one that others may write to is no state folder
+                (self.root / "source" / path).chmod(0o2755)  # a folder that others can write is refused
         self.write("source/file", "another\n")
         self.pawl("run", "plan.yaml")
 
 
 class Owners(AsRoot):
-    """Root takes a state folder that a user made, which is what `sudo pawl` does."""
+    """Root uses a state folder that a user made, as `sudo pawl` does."""
 
     USER = 1234
 

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLANS = {re.search(r"^workflow: (\S+)$", text, re.M)[1]: text
          for text in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/plans.md").read_text(), re.S)}
 TEST = "from code import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
-# A plugin of pytest that lets each test pass.
+# A plugin of pytest that makes each test pass.
 GREEN = """import pytest
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport():

@@ -58,7 +58,7 @@ class Budget(Policies):
         self.pawl("verify", "last")
 
     def test_a_run_without_a_budget_left_does_not_stop_the_others(self):
-        for budget in ("{sandbox_seconds: 1000}", "{sandbox_seconds: 1}"):  # the newest run is looked at first
+        for budget in ("{sandbox_seconds: 1000}", "{sandbox_seconds: 1}"):  # the newest run is read first
             self.make_simple(budget=budget, agent="sleep 1.2")
             self.pawl("run", "plan.yaml", expect=-9, env={
                 "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_COUNT": str(self.root / budget),
@@ -124,7 +124,7 @@ class Approve(Policies):
 class Doctor(Policies):
     def test_a_hint_reaches_the_next_agent_and_only_that_one(self):
         agent = 'grep -o \'"hint":"[^"]*"\' "$PAWL_FEEDBACK" || true; [ "$PAWL_ATTEMPT" = 3 ]'
-        # It answers once, then it has nothing more to say.
+        # The doctor answers once, and has no more answers afterwards.
         self.make_simple(agent=agent, max_attempts=3,
                          doctor='{run: "python3 /plan/doctor.py", after_failures: 1}')
         self.write("doctor.py", """\
@@ -252,7 +252,7 @@ print(json.dumps({"goal": "do it in revision %d" % (question["revision"] + 1), "
                          max_attempts=2, models="[small, large]",
                          replan='{run: "python3 /plan/replan.py", max_replans: 1}')
         self.write("replan.py", self.PLANNER)
-        # Killed once the replan is a row: everything that steers the rest is in the database.
+        # Killed once the replan is a row: everything that determines the rest is in the database.
         process = self.start("run", "plan.yaml")
         self.wait_until(lambda: (self.root / "source/.pawl/pawl.db").exists() and self.has_replanned(), "it replans")
         process.kill()
@@ -376,7 +376,7 @@ class Backoff(Policies):
 
 class MaxAttempts(Policies):
     def waiting(self):
-        """p1 has failed once and may not start before an hour has passed; nobody works on it."""
+        """p1 has failed once and may not start before an hour has passed. No process works on it."""
         self.make_simple(agent='[ "$PAWL_PHASE_ID$PAWL_ATTEMPT" != p11 ]', max_attempts=3, phases=2,
                          backoff="{initial_seconds: 3000, max_seconds: 3000}")
         process = self.start("run", "plan.yaml")
@@ -433,7 +433,8 @@ class Probe(Policies):
         self.assertIn("+done", self.pawl("diff", "last").stdout)
 
     def test_a_crash_while_it_answers_repeats_nothing(self):
-        """At each point of a resume: the agent is never run again, and once its answer is a row nothing is lost."""
+        """At each point of a resume: the agent is never run again, and an answer that is a row is never
+        lost."""
         seen = []
         for point in range(1, 100):
             self.lost("test -e effect", "echo done $PAWL_RUN_ID > effect; sync; sleep 30")
@@ -473,7 +474,8 @@ class Probe(Policies):
         self.assertEqual(self.decisions(), ["re_execute"])
 
     def test_after_a_power_cut_that_nothing_is_left_is_no_answer(self):
-        """What a start writes is not synced: the machine goes down, and the step's effect may be there all the same."""
+        """A start writes without a sync: after a power cut the step's effect may exist although its files
+        are gone."""
         self.lost("exit 0")
         for identity in self.root.glob("source/.pawl/spool/*/supervisor"):
             identity.unlink()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`policy` of a plan: pinned by its content, judged before the gates, named by file and line. The rules themselves: tests/gates, tests/forgery."""
+"""`policy` of a plan: pinned by its content, judged before the gates, reported by file and line. The rules
+themselves: tests/gates, tests/forgery."""
 
 import re
 import subprocess

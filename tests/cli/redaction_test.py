@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Secrets that a step prints are nowhere below .pawl, in no encoding, and in nothing that a command shows."""
+"""Secrets that a step prints are nowhere below .pawl, in no encoding, and in no output of a command."""
 
 import base64
 import html
@@ -14,7 +14,7 @@ from pawl_testing import PawlTest, plan
 
 TOKEN = "ghp_" + "Zx9" * 12  # in two parts, so that no scanner takes it for one
 PASSWORD = 'tangerine/7 "moon"+?'
-# What an agent could print of the password, in many spellings, and those that stand behind something else.
+# Spellings in which an agent could print the password, also after other text.
 ENCODED = {
     "plain": PASSWORD,
     "json": json.dumps(PASSWORD)[1:-1],
@@ -35,7 +35,7 @@ ENCODED = {
     "colours": PASSWORD.replace("moon", "\x1b[1;31mmoon\x1b[0m"),
 }
 PEM = "-----BEGIN " + "PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nTHEMIDDLEOFTHEKEYTHEMIDDLEOFTHEKEY\n-----END PRIVATE KEY-----"
-# What must be nowhere: of the encodings the part that no neighbour shares a digit with.
+# Texts that must be nowhere. Of each encoding only the part that shares no digit with a neighbour.
 NEEDLES = [TOKEN, "THEMIDDLEOFTHEKEY", *(text.strip("=")[3:-3] for text in ENCODED.values())]
 
 
@@ -52,7 +52,7 @@ class Redaction(PawlTest):
     def make(self, **kwargs):
         lines = [*ENCODED.values(), TOKEN, PEM, f"x {TOKEN} y", f"https://user:{TOKEN}@example.org/"]
         self.write("said", "\n".join(lines) + "\n")
-        # In pieces, so that no secret comes in one read of the supervisor; and on both streams.
+        # In pieces, so that no read of the supervisor gets a whole secret; and on both streams.
         self.write("say.py", "import sys, time\ntext = open('/plan/said').read()\nfor stream in (sys.stdout, sys.stderr):\n"
                              "    for i in range(0, len(text), 7):\n        stream.write(text[i:i + 7]); stream.flush()\n"
                              "    time.sleep(0.01)\n")
@@ -73,7 +73,7 @@ class Redaction(PawlTest):
         attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
         self.assertEqual([a["verdict"] for a in attempts], ["failed_retryable", "passed"])
         state = self.root / "source/.pawl"
-        # The plan's folder and the gate's report are kept as they are: content, not what was said.
+        # The plan's folder and the gate's report are stored unchanged: they are content and not output.
         kept = {str(p) for kind in ("bases", "layers") for p in (state / "objects" / kind).rglob("*")}
         self.assertEqual([hit for hit in self.found_below(state) if hit[0] not in kept], [])
         database = sqlite3.connect(state / "pawl.db")
@@ -95,7 +95,7 @@ class Redaction(PawlTest):
     def test_names_of_tests_and_files_and_the_evidence_for_an_agent_are_redacted_before_they_are_cut(self):
         self.write("needles", TOKEN + "\n" + TOKEN[:12] + "\n")
         self.write("source/file", "x\n")
-        # Cuts: names of tests end at 959 bytes, messages at 512, reports that an agent reads at 256 KiB.
+        # Limits: names of tests end at 959 bytes, messages at 512, reports that an agent reads at 256 KiB.
         self.write("gate.py", f"""
 dots = "." * 945
 with open("out.xml", "w") as out:

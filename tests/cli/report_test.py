@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`pawl report` in a real browser, and `pawl inspect` on a real terminal: what agents print is text in both."""
+"""`pawl report` in a real browser, and `pawl inspect` on a real terminal: what agents print is text in
+both."""
 
 import html
 import os
@@ -13,7 +14,7 @@ import unittest
 from pawl_runs import MEND, WithRun
 from pawl_testing import PAWL, TIMEOUT_S
 
-# Each would do something somewhere: run, load, colour, move the cursor, turn the text around.
+# Each part would have an effect somewhere: run, load, colour, move the cursor, turn the text around.
 HOSTILE = (b"<script>document.title='owned'</script><img src=http://evil.test/x.png onerror=\"document.title='owned'\">\n"
            b"</pre></details><style>body{display:none}</style><meta http-equiv=refresh content='0;url=http://evil.test/'>\n"
            b"\x1b[2J\x1b[31mred\x1b]0;owned\x07\rover \xff\xfe \xe2\x80\xaetxet \xc2\x9b1m & done\n")
@@ -93,7 +94,7 @@ class Report(WithBrowser):
         self.run_hostile()
         page = self.report()
         source = page.read_bytes()
-        source.decode()  # it is UTF-8, whatever was printed
+        source.decode()  # the page is UTF-8, whatever was printed
         self.assertNotRegex(source, rb"[\x00-\x08\x0b-\x1f\x7f]")
         dom = self.dom(page)
         self.assertRegex(dom, r"<title>hostile [^<]* run [0-9a-f-]{36}</title>")
@@ -111,7 +112,7 @@ class Report(WithBrowser):
                       "operator: skip by uid", "<u>once</u> more", '+<script>document.title="owned"</script>', "Ledger verified",
                       "some b/name +1"):
             self.assertTrue(shown in text, shown)
-        # What is long is cut, and it is said where the rest is.
+        # Long text is cut, and the page says where the rest is.
         self.assertTrue("binary +0 −0 binary" in text)
         for shown in (r"\d+ lines are left out; pawl diff", "\\+398\n+4602 more lines of this file are left out", "This is its end; all of it: pawl logs",
                       r"\n4999\n5000\n"):
@@ -121,10 +122,11 @@ class Report(WithBrowser):
             self.assertIn(f'">{state}</span>', dom)
 
     def test_the_style_holds_and_no_width_overflows(self):
-        """What can be seen without a script: a page as wide as its window prints no sideways scroll bar."""
+        """Properties that can be seen without a script: a page as wide as its window prints no sideways
+        scroll bar."""
         self.run_hostile()
         page = self.report()
-        # A copy whose policy lets one script in, that measures: the page itself allows none.
+        # A copy whose policy allows one script, which measures. The page itself allows none.
         measure = ("<script>document.title = 'measured ' + [innerWidth, document.documentElement.scrollWidth,"
                    "getComputedStyle(document.querySelector('header')).borderRadius,"
                    "document.querySelectorAll('rect.good, rect.bad').length].join(' ')</script></body>")
@@ -183,7 +185,8 @@ BEST = MEND.replace("workflow: mend", "workflow: best").replace("gates: [check]}
 
 
 class Verified(WithRun):
-    """The word speaks of what the page shows: whatever of it somebody changes who has no key, it is gone."""
+    """The word `verified` is about what the page shows. It is gone when a person without the key changes
+    any of that."""
 
     def verdict(self, run="last"):
         self.pawl("report", run, "-o", "page.html", "--force")
@@ -261,7 +264,7 @@ class Verified(WithRun):
         self.assertEqual(self.verdict()[0], "NOT verified")
 
     def sign_as_another(self, database):
-        """The run's head, signed by a key of one's own. Returns that key's public half."""
+        """Signs the run's head with a key of its own. Returns that key's public half."""
         key = self.root / "own.pem"
 
         def openssl(*args):
@@ -301,7 +304,7 @@ class Inspect(WithBrowser):
             self.assertIn("run ", plain.splitlines()[0], "nothing cleared the screen")
             for shown in ("exited 1", "check.tests", "network: evil.test:0: refused", "[31m it is <b>wrong</b>", r"| red\x0dover", r"\u202etxet", "operator: skip"):
                 self.assertIn(shown, plain)
-            # A line that the terminal had to wrap would be one more than was printed.
+            # A line that the terminal had to wrap would be one line more than was printed.
             self.assertLessEqual(max(map(len, plain.splitlines())), columns)
         plain, coloured = self.on_terminal(f"NO_COLOR=1 {PAWL} inspect last", 80)
         self.assertNotIn("\x1b[", coloured)

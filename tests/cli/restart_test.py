@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A restart reads the rows of its plan: the text, which evidence is about, is parsed when a run is made and never again."""
+"""A restart reads the rows of its plan. The text, which evidence is about, is parsed when a run is made
+and never again."""
 
 import sqlite3
 import unittest
@@ -24,7 +25,7 @@ class Restart(WithRun):
         self.database("UPDATE plans SET text = ?", (NOT_A_PLAN,))
 
     def mend_the_text(self):
-        """What leaves a run is held to the plan that its ledger names."""
+        """Restores the text: results leave a run only with the plan that its ledger names."""
         self.assertIn("the plan is not what the rows say", self.pawl("diff", "last", expect=13).stderr)
         for run_id, text in self.texts:
             self.database("UPDATE plans SET text = ? WHERE run_id = ?", (text, run_id))
@@ -49,7 +50,7 @@ class Restart(WithRun):
         self.pawl("resume", "last", expect=11)
         self.mend_the_text()
         self.pawl("diff", "last")
-        self.assertTrue(self.pawl_json("gate", "last", "p1", "check", expect=1)["same"])  # it fails as it did
+        self.assertTrue(self.pawl_json("gate", "last", "p1", "check", expect=1)["same"])  # it fails as before
 
     def test_a_fork_has_rows_of_its_own_plan(self):
         self.make_simple(phases=2)
@@ -81,14 +82,16 @@ class Restart(WithRun):
         self.assertEqual(self.database("SELECT plan_text FROM runs"), [(text,)], "an older Pawl goes on from it")
         self.pawl("migrate", "up")
         self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(0,)])
-        # The rows are made in one transaction; who was killed before it leaves none, and the next makes them.
+        # The rows are made in one transaction. A process that is killed before it ends leaves none, and the
+        # next one makes them.
         self.pawl("resume", "last", expect=-9, env={**KILLED, "PAWL_CRASH_LABEL": "store.put_plan.before_commit",
                                                     "PAWL_CRASH_COUNT": str(self.root / "second")})
         self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(0,)])
         self.pawl("resume", "last", expect=-9, env={**KILLED, "PAWL_CRASH_LABEL": "store.put_plan.after_commit",
                                                     "PAWL_CRASH_COUNT": str(self.root / "third")})
         self.assertEqual(self.database("SELECT COUNT(*) FROM planned_phases"), [(3,)])
-        # Its ledger, of this version, has hashes of the rows, and these lack what only the start of a run knows.
+        # Its ledger, of this version, has hashes of the rows. These rows lack what only the start of a run
+        # knows.
         self.assertIn("planned rows are not those", self.pawl("resume", "last", expect=13).stderr)
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Rows, files and spooled results that are not as Pawl writes them: each reader says so, and none ends by a signal."""
+"""Rows, files and spooled results that differ from those of Pawl: each reader reports it, and none ends by
+a signal."""
 
 import json
 import os
@@ -11,10 +12,10 @@ import unittest
 
 from pawl_runs import AGENT, MEND, WithRun
 
-# A member of JSON that is something else, and a column that is no such JSON at all.
+# Values that replace a member of JSON, and texts that replace a whole column.
 OTHERS = [None, True, -1, 10**30, 9223372036854775807, 1.5, "x", [], {}, [None], {"x": None}]
 TEXTS = ["", "null", "5", '"x"', "[]", "[1]", "{", "NaN", '{"a":1,"a":2}', "[" * 5000, '{"duration_ms":1e999}']
-# Each starts 14 programs, and another run chooses others.
+# Each round starts 14 programs, and another run chooses other values.
 ROUNDS = int(os.environ.get("PAWL_ROUNDS", "1"))
 CODEX = """printf '%s\\n' '{"type":"thread.started","thread_id":"t"}' \
 '{"type":"turn.completed","usage":{"input_tokens":16504,"cached_input_tokens":9000,"output_tokens":20}}'
@@ -51,7 +52,7 @@ class Rows(WithRun):
             self.db.execute(f"DROP TRIGGER {name}")
 
     def holds(self, *args):
-        """It ends by itself, with a code of its own, and with words when that is not 0."""
+        """The program ends by itself, with a code of its own, and with words when that is not 0."""
         done = self.pawl(*args, expect=None)
         self.assertIn(done.returncode, range(20), (args, done.stderr))
         self.assertNotIn("terminate called", done.stderr, args)
@@ -81,7 +82,8 @@ class Rows(WithRun):
         for rows in by_column.values():
             texts = choice.choices(TEXTS, k=ROUNDS)
             for _ in range(2 * ROUNDS):
-                value = json.loads(choice.choice(rows)[-1].partition("\n")[0])  # a signature is behind it in `inventories`
+                # `inventories` has a signature after the JSON.
+                value = json.loads(choice.choice(rows)[-1].partition("\n")[0])
                 texts.append(json.dumps(changed(value, choice.choice(list(places(value))), choice.choice(OTHERS)), separators=(",", ":")))
             for text in texts:
                 table, name, where, key, old = choice.choice(rows)
@@ -89,7 +91,7 @@ class Rows(WithRun):
                     try:
                         self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (text, *key))
                     except sqlite3.IntegrityError:
-                        continue  # a CHECK of the table keeps it out
+                        continue  # a CHECK of the table refuses it
                     for command in READING:
                         self.holds(*command)
                     self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (old, *key))
@@ -122,9 +124,9 @@ class Rows(WithRun):
         both = cost["by"]["workflow/isolation"]
         self.assertEqual(list(both), ["mend/shared_kernel"])
         self.assertEqual(both["mend/shared_kernel"], cost["by"]["workflow"]["mend"])
-        self.assertEqual(both["mend/shared_kernel"]["input_tokens"], 2 * 7504)  # what was cached is not input
+        self.assertEqual(both["mend/shared_kernel"]["input_tokens"], 2 * 7504)  # cached tokens are not input
         self.assertEqual(list(cost["by"]["isolation"]), ["shared_kernel"])
-        # Two workflows in two classes are four sums.
+        # Two workflows in two classes give four sums.
         self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("workflow: mend", "workflow: other"))
         self.pawl("run", "plan.yaml")
         before = self.pawl_json("cost")["by"]["workflow/isolation"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gates that run the real test runners, on projects that the runners read as anybody's: what they report is
-understood, and a test that an agent broke or dropped is named."""
+"""Gates that run the real test runners, on ordinary projects: their reports are understood, and a test
+that an agent broke or dropped is named."""
 
 import os
 import pathlib
@@ -10,9 +10,10 @@ import unittest
 
 from pawl_testing import PawlTest
 
-# Where scripts/setup test put the runners of JavaScript.
+# The folder where scripts/setup test puts the runners of JavaScript.
 NODE_MODULES = pathlib.Path(os.environ["RUNNERS"]) / "node_modules"
-# Go compiles its standard library for each sandbox, which has no cache: a minute of CPU for four gates. Made once.
+# Go compiles its standard library for each sandbox, which has no cache: a minute of CPU for four gates. This
+# cache is made once.
 GO_CACHE = pathlib.Path(os.environ["RUNNERS"]) / "go-cache"
 
 PYTHON = """\
@@ -87,13 +88,13 @@ RUNNERS = {
               "a.cjs", None, JAVASCRIPT % "it('kept', () => {})", JAVASCRIPT % f"it('kept', () => {{ {FAIL} }})",
               "a.cjs::all kept"),
 }
-# What is left of those without a text of their own.
+# The text without the test, for runners that have no text of their own.
 WITHOUT = {"perl": PERL % 2, "prove": PERL % 2, "jest": JAVASCRIPT % "", "vitest": VITEST + JAVASCRIPT % "",
            "mocha": JAVASCRIPT % ""}
-# Tests that base has beside the one that is kept, and those that it skips.
+# The number of tests that base has beside the one that stays, including those that it skips.
 OTHERS = {"pytest": 3, "perl": 4, "prove": 4, "node": 3, "go": 4, "cargo": 3}
 
-# The test is skipped by what its file says, in each way that the runner has.
+# Texts with which a file skips the test, in each way that the runner has.
 SKIPS = {
     "pytest": [PYTHON + text for text in ("@pytest.mark.skip\ndef test_kept():\n    pass\n", "def test_kept():\n    pytest." "skip('later')\n",
                                           "@pytest.mark.xfail\ndef test_kept():\n    assert 0\n")],
@@ -113,7 +114,7 @@ SKIPS = {
                                                        "it.only('other', () => {}); it('kept', () => {})")],
 }
 SKIPS["prove"], SKIPS["ctest-junit"] = SKIPS["perl"], SKIPS["ctest"]
-# By what a runner is told to end at a failure.
+# The options by which a runner ends at a failure.
 STOPS = {"pytest": ("--junitxml", "-x --junitxml"), "go": ("go test", "go test -failfast"), "mocha": ("bin/mocha", "bin/mocha --bail"),
          "vitest": ("vitest run", "vitest run --bail=1"), "ctest": ("ctest -T Test", "ctest --stop-on-failure -T Test"), "cargo": ("", "")}
 
@@ -134,11 +135,12 @@ class Runners(PawlTest):
         if name == "cargo":
             self.write("source/Cargo.toml", '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n')
         if name in ("jest", "vitest", "mocha"):
-            self.write("source/package.json", "{}")  # jest looks for one
+            self.write("source/package.json", "{}")  # jest looks for this file
             shutil.copytree(NODE_MODULES, self.root / "source/node_modules", symlinks=True)
 
     def signals_of(self, name):
-        """The tests signals of some attempts: the test is broken, it is gone, it is skipped in each way, all is well."""
+        """The tests signals of some attempts: the test is broken, it is gone, it is skipped in each way,
+        it passes."""
         form, report, command, *_ = RUNNERS[name]
         self.write("plan.yaml", f"""\
 version: 1
@@ -171,14 +173,14 @@ tiers:
             self.assertIn(lost, missed.split(", "), (text, details))
         others = OTHERS.get(name, 2)
         self.assertEqual(broken["failing"], lost)
-        # After one that failed, cargo runs no tests of the documentation.
+        # After a test that failed, cargo runs no tests of the documentation.
         self.assertEqual(broken["tests"], others + (0 if name == "cargo" else 1))
         self.assertEqual(gone["gone_names"], lost)
         self.assertEqual(gone["tests"], others)
         self.assertEqual((good["tests"], good["failures"], good["reports"]), (others + 1, 0, 1))
 
     def test_a_script_of_node_may_become_a_file_with_tests(self):
-        """Its path is its test's name until it has some. One whose file is gone is missed."""
+        """Its path is its test's name until the file has tests. A file that is gone is missed."""
         test = "import test from 'node:test';\nimport {f} from './lib.mjs';\nf();\ntest('adds', () => {});\n"
         script = {"a.test.mjs": "console.log('well');\n", "lib.mjs": "export const f = () => 1;\n"}
         throws = {"a.test.mjs": test, "lib.mjs": "export const f = 1;\n"}
@@ -206,7 +208,7 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: sh /plan/agent.sh}}, gates: [
                     self.assertEqual(code == 0, "check.tests" not in said, said)
 
     def stops(self, name):
-        """Base ends at the test that fails: what it has is a lower bound, and the signal says so."""
+        """Base ends at the test that fails. What it has is a lower bound, and the signal says so."""
         self.make(name)
         form, report, command, file, *_ = RUNNERS[name]
         shutil.copy(self.root / f"attempts/1/{file}", self.root / f"source/{file}")

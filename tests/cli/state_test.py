@@ -1,4 +1,4 @@
-"""Which state folders are believed, and what is read of one that can't be written."""
+"""State folders that are trusted or refused, and what is read of one that can't be written."""
 
 import os
 import shutil
@@ -15,7 +15,8 @@ OFF = {"PAWL_WALLS_OFF": "state_folder"}
 
 class PrivateState(PawlTest):
     def others_may(self, *below):
-        """What of the state folder, and below these parts of it, others have any right to."""
+        """The parts of the state folder, and of these folders below it, to which other users have any
+        right."""
         state = self.root / "source/.pawl"
         found = [state, *state.iterdir(), *(path for part in below for path in (state / part).rglob("*"))]
         return sorted(str(path.relative_to(state)) for path in found if path.name not in (".gitignore", "ledger.pub") and path.lstat().st_mode & 0o77)
@@ -110,7 +111,7 @@ class WithState(PawlTest):
                 path.chmod(0o700 if path.is_dir() else 0o600)
 
     def refused(self, state, *words):
-        """Returns what was said."""
+        """Each command refuses the folder. Returns its message."""
         self.write("other.yaml", plan().replace("path: source", "path: other"))
         self.write("other/file", "x\n")
         for command in (("status",), ("verify", "--all"), ("gc",), ("run", "other.yaml"), ("migrate", "status"), ("agentd",)):
@@ -122,10 +123,10 @@ class WithState(PawlTest):
 
 
 class Tracked(WithState):
-    """In whatever way git has a state folder, it is found and not used."""
+    """Whatever the form in which git has a state folder: it is found and not used."""
 
     def there(self, *options, files=()):
-        """A repository with the state folder of `source`."""
+        """Makes a repository with the state folder of `source`."""
         there = self.root / "there"
         shutil.rmtree(there, ignore_errors=True)
         shutil.copytree(self.root / "source", there)
@@ -161,7 +162,7 @@ class Tracked(WithState):
                     with self.subTest(objects=objects, version=version, split=split):
                         here = self.clone()
                         self.git("update-index", "--index-version", str(version), cwd=here)
-                        if version == 3:  # which git writes when it needs one
+                        if version == 3:  # git writes this version when it needs it
                             self.write("here/later", "x\n")
                             self.git("add", "-N", "later", cwd=here)
                         if split != "no":
@@ -227,7 +228,7 @@ class Tracked(WithState):
         self.pawl("verify", "--all", "--dir", "copy")
 
     def test_what_is_not_tracked_is_used(self):
-        """Beside tracked names that begin alike, and in a worktree whose repository is not there."""
+        """Beside tracked names that begin alike, and in a worktree whose repository is missing."""
         self.git("init", "-q", cwd="source")
         self.write("source/.pawlx/file", "x\n")
         self.commit_all("source")
@@ -238,7 +239,7 @@ class Tracked(WithState):
 
 
 class Links(WithRun):
-    """What is below a state folder is read, written and removed there, and nowhere that a link leads to."""
+    """Files below a state folder are read, written and removed there, and never where a link leads."""
 
     def setUp(self):
         super().setUp()
@@ -315,7 +316,8 @@ class ReadOnly(WithRun):
     COMMANDS = ("status", "status last", "budget last", "verify last", "cost", "logs last p1")
 
     def read(self):
-        """What each command prints of source/.pawl, on a file system that is read-only, and that it changes nothing."""
+        """The output of each command for source/.pawl, on a read-only file system, where it changes no
+        file."""
         script = "mount --bind source source && mount -o remount,bind,ro source || exit 98\n"
         script += "\n".join(f"'{PAWL}' {command} --dir source/.pawl || exit 99; echo end" for command in self.COMMANDS)
         script += f"\n! '{PAWL}' cancel last --dir source/.pawl\n"
@@ -325,7 +327,7 @@ class ReadOnly(WithRun):
         return done.stdout.split("end\n")[:-1]
 
     def test_what_was_committed_last_is_read_where_no_log_can_be_taken_in(self):
-        """After kill -9, without the file beside the log that only who has the database open needs."""
+        """After kill -9, without the file beside the log that only a process with the open database needs."""
         (self.root / "temporary").mkdir()
         self.make_simple(agent="echo said; sleep 60 || true")
         run = self.start("run", "plan.yaml")

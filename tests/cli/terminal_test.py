@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands on a terminal: nothing that agents, gates and repositories wrote reaches it as something that it obeys."""
+"""Commands on a terminal: no text of agents, gates and repositories reaches it as something that it obeys."""
 
 import json
 import re
@@ -8,12 +8,12 @@ import unittest
 
 from pawl_runs import WithRun
 
-# Each ends or moves something on some terminal: colours, the clipboard, the title; CSI and OSC as one character and as one byte;
-# the direction of text; what has no width; a line of its own.
+# Each part ends or moves something on some terminal: colours, the clipboard, the title; CSI and OSC as one
+# character and as one byte; the direction of text; characters without width; a line of its own.
 NASTY = "\x1b[35mpink\x1b]52;c;aGk=\x07\x9b35m\x9d52;c;aGk=\x9c\u202eoverride\u2066isolate\u200bgap\x7f\x08"
 IN_BYTES = NASTY.encode() + b"\x9b35m\xff"
-PATH = "\x9b35m\x9d52;c;aGk=\x9c\u202eoverride\u2066isolate"  # what a file can be called that is kept
-REFUSED = NASTY + "\nCOMPLETE"  # and one that is named, and not kept
+PATH = "\x9b35m\x9d52;c;aGk=\x9c\u202eoverride\u2066isolate"  # a name of a file that is stored
+REFUSED = NASTY + "\nCOMPLETE"  # a name that is reported, and not stored
 
 PLAN = """\
 version: 1
@@ -39,7 +39,7 @@ for i in 1 2 3 4 5 6 7 8 9; do cat /plan/said; sleep 0.1; done
 for i in 1 2 3 4 5 6; do ask 'http://pawl/v1/question?key=deploy&wait_ms=20000' >/tmp/a; grep -q '"answer"' /tmp/a && break; done
 mkdir kept; echo mine >"$(cat /plan/refused)"; echo mine >"$(cat /plan/path)"; echo mine >"kept/$(cat /plan/path)"
 """
-# The codes of Pawl's own.
+# The codes that Pawl itself writes.
 OWN = re.compile(r"\x1b\[(?:[0-2]|3[1-3])m|\x1b\[[012]?[JKHA]")
 
 
@@ -48,7 +48,7 @@ class Terminal(WithRun):
         self.write("source/file", "x\n")
         self.write("plan.yaml", PLAN)
         self.write("agent.sh", AGENT)
-        for name in ("nasty", "said"):  # of gates, which agents do not see, and of the agent
+        for name in ("nasty", "said"):  # for the gates, whose file agents do not see, and for the agent
             self.write(name, IN_BYTES + b"\n")
         self.write("path", PATH)
         self.write("refused", REFUSED)
@@ -61,7 +61,7 @@ class Terminal(WithRun):
     def assert_obeys_nothing(self, *words, expect=0):
         seen = self.on_a_terminal(*words, expect=expect)
         with self.subTest(words[0]):
-            text = seen.decode()  # it is UTF-8
+            text = seen.decode()  # the output is UTF-8
             rest = OWN.sub("", text).replace("\r", "").replace("\n", "")
             hidden = sorted({c for c in rest if unicodedata.category(c) in ("Cc", "Cf")})
             self.assertEqual(hidden, [], text)
@@ -91,7 +91,7 @@ class Terminal(WithRun):
             self.assert_obeys_nothing(*command)
 
     def test_progress_is_not_obeyed(self):
-        """What is red on base, the live line, and how a step and an attempt end."""
+        """Tests that fail on base, the live line, and how a step and an attempt end."""
         self.make()
         agent = AGENT.splitlines()
         self.write("agent.sh", "\n".join(agent[2:3] + agent[4:]) + "\n")

@@ -29,7 +29,8 @@ class Upgrade(PawlTest):
         return lines
 
     def sign_heads(self):
-        """By this folder's key, as if it had come with the database. A key is the seed and the public key, hexadecimal."""
+        """Signs with this folder's key, as if it had come with the database. A key is the seed and the
+        public key, in hexadecimal."""
         secret = bytes.fromhex((self.root / ".pawl/keys/ledger.key").read_text().strip())
         key, body = self.root / "key.der", self.root / "body"
         key.write_bytes(bytes.fromhex("302e020100300506032b657004220420") + secret[:32])
@@ -76,7 +77,8 @@ class Upgrade(PawlTest):
         self.assertEqual(self.runs()["killed"]["state"], "CANCELLED")
         self.assertTrue(self.pawl_json("verify", killed)["ok"])
         fails = runs["fails"]["run_id"]
-        self.assertIn("is gone", self.pawl("retry", fails, "one", expect=1).stderr)  # the fixture is a database only
+        # The fixture is only a database.
+        self.assertIn("is gone", self.pawl("retry", fails, "one", expect=1).stderr)
         with sqlite3.connect(self.database) as db:
             for used in db.execute("SELECT base_id, plan_content FROM runs WHERE run_id = ?", (fails,)).fetchone():
                 (self.root / ".pawl/objects/bases" / used / "tree").mkdir(parents=True, exist_ok=True)
@@ -121,7 +123,7 @@ class UnderAnExecutor(WithRun):
         process = self.start("run", "plan.yaml")
         self.wait_for_step("the agent runs")
         self.assertIn("phase p1 of run", self.pawl("migrate", "down", expect=14).stderr)
-        process.send_signal(signal.SIGSTOP)  # nothing extends the lease now
+        process.send_signal(signal.SIGSTOP)  # now no process extends the lease
         self.change("UPDATE phases SET lease_expires_at = '2020-01-01T00:00:00.000000Z'")
         self.assertIn("is being worked on by", self.pawl("migrate", "down", expect=14).stderr)
         process.send_signal(signal.SIGCONT)
@@ -130,7 +132,7 @@ class UnderAnExecutor(WithRun):
         self.pawl("migrate", "up")
 
     def test_one_that_waits_ends_and_says_why(self):
-        """As docs/operations.md says: it holds nothing, and nothing is lost."""
+        """As docs/operations.md says: a program that waits holds no phase, and no work is lost."""
         self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
         process = self.start("run", "plan.yaml")
         self.wait_until(lambda: '"waits_for":"not_before"' in

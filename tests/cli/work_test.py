@@ -1,4 +1,5 @@
-"""What of all that an agent leaves is work, and what is said before an attempt is spent on what can't work."""
+"""The part of an agent's files that is work, and messages before an attempt is spent on a plan that can't
+work."""
 
 import json
 import os
@@ -98,7 +99,7 @@ class Ignored(WithRun):
         self.assertIn("+secret", self.pawl("diff", "last").stdout)
 
     def test_a_folder_without_a_commit_is_told_why_it_has_none(self):
-        """The run takes what lies there; a commit needs another to build upon."""
+        """The run takes the folder as it is; a commit needs another commit to build upon."""
         git = self.root / "source/.git"
 
         def no_commit():
@@ -160,7 +161,7 @@ tiers:
 
 
 class Sources(WithRun):
-    """What of a source is taken, and what is said of the rest before a run starts."""
+    """The part of a source that is taken, and what is said of the rest before a run starts."""
 
     BAD = b"dir/caf\xe9 \x01"
 
@@ -216,7 +217,7 @@ class Sources(WithRun):
                     elif target == b"caf\xe9":
                         os.symlink(target, os.fsencode(self.root / "source/l"))
                     else:
-                        continue  # no folder has such a link
+                        continue  # no folder can have such a link
                     self.make(source)
                     said = self.pawl("run", "plan.yaml", expect=2).stderr
                     self.assertRegex(said, "l can't be used: the target of a link is UTF-8 .*`exclude: \\[\"l\"\\]`")
@@ -258,7 +259,8 @@ class Sources(WithRun):
             self.assertIn(f"agent-{i}", said)
             self.assertIn("agent.sh", said)
             self.assertNotIn("plan.yaml", said, "agents do not see the plan")
-        self.assertEqual(len(list((self.root / ".pawl/objects/bases").glob("*/tree/pad/39"))), 1)  # what /plan shows is a few files
+        # /plan shows only a few files.
+        self.assertEqual(len(list((self.root / ".pawl/objects/bases").glob("*/tree/pad/39"))), 1)
         self.pawl("gc", "--older-than", "0s")
         for kind in ("bases", "derived", "git", "folders"):
             self.assertEqual(list((self.root / ".pawl/objects" / kind).iterdir()), [], kind)
@@ -290,7 +292,7 @@ class Sources(WithRun):
         self.make('path: source, exclude: ["*.txt"]')
         self.pawl("check", "plan.yaml")
 
-    # git-lfs-clean(1) and git-lfs-smudge(1), which find contents in .git/lfs.
+    # They stand for git-lfs-clean(1) and git-lfs-smudge(1), which find contents in .git/lfs.
     LFS = {"clean": """\
 f=$(mktemp); cat >$f; h=$(sha256sum <$f | cut -c1-64); d=$(git rev-parse --git-dir)/lfs/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-4)
 if grep -q '^oid sha256:' $f; then cat $f; else
@@ -330,7 +332,7 @@ h=$(sed -n 's/^oid sha256://p'); cat $(git rev-parse --git-dir)/lfs/objects/$(ec
             self.assertTrue((self.root / "clone/a.png").read_text().endswith("8\n9\n"))
             self.git("add", "-A", cwd="clone")
             self.assertEqual(self.git("write-tree", cwd="clone"), wanted, how)
-        # Where no content can be put, what is left out is named, and the rest comes out.
+        # Where no content can be stored, the file that is left out is named, and the rest comes out.
         shutil.rmtree(self.root / "source/.git/lfs")
         self.write("source/.git/lfs", "")
         refused = self.pawl("diff", "last", expect=1)
@@ -350,7 +352,7 @@ h=$(sed -n 's/^oid sha256://p'); cat $(git rev-parse --git-dir)/lfs/objects/$(ec
             while chunk := os.read(ours, 65536):
                 seen += chunk
         except OSError:
-            pass  # everybody who could write has ended
+            pass  # all writers have ended
         os.close(ours)
         self.assertEqual(program.wait(TIMEOUT_S), 0, seen)
         self.assertRegex(seen.decode(), r"making the run: \d+ files, \d+ MiB of the source, \d+ s")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""An agent of 50 steps with a paid call in each, killed with -9 at random moments and at its socket calls.
+"""An agent of 50 steps with a paid call in each is killed with -9 at random moments and at its socket calls.
 
-The calls are paid in this very process, outside of every sandbox, which counts them. Only public surfaces: the socket, the plan, the ledger.
-PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_EVERY=N at every Nth of the agent's socket calls (default 15: another
-victim each time; 1: every victim at every call), PAWL_CRASH_SEED.
+This process takes and counts the paid calls, outside of every sandbox. The test uses only public surfaces: the socket, the plan, the ledger.
+PAWL_CRASH_KILLS=N kills at N random moments (default 12). PAWL_CRASH_EVERY=N kills at every Nth of the agent's socket calls (default 15:
+another victim each time; 1: every victim at every call). PAWL_CRASH_SEED sets the seed.
 """
 
 import http.server
@@ -25,9 +25,9 @@ EVERY = int(os.environ.get("PAWL_CRASH_EVERY", "15"))
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
 STEPS = 50
 CALLS = 1 + 4 * STEPS  # a load, then begin, complete, usage and save of each step
-HOW = ("agent", "unread", "supervisor", "executor", "all")  # who dies at a call; unread: the agent, before it reads the answer
-ELAPSED_LOST_MS = 200  # at most, of a supervisor that is killed: it notes the time every 100 ms
-LOSSES_MAX = 2  # of one run: the third execution of a step is its last
+HOW = ("agent", "unread", "supervisor", "executor", "all")  # killed at a call; unread: before the response is read
+ELAPSED_LOST_MS = 200  # at most, when a supervisor is killed: it records the time every 100 ms
+LOSSES_MAX = 2  # per run: the third execution of a step is its last
 
 PLAN = """\
 version: 1
@@ -128,7 +128,7 @@ class Till(http.server.BaseHTTPRequestHandler):
 
 class TillServer(http.server.ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        if not isinstance(sys.exc_info()[1], ConnectionError):  # of an agent that is dead
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # the agent of the connection is dead
             super().handle_error(request, client_address)
 
 
@@ -153,14 +153,14 @@ class Agent(PawlTest):
         return process, self.runs()[-1]
 
     def runs(self):
-        """Oldest first: by their ids, which begin with the time. `pawl status` lists the last fifty only."""
+        """All run ids, oldest first: an id begins with the time. `pawl status` lists only the last fifty."""
         return sorted(path.name for path in (self.folder / "runs").glob("[!.]*"))
 
     def state(self, run_id):
         return self.pawl_json("status", run_id, "--dir", self.folder)["state"]
 
     def agents(self):
-        """Processes of the agent itself."""
+        """Process ids of the agent itself."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             try:
@@ -172,7 +172,7 @@ class Agent(PawlTest):
         return found
 
     def kill(self, who, process):
-        """Whether there was somebody whose death loses the step."""
+        """Kills the victims. True when one of them was a process whose death loses the step."""
         victims = {"executor": [], "agent": self.agents(), "supervisor": self.supervisors(), "all": self.supervisors() + self.agents()}[who]
         if who in ("executor", "all") and process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)
@@ -199,19 +199,20 @@ class Agent(PawlTest):
             self.assertGreaterEqual(after, before - ELAPSED_LOST_MS, "the time of a process before does not count")
         self.assertEqual(result, undisturbed)
         chain = self.ledger(run_id)
-        # Killed before it had kept anything it has nothing to go on from, and its attempt is over; else the attempt went on.
-        # What was paid is below: an attempt more that had kept something would show there.
+        # An attempt that was killed before it stored any state cannot continue, and is over. Otherwise the
+        # attempt continued. The payments are checked below: a further attempt after stored state would show
+        # there.
         *before, last = [r["attempt_id"] for r in chain if r["type"] == "attempt"]
         self.assertEqual([r["outcome"] for r in chain if r["type"] == "executed" and r["attempt_id"] in before], ["signaled"] * len(before))
         told = [r for r in chain if r["type"] in ("agent", "usage") and r.get("attempt_id") != last]
         self.assertEqual(told, [], "an attempt that had kept something did not go on")
         orphans = [r["details"]["key"] for r in chain if r["type"] == "agent" and r["event"] == "step_lost"]
-        # In flight when it was lost: at most once more, and the ledger says so.
+        # A call that was in flight when it was lost is paid at most once more, and the ledger records it.
         for step in range(STEPS):
             key = f"call-{step}"
             self.assertLessEqual(1, self.till.paid.count(key), key)
             self.assertLessEqual(self.till.paid.count(key), 1 + orphans.count(key), f"{key} was paid for again")
-        # Usage is told once, and so are the rows.
+        # Usage is reported once, and each row is written once.
         usage = [json.loads(line) for line in (self.folder / "cost/agent.jsonl").read_text().splitlines()]
         self.assertEqual(sorted(row["usage_id"] for row in usage if row["run_id"] == run_id), sorted(f"call-{i}" for i in range(STEPS)))
         self.pawl("verify", run_id, "--dir", self.folder)
@@ -257,7 +258,7 @@ class Agent(PawlTest):
 
     def test_killed_at_its_socket_calls(self):
         wanted, _ = self.undisturbed()
-        calls = range(3, CALLS + 1, EVERY)  # before the third one there may be nothing yet to go on from
+        calls = range(3, CALLS + 1, EVERY)  # before the third call there may be no state to continue from
         points = [(call, how) for i, call in enumerate(calls) for how in (HOW if EVERY == 1 else [HOW[i % len(HOW)]])]
         for die_at, how in points:
             with self.subTest(call=die_at, how=how):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A crash at EVERY commit, fsync and rename of the executor and of the supervisors, not at a sample of them.
+"""Crashes at EVERY commit, fsync and rename of the executor and of the supervisors, not at a sample of them.
 
-A first run counts the points (os/crash_point.h); then one run a point crashes there and is resumed. What remains of
-the ledger, timestamps and ids aside, is that of the run that never crashed.
+A first run counts the points (os/crash_point.h). Then one run for each point crashes there and is resumed. Its ledger,
+without timestamps and ids, must equal that of the run that never crashed.
 """
 
 import collections
@@ -15,7 +15,7 @@ import unittest
 
 from pawl_testing import PawlTest
 
-AT_ONCE = 3  # of runs, each in a folder of its own: one waits for its disk and its supervisors while another works
+AT_ONCE = 3  # runs, each in a folder of its own: one waits for its disk while another works
 
 PLAN = """\
 version: 1
@@ -44,7 +44,7 @@ if [ -s "$PAWL_FEEDBACK" ] && [ "$PAWL_GOAL" = mend ]; then sed -i 's/ wrong=""/
 
 CASES = '<testsuite name="s"><testcase classname="c" name="one" wrong=""/><testcase classname="c" name="two"/></testsuite>\n'
 
-# What differs between any two runs: when, who, which ids, how long.
+# Fields that differ between any two runs: times, processes, ids, durations.
 VOLATILE = {"seq", "at", "prev_hash", "hash", "sandbox_run_id", "started_at", "ended_at", "executor", "duration_ms",
             "run_id", "sandbox_spec_hash", "head", "rows", "execution", "phases", "created_at", "summary",
             "cost", "run",  # both are hashes over times
@@ -52,7 +52,7 @@ VOLATILE = {"seq", "at", "prev_hash", "hash", "sandbox_run_id", "started_at", "e
 
 
 def essence(chains):
-    """The rows of each chain without what is volatile, and without what a crash may add: decisions and lost steps."""
+    """The rows of each chain without volatile fields, and without rows that a crash may add: decisions and lost steps."""
     out = {}
     for chain, rows in chains.items():
         kept = []
@@ -77,13 +77,13 @@ class Enumerated(PawlTest):
         self.write(f"{name}/doctor.json", '{"action": "replan", "reason": "wrong way"}')
         self.write(f"{name}/replan.json", '{"goal": "mend"}')
         for path in (folder, *folder.rglob("*")):
-            os.utime(path, (0, 0))  # times are part of what a base and a plan's folder are named after
+            os.utime(path, (0, 0))  # times are part of the ids of a base and of a plan's folder
         return folder
 
     def finish(self, name, env):
-        """Runs the plan, resumes while it is not over; returns the run's chains and the number of crashes."""
+        """Runs the plan and resumes it until it is over. Returns the run's chains and the number of crashes."""
         crashes = 0
-        # No heartbeats: their commits come with the time that a run takes.
+        # No heartbeats: the number of their commits depends on how long a run takes.
         env = {"PAWL_LEASE_MS": "3600000", **env}
         done = self.pawl("run", "plan.yaml", "--dir", ".pawl", expect=None, env=env, cwd=name)
         while done.returncode == -9:
@@ -108,7 +108,7 @@ class Enumerated(PawlTest):
         return chains, crashes
 
     def wrong_after_a_crash_at(self, role, point, expected):
-        """Nothing, as it should be; else what."""
+        """Returns "" when the run recovered to the expected ledger, else a description of the difference."""
         name = f"{role}-{point}"
         self.fresh(name)
         count = self.root / f"{name}.count"  # outside of the plan folder, which is content

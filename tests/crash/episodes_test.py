@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Several episodes of one attempt (best_of): each in its own layer and with its own checkpoints, whoever is killed and when.
+"""Several episodes of one attempt (best_of) keep separate layers and separate checkpoints, whichever process is killed and when.
 
-PAWL_CRASH_KILLS=N kills at random N times (default 12), PAWL_CRASH_SEED.
+PAWL_CRASH_KILLS=N kills at N random moments (default 12). PAWL_CRASH_SEED sets the seed.
 """
 
 import json
@@ -19,7 +19,7 @@ KILLS = int(os.environ.get("PAWL_CRASH_KILLS", "12"))
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "21"))
 REPETITIONS = 20
 STEPS = 8
-LOSSES_MAX = 2  # of one run: the third execution of a step is its last
+LOSSES_MAX = 2  # per run: the third execution of a step is its last
 
 PLAN = """\
 version: 1
@@ -38,7 +38,7 @@ tiers:
         best_of: 3
 """
 
-# It keeps what it did after each step, and writes down when what it finds is not its own.
+# The agent stores its work after each step, and prints CROSSED when it finds the work of another episode.
 AGENT = '''\
 import http.client, json, os, pathlib, socket, time, uuid
 
@@ -85,7 +85,7 @@ class Episodes(PawlTest):
         return self.write("plan.yaml", PLAN.format(agent=json.dumps(agent), attempts=attempts, phase=phase))
 
     def last(self):
-        """None: there is no run. `pawl status` lists the last fifty, so their number says nothing."""
+        """The id of the newest run, or None. `pawl status` lists only the last fifty, so a count would not show a new run."""
         runs = self.pawl_json("status")["runs"] if (self.root / "source/.pawl/pawl.db").exists() else []
         return runs[0]["run_id"] if runs else None
 
@@ -99,7 +99,7 @@ class Episodes(PawlTest):
         return kept[0]
 
     def test_the_first_that_passes_ends_the_others(self):
-        phase = "a" * 64  # its episodes' names are the longest ones
+        phase = "a" * 64  # makes the longest names of episodes
         self.plan("case $PAWL_EPISODE in 1) echo wrong >work; sleep 0.5;; 2) echo right >work;; 3) sleep 1000;; esac", phase=phase)
         self.pawl("run", "plan.yaml", "--workers", "3")
         run = self.last()
@@ -110,7 +110,7 @@ class Episodes(PawlTest):
         self.assertEqual([one["gates_passed"] for one in row["episodes"]], [1, 2, 0])
         cancelled = [r for r in chain if r["type"] == "resume"]
         self.assertEqual([(r["label"], r["decision"]) for r in cancelled], [(f"{phase}.agent.run.attempt1.episode3", "cancelled")])
-        # All three at once: the markers of the agents come before the first end.
+        # All three run at once: the markers of the agents come before the first end.
         kinds = [(r["type"], r["label"].rpartition(".")[2]) for r in chain if "label" in r]
         self.assertEqual(kinds[:3], [("pre_execute", f"episode{n}") for n in (1, 2, 3)])
         phases = self.pawl_json("status", run)["phases"]
@@ -118,7 +118,7 @@ class Episodes(PawlTest):
         costs = [json.loads(line) for line in (self.root / "source/.pawl/cost/sandbox.jsonl").read_text().splitlines()]
         self.assertEqual(len(costs), len([r for r in chain if r["type"] == "pre_execute"]), "one cost row an executed step")
         self.assertIn("+right", self.pawl("diff", run).stdout)
-        # What people see.
+        # The output that users see.
         attempt = self.pawl_json("inspect", run)["phases"][0]["attempts"][0]
         self.assertEqual(attempt["episodes"], row["episodes"])
         self.assertEqual({step["episode"] for step in attempt["steps"]}, {1, 2, 3})
@@ -141,7 +141,8 @@ class Episodes(PawlTest):
         self.assertEqual(self.pawl("diff", self.last()).stdout.count("\n+"), 3, "+++ and two lines: nothing of the first episode")
 
     def test_the_kept_one_is_the_same_each_time(self):
-        # The last is as good as the second in everything; which is ready first changes, and half of the runs crash.
+        # The last episode equals the second in every criterion. The first to be ready changes, and half of
+        # the runs crash.
         agent = ("case $PAWL_EPISODE in 1) n=30;; *) n=10;; esac; seq $n >work;"
                  " sleep 0.$(($(od -An -N1 -tu1 /dev/urandom) % 3))")
         self.plan(agent)
@@ -212,7 +213,7 @@ class Episodes(PawlTest):
                         os.kill(pid, signal.SIGKILL)
                     except ProcessLookupError:
                         pass
-                losses += 1  # also of an executor, between its marker and its step's start
+                losses += 1  # a killed executor counts, too: it may die between a marker and its step
                 kills[who] = kills.get(who, 0) + 1
                 if who in ("executor", "all"):
                     process.wait()
@@ -242,7 +243,7 @@ class Episodes(PawlTest):
         usage = [json.loads(line) for line in (self.root / "source/.pawl/cost/agent.jsonl").read_text().splitlines()]
         self.assertEqual(sorted(r["usage_id"] for r in usage if r["run_id"] == run),
                          sorted(f"work.1.e{n}-{i}" for n in (1, 2, 3) for i in range(1, STEPS + 1)), "each call counted once")
-        # Success takes what its own episode kept, and nothing of the others.
+        # Success removes the checkpoints of its own episode only.
         kept = self.root / f"source/.pawl/agents/{run}/work"
         self.assertEqual(sorted(path.name for path in kept.glob("*.db")), ["work.1.e1.db", "work.1.e2.db"])
 

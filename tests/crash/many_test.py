@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Many executors on one database: every step once, and a holder that wakes too late commits nothing."""
+"""Many executors on one database: every step runs once, and a lease holder that wakes too late commits no row."""
 
 import pathlib
 import signal
@@ -27,7 +27,7 @@ class Many(WithRun):
         self.assertNotIn("has been writing to it", logs)
         self.assertEqual(self.columns("SELECT state, COUNT(*) FROM runs GROUP BY state"),
                          [("COMPLETE", self.columns("SELECT COUNT(*) FROM runs")[0][0])])
-        # Each step of each attempt has one marker, and nothing was tried twice.
+        # Each step of each attempt has one marker, and no step was executed twice.
         self.assertEqual(self.columns("SELECT MAX(execution), COUNT(*) - COUNT(DISTINCT run_id || label) FROM steps"),
                          [(1, 0)])
         self.assertEqual(self.columns("SELECT MAX(attempts_total) FROM phases"), [(1,)])
@@ -38,7 +38,7 @@ class Many(WithRun):
             "  - phases:", "  - parallel: true\n    phases:"))
         process = self.start("run", "plan.yaml")
         self.wait_for_step("the first step runs", "p1.agent")
-        self.stop(process)  # the step goes on, and is picked up by whoever comes
+        self.stop(process)  # the step continues, and any later process adopts it
         self.resume_by_ten("last")
         self.pawl("verify", "last")
 
@@ -59,7 +59,7 @@ class Many(WithRun):
             "PAWL_CRASH_COUNT": str(self.root / count), "PAWL_CRASH_LABEL": "store.begin_step.after_commit",
             "PAWL_CRASH_SIGNAL": str(int(signal.SIGSTOP))})
         self.wait_until(lambda: self.state_of(stopped.pid) == "T", "it is stopped")
-        self.pawl("resume", "last")  # waits until the lease has run out
+        self.pawl("resume", "last")  # waits until the lease has expired
         rows = self.columns("SELECT * FROM ledger") + self.columns("SELECT * FROM steps ORDER BY 1")
         stopped.send_signal(signal.SIGCONT)
         self.assertEqual(stopped.wait(timeout=TIMEOUT_S), 0)
@@ -73,7 +73,8 @@ class Many(WithRun):
         return len(refused)
 
     def test_a_holder_that_was_stopped_past_its_lease_commits_nothing(self):
-        # It asks, and is refused; unless the machine is so busy that it sees that its lease is lost before its step ends.
+        # The holder asks and is refused. On a very busy machine it may notice the lost lease before its step
+        # ends.
         self.assertTrue(any(self.refusals_of_a_holder_that_wakes_too_late(f"count{number}") for number in range(5)),
                         "it never asked")
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""kill -9 at random moments of a plan of 20 phases, `pawl resume` each time: nothing is lost, repeated or left.
+"""kill -9 at random moments of a plan of 20 phases, `pawl resume` each time: no step is lost or repeated, no process is left.
 
-PAWL_CRASH_KILLS=N kills N executors (default 200) and N/2 executors together with their supervisors, in several storms at once: each has a folder
-and a seed of its own.
+PAWL_CRASH_KILLS=N kills N executors (default 200), and N/2 executors together with their supervisors. Several storms run at once, each with a
+folder and a seed of its own.
 """
 
 import os
@@ -16,7 +16,7 @@ import at_once
 from pawl_testing import PawlTest
 
 KILLS = int(os.environ.get("PAWL_CRASH_KILLS", "200"))
-STORMS = 3  # of each kind
+STORMS = 3  # per kind
 PHASES = 20
 SEED = int(os.environ.get("PAWL_CRASH_SEED", "20"))
 
@@ -35,13 +35,13 @@ tiers:
 class Storm(PawlTest):
     def start_run(self):
         self.write("source/README", "a source\n")
-        # Each phase adds one file, so that a phase which ran twice, or on a lost layer, would show in the workspace.
+        # Each phase adds one file: a phase that ran twice, or on a lost layer, would show in the workspace.
         agent = "n=$(ls | grep -c done- || true); echo x > done-$((n+1)); sleep 0.02"
         self.write("plan.yaml", PLAN + "".join(
             f'      - {{id: p{i:02}, goal: g, agent: {{run: "{agent}"}}, gates: [check]}}\n' for i in range(1, PHASES + 1)))
 
     def kill_until_complete(self, rng, with_supervisors, kills_left):
-        """One run; returns (run_id, kills)."""
+        """Kills and resumes one run until it ends. Returns (run_id, kills)."""
         process = self.start("run", "plan.yaml", "--dir", self.root / ".pawl")
         kills = 0
         run_id = None
@@ -69,8 +69,8 @@ class Storm(PawlTest):
             process = self.start("resume", run_id, "--dir", self.root / ".pawl")
 
     def is_at_its_last_try(self, process):
-        """Killed a third time, a step is a crash loop, by design: on a busy machine kills overtake steps. Stops the process,
-        so that what is seen is so until it is killed; lets it go on when it is spared."""
+        """Whether a step runs its third execution. Killed then, it would be a crash loop, by design: on a busy machine
+        kills overtake steps. Stops the process, so that the result stays true until the kill; continues a spared process."""
         process.send_signal(signal.SIGSTOP)
         self.wait_until(lambda: pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "TZ",
                         "it is stopped, or has ended")
@@ -125,7 +125,8 @@ class Storm(PawlTest):
         total = kills * (number + 1) // STORMS - kills * number // STORMS
         rng = random.Random(SEED * STORMS + number)
         self.start_run()
-        # Kills must be rarer than steps: a step that is killed three times in a row is a crash loop, by design.
+        # Kills must be rarer than steps: a step that is killed three times in a row is a crash loop, by
+        # design.
         started = time.monotonic()
         self.pawl("run", "plan.yaml", "--dir", self.root / ".pawl")
         self.interval = max(0.25, (time.monotonic() - started) / PHASES * 4)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Everything at once, for as long as asked: ten executors on a few runs, kill -9, SIGSTOP and continue, a full disk, a
-read-only one, a deleted projection. Afterwards plain SQL and the exported ledger say what must hold.
+"""All faults at once: ten executors on a few runs, kill -9, SIGSTOP and continue, a full disk, a read-only disk, a deleted
+projection. Afterwards plain SQL and the exported ledger check the invariants.
 
-PAWL_TORTURE_SECONDS=N of faults (default 60), PAWL_CRASH_SEED=S.
+PAWL_TORTURE_SECONDS=N injects faults for N seconds (default 60). PAWL_CRASH_SEED=S sets the seed.
 """
 
 import collections
@@ -64,7 +64,7 @@ class Torture(PawlTest):
         return rows
 
     def keep_going(self):
-        """As many open runs and executors as there should be."""
+        """Starts an executor, on a new or an open run, while there are fewer than wanted."""
         self.executors = [process for process in self.executors if process.poll() is None]
         env = {"PAWL_LEASE_MS": "1500", "PAWL_DIR": str(self.dir)}
         if len(self.executors) < EXECUTORS:
@@ -130,7 +130,8 @@ class Torture(PawlTest):
             process.kill()
             process.wait()
         self.wait_until(lambda: not self.supervisors(), "the steps that ran are over")
-        # With the name: else mount(8) repeats the options that there were, and a user namespace refuses one of them.
+        # mount(8) needs the device name here. Without it, it repeats the existing options, and a user
+        # namespace refuses one of them.
         if subprocess.run(["mount", "-o", "remount,ro", "torture", self.state], capture_output=True).returncode != 0:
             return False
         failed = self.pawl("resume", env={"PAWL_DIR": str(self.dir)}, expect=None)
@@ -139,13 +140,13 @@ class Torture(PawlTest):
         self.assertIn("pawl: ", failed.stderr)
         return True
 
-    # --- what must hold
+    # --- invariants
 
     def runs(self):
         return [run_id for run_id, in self.sql("SELECT run_id FROM runs ORDER BY 1")]
 
     def project(self):
-        """Each command that ends with a run writes down what its projections lack; nothing is left to be done for these."""
+        """Completes the projections: every command that ends with a run writes the rows that they lack. No work is left to resume."""
         self.pawl("resume", *self.runs(), env={"PAWL_DIR": str(self.dir)}, expect=None)
 
     @staticmethod
@@ -153,8 +154,8 @@ class Torture(PawlTest):
         return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.jsonl") if path.parent.name != "cost"}
 
     def check_files(self):
-        """Of every run: the export verifies, its rows are in order, and the projections are it byte for byte, those that
-        crashes and a full disk left as well as those that are made anew."""
+        """Checks every run: the export verifies, its rows are in order, and the projections equal it byte for byte. That
+        holds for the projections that crashes and a full disk left, and for new ones."""
         exports = {run_id: self.root / "exports" / run_id for run_id in self.runs()}
         for run_id, folder in exports.items():
             folder.parent.mkdir(exist_ok=True)
@@ -172,7 +173,7 @@ class Torture(PawlTest):
             shutil.rmtree(self.dir / "cost")
 
     def check_order(self, path):
-        """One marker before each result, and no step of an attempt after the attempt's end."""
+        """Each result comes after one marker, and no step of an attempt comes after the attempt's end."""
         begun, done, ended = set(), set(), set()
         for row in self.rows(path):
             where = (str(path), row["seq"])
@@ -230,7 +231,7 @@ class Torture(PawlTest):
         for process in self.executors:
             process.kill()
             process.wait()
-        # Quiet now: what is open comes to its end.
+        # No more faults: open runs now come to their end.
         done = self.pawl("resume", "--workers", "4", env={"PAWL_DIR": str(self.dir)}, expect=None)
         self.assertIn(done.returncode, (0, 1, 11, 12), done.stderr)
         self.assertEqual(self.sql("SELECT COUNT(*) FROM runs WHERE state = 'EXECUTING'"), [(0,)], done.stderr)

@@ -1,4 +1,4 @@
-// Which of several episodes counts: the same for the same results, whatever was faster.
+// The chosen episode is the same for the same results, whatever the timing.
 #include "executor/episode_choice.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(EpisodeChoice, FollowsFromTheResultsAlone) {
 TEST(EpisodeChoice, CountsTheLinesOfADiff) {
   EXPECT_EQ(lines_changed_by(""), 0);
   EXPECT_EQ(lines_changed_by("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n a\n-b\n+c\n+d\n"), 3);
-  // A line that looks like a header is a line all the same.
+  // A changed line that looks like a header still counts.
   EXPECT_EQ(lines_changed_by("--- a/x\n+++ b/x\n@@ -1 +1,2 @@ f(\n--- a\n+++ b\n++\n"
                              "\\ No newline at end of file\n"
                              "diff --git a/y b/y\n--- a/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-y\n"),

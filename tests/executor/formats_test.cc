@@ -1,4 +1,4 @@
-// What a plan knows of the room that judges, which it must not ask.
+// The signal that a plan takes for each report format is that of the gates room, which plan must not call.
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"

@@ -1,4 +1,4 @@
-// When hooks are asked, and what their answers come to.
+// When hooks are called, and the effect of their responses.
 #include "executor/hooks.h"
 
 #include <gtest/gtest.h>

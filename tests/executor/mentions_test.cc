@@ -1,4 +1,4 @@
-// Which files of a shared folder /plan shows, by what the commands of a plan name.
+// The files of a shared folder that /plan shows, selected by the commands of a plan.
 #include "executor/mentions.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST_F(Mentions, ScriptsNameOthersByWordsAndPackagesAreWhole) {
                                                              "main.py", "pkg/__init__.py", "pkg/thing.py"));
 }
 
-// node_modules of an agent: 7,000 files that together say millions of words took nine minutes.
+// Regression: the node_modules of an agent, 7,000 files with millions of words, took nine minutes.
 TEST_F(Mentions, AFolderOfManyFilesIsNotSearchedForWords) {
   std::string words;
   for (int i = 0; i < 20'000; ++i) words += "w" + std::to_string(i) + " ";

@@ -1,4 +1,4 @@
-// Design, section 4, row by row.
+// Every row of the recovery decision.
 #include "executor/recovery.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(Recovery, AProbeIsBelievedForTwoExitCodes) {
   EXPECT_EQ(after_probe(std::nullopt, 1), Recovery::kEscalate) << "killed, or out of time";
 }
 
-// A power cut takes what is not synced: that nothing is left of a step says nothing then.
+// A power cut loses unsynced data: then a step without traces may still have run.
 TEST(Recovery, AStepWithoutASignDidNotBeginUnlessTheMachineWentDownSince) {
   EXPECT_EQ(answer_of({.began = false}, true), 1);
   EXPECT_EQ(answer_of({.began = false}, false), std::nullopt);

@@ -1,4 +1,4 @@
-// Which changes of a plan a fork takes.
+// The changes of a plan that a fork accepts.
 #include "executor/shared.h"
 
 #include <gtest/gtest.h>

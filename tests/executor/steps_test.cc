@@ -1,4 +1,4 @@
-// Which step comes next: base first, the agent, then the gates.
+// The order of steps: base first, then the agent, then the gates.
 #include "executor/steps.h"
 
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ TEST(Steps, BaselineNoneKeepsAGateFromBase) {
   EXPECT_EQ(steps.size(), 2U);
 }
 
-// An attempt that an older version began has steps of these indexes.
+// The rows of an attempt that an older version began name steps by these indexes.
 TEST(Steps, IndexesOfTheAgentTheGatesAndTheHooksAreThoseOfOlderVersions) {
   const auto plan = plan_of(std::string(kBuild) + ", " + kTests, "gates: [one, two], best_of: 2",
                             "doctor: {run: x}\nreplan: {run: x}\n");

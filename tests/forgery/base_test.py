@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Work that counts on what base does not say: a base run that failed has no tests to miss, and a later phase may delete what an
-earlier one was accepted with. Each is stopped, and each passes with `baseline: none`: so no line holds for another reason."""
+"""Work that exploits gaps in the facts of base. A failed run on base has no tests that could be missed, and a
+later phase may delete the tests with which an earlier one was accepted. Each case is stopped, and passes with
+`baseline: none`, which shows that the comparison with base stops it."""
 
 import json
 import unittest
 
 from pawl_testing import PawlTest
 
-# The runner looks at each file of tests/ and says so; `mishap` is what goes wrong with it on base.
+# The runner runs each file of tests/ and reports its result. `mishap` breaks the run on base.
 RUN = """\
 [ -e mishap ] && . ./mishap
 fail=0
@@ -41,7 +42,7 @@ LATER = {
     "skips the test of an earlier phase": "echo '# SKIP' >tests/added.t",
     "moves the test of an earlier phase": "mkdir later; mv tests/added.t later/",
 }
-# A test of base, and what looks like it and tests something else.
+# A test of base, and a test that looks like it but tests something else.
 EXCHANGED = {
     "another number behind a hash": ("fixes bug #12", "fixes bug #99"),
     "another word behind a hash": ("counts # of items", "counts # of nothing"),
@@ -50,7 +51,7 @@ EXCHANGED = {
 }
 
 
-# The same with names that move: of a test that says so, the time is in its name.
+# The same runner with names that move: a test marked with MOVES has the time in its name.
 MOVING = RUN.replace('name=$(basename "$file" .t)\n', 'name=$(basename "$file" .t)\n  if grep -q "^# MOVES" "$file"; then name="$name $(date +%s%N)"; fi\n')
 MOVES = "# MOVES\ntrue\n"
 AMONG_MOVING = {
@@ -61,7 +62,7 @@ AMONG_MOVING = {
     "renames a test that stays to its form": "mv tests/waits5.t tests/waits6.t",
     "breaks a test whose name moves": "echo false >>tests/one.t",
 }
-# It ends at the first failure, and its report counts all that there are.
+# This runner ends at the first failure, and its report counts all tests that exist.
 STOPPING = RUN.replace("echo '<testsuite>'", "echo \"<testsuite tests='$(ls tests/*.t | wc -l)'>\"").replace(
     "  echo '</testcase>' >>out.xml\n", "  echo '</testcase>' >>out.xml\n  [ $fail = 0 ] || break\n")
 BEHIND_THE_STOP = {
@@ -170,7 +171,8 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: {json.dumps(work)}}}, gates: 
                 self.assertEqual(self.report_plan(work, "cp all.tap out.tap", declared + ", baseline: none")[0], "passed", "the defence is off")
 
     def test_one_report_does_not_speak_for_another(self):
-        """The work makes the second runner write nothing. Without the defence: a plan that does not ask for its report."""
+        """The work makes the second runner write no report. Without the defence, the plan does not ask
+        for that report."""
         files = {"u.xml": "<testsuite><testcase name='a'/></testsuite>\n", "v.xml": "<testsuite><testcase name='b'/></testsuite>\n",
                  "e.tap": "ok 1 c\n1..1\n", "a.sarif": '{"runs":[{"results":[]}]}\n', "b.sarif": '{"runs":[{"results":[]}]}\n'}
         for one, other, both in (("u.xml", "e.tap", "junit: [u.xml], tap: [e.tap]"), ("u.xml", "e.tap", "junit: ['*.xml'], tap: ['**/*.tap']"),
@@ -227,7 +229,7 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: {json.dumps(work)}}}, gates: 
         self.assertEqual(honest["outcome"], "passed", honest)
 
     def test_known_failing_lets_no_other_test_fail(self):
-        """Each is refused with the key, but for the first; without a report nobody could tell them apart."""
+        """With the key, each case but the first is refused. Only the report distinguishes the cases."""
         broken = {"leaves the failing test as it is": ("echo >>answer.txt", "passed"),
                   "breaks another test": ("echo false >tests/first.t", "escalate"),
                   "adds a test that fails": ("echo false >tests/more.t", "escalate"),

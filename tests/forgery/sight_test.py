@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a gate sees of what an agent left. Each cheat is stopped by one defence, and passes when that one is off: a key of
-the plan, or a wall that PAWL_WALLS_OFF leaves out."""
+"""The part of an agent's files that a gate sees. One defence stops each cheat, and the cheat passes when that
+defence is off: a key of the plan, or a mechanism that PAWL_WALLS_OFF switches off."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ PYTEST = f"{PYTHON} -m pytest -q --junitxml=out.xml tests"
 
 class Sight(PawlTest):
     def run_plan(self, agent, gate, top="", files=CALC, walls="", phases=None):
-        """The only attempt of a phase whose gate has these steps. Returns its verdict and its signals that failed."""
+        """Runs a phase with one attempt and this gate. Returns the verdict and the failed signals."""
         shutil.rmtree(self.root / "source", ignore_errors=True)
         for path, text in files.items():
             self.write(f"source/{path}", text)
@@ -117,7 +117,7 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
         self.expect("an object", plan, plan | {"walls": "times"})
 
     def test_changed_sources_are_built_whatever_their_time(self):
-        """An agent whose editor keeps times is no cheat."""
+        """An agent whose editor preserves file times does not cheat."""
         files = {"Makefile": "check: prog\n\t./prog\nprog: a.c\n\tcc -o prog a.c\n", "a.c": "int main(void) { return 1; }\n", "prog": "#!/bin/sh\nexit 1\n"}
         agent = "echo 'int main(void) { return 0; }' >a.c; touch -d 2001-01-01 a.c"
         self.assertEqual(self.run_plan(agent, "{steps: [{name: unit, run: chmod +x prog; make -s check}]}", files=files)[0], "passed")

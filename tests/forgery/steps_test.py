@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A gate passes only when every one of its steps did, and a script only when every one of its commands did."""
+"""A gate passes only when all of its steps pass, and a script only when all of its commands succeed."""
 
 import itertools
 import json
@@ -10,16 +10,16 @@ from forgery_test import blake3
 from pawl_testing import PawlTest
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/plan.schema.json").read_text())
-# All that a gate can require, as docs/plan.schema.json has them, which plan.* holds to the parser.
+# All kinds that a gate can require: the list of docs/plan.schema.json, which plan.* compares with the parser.
 KINDS = SCHEMA["$defs"]["gate"]["properties"]["signals"]["items"]["enum"]
-# Evidence of every kind: a step that leaves it has every signal.
+# Evidence for every kind: a step that leaves it gets every signal.
 GOOD = ("run: \"cp /plan/out.xml /plan/out.sarif /plan/osv.json .\", trace: true, "
         "reports: {junit: [out.xml], sarif: [out.sarif], osv: [osv.json]}")
 
 
 class Steps(PawlTest):
     def run_steps(self, steps, signals, later="true"):
-        """The only attempt of a phase with gate `first` of these steps, and gate `second` behind it."""
+        """Runs a phase with one attempt: gate `first` has these steps, and gate `second` follows it."""
         self.write("source/answer", "x\n")
         self.write("policy.yaml", "version: 1\n")
         listed = "".join(f"\n      - {{name: {name}, {keys}}}" for name, keys in steps)
@@ -52,7 +52,7 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: echo y >>answer}}, gates: [fi
                 named = [s for s in attempt["signals"] if not s["passed"] and s["details"].get("step") == "unit"]
                 self.assertTrue(named, attempt["signals"])
                 self.assertNotIn("later", ran)
-        # The defence off: the plan says that the step may fail.
+        # Without the defence: the plan says that the step may fail.
         code, attempt, ran = self.run_steps(((kind, GOOD), ("unit", "may_fail: true, run: \"exit 1\"")), [kind])
         self.assertEqual((code, attempt["verdict"]), (0, "passed"), attempt)
         self.assertEqual([name for name in ran if not name.endswith("@base")], [kind, "unit", "later"])
@@ -83,7 +83,8 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: echo y >>answer}}, gates: [fi
                 self.assertEqual(code == 0, holds)
 
     def test_a_command_that_fails_ends_its_script(self):
-        """Each script has a failing suite in it: it fails the gate, or a warning says how it can hide it."""
+        """Each script contains a failing suite. The script fails the gate, or a warning says how it hides the
+        failure."""
         self.write("source/test.sh", "echo '1 failed'; exit 1\n")
         fails = ("|\n          sh test.sh\n          true", "\"sh test.sh; true\"", "\"sh test.sh | tee log\"",
                  "\"sh test.sh | tee log | cat; true\"", "\"x=$(sh test.sh); true\"", "\"(sh test.sh); true\"",
@@ -129,7 +130,7 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: echo y >>answer}}, gates: [ch
         return done.returncode, done.stderr
 
 
-# A case a kind: they run at once.
+# One test case for each kind, so that they run at once.
 for each in KINDS:
     setattr(Steps, f"test_a_step_that_fails_fails_its_gate_for_{each}_in_every_order",
             lambda self, kind=each: self.fails_its_gate_in_every_order(kind))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Phases that work side by side, each of which passes alone, and that break each other although no path of theirs overlaps. Who
-commits second is judged again on top of the first: with that defence the run is not COMPLETE. Without it (each phase in a run of
-its own) each passes, so no line holds for another reason, and the two patches together fail the gate."""
+"""Phases that work side by side and break each other, although their paths do not overlap and each passes
+alone. The phase that commits second is judged again on top of the first, so the run is not COMPLETE. Without
+that defence, with each phase in a run of its own, each phase passes, and the two patches together fail the
+gate."""
 
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pawl_testing import PawlTest
 SUITE = "for t in t_*.sh; do sh ./$t || { echo $t failed; exit 1; }; done\n"
 FILES = {"lib.sh": 'title() { echo "T:$1"; }\n', "t_lib.sh": '. ./lib.sh; type title >/dev/null || type headline >/dev/null\n', "suite.sh": SUITE}
 
-# What the two agents do.
+# The work of the two agents.
 PAIRS = {
     "one renames what the other calls": ("sed -i 's/title()/headline()/' lib.sh",
                                          """echo '. ./lib.sh; [ "$(title a)" = T:a ]' >t_use.sh"""),
@@ -52,7 +53,7 @@ tiers:
             self.write(f"plan/{name}.sh", agent + "\n")
 
     def patch_holds(self, names):
-        """Whether the patches of these runs, on a clean clone, pass the suite."""
+        """Whether the suite passes on a clean clone with the patches of these runs."""
         shutil.rmtree(self.root / "clone", ignore_errors=True)
         self.git("clone", "-q", "source", "clone")
         for name in names:

@@ -1,4 +1,4 @@
-// What base says of a gate: known, a lower bound or unknown, never "empty" because a run failed.
+// The facts of base about a gate: known, a lower bound or unknown. A failed run never counts as "no tests".
 #include "gates/base.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ StepFacts unit(const std::string& junit, std::int64_t exit_code = 0, std::string
   return out;
 }
 
-// A step of another format.
+// A step with a report of any format.
 StepFacts unit_of(const std::string& format, const std::string& text, std::int64_t exit_code) {
   auto out = unit("", exit_code);
   MemorySource bytes(text);
@@ -335,7 +335,7 @@ TEST(KnownFailing, WhatIsNoTestAndFailsOnBaseMayFailOnByItsName) {
       << "a test of base is gone";
 }
 
-// The signal `tests` of the same report on base and of an attempt, known_failing.
+// The signal `tests` for the same report on base and of the work, with known_failing.
 Signal known_twice(const std::string& format, const std::string& text, std::int64_t exit_code = 1) {
   const auto step = unit_of(format, text, exit_code);
   const GateFacts facts{.gate_id = "g",

@@ -1,5 +1,5 @@
-// What is compared with base where a name alone does not say it: equal names, scripts that get tests, hooks,
-// and reports that were not written.
+// Comparisons with base in which a name alone is not enough: equal names, scripts that get tests, hooks, and
+// reports that were not written.
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"
@@ -12,7 +12,7 @@ struct Written {
   std::string format, path, text;
 };
 
-// A step that looks for reports at `patterns` and wrote these.
+// A step that looks for reports at `patterns` and wrote these `reports`.
 StepFacts step_of(std::vector<DeclaredReport> patterns, const std::vector<Written>& reports,
                   std::int64_t exit_code = 0) {
   StepFacts out{.step_name = "unit", .outcome = "exited", .exit_code = exit_code};
@@ -44,7 +44,7 @@ const Written kUnit{"junit", "u.xml", "<testsuite><testcase name='a'/></testsuit
 struct Lacking {
   std::vector<DeclaredReport> patterns;
   std::vector<Written> all;
-  std::size_t missing;  // of `all`, the one that is not written
+  std::size_t missing;  // index in `all` of the report that is not written
   std::string what;
 };
 
@@ -106,7 +106,7 @@ TEST(Declared, APatternMayFitNothingBesideAnotherOfItsFormat) {
         << pattern;
 }
 
-// The second of two runners did not run, since the first one failed: what it would have said is not known.
+// The second of two runners did not run, because the first one failed. Its results are not known.
 TEST(Declared, KnownFailuresLetNoOtherReportGo) {
   const Written red{"junit", "u.xml", "<testsuite><testcase name='a'><failure/></testcase></testsuite>"};
   const std::vector<DeclaredReport> patterns = {{"junit", "u.xml"}, {"tap", "e.tap"}};
@@ -124,19 +124,19 @@ TEST(Declared, KnownFailuresLetNoOtherReportGo) {
 
 struct Equal {
   std::string base, now;
-  std::string fresh, on_base;  // names
+  std::string fresh, on_base;  // names of failing tests
 };
 
 TEST(EqualNames, AreComparedByHowManyFail) {
   const std::vector<Equal> cases = {
       {"ok a|not ok a", "ok a|ok a|not ok a", "", "a#3"},         // another one passes
-      {"ok a|not ok a", "not ok a|ok a|ok a|ok a", "", "a#4"},    // whatever ran first
+      {"ok a|not ok a", "not ok a|ok a|ok a|ok a", "", "a#4"},    // the order does not matter
       {"ok a|not ok a", "ok a|not ok a|not ok a", "a#3", "a#2"},  // one more fails
-      {"ok a|ok a|not ok a", "ok a|not ok a", "", "a#2"},         // one less is there, which is told as gone
+      {"ok a|ok a|not ok a", "ok a|not ok a", "", "a#2"},         // one test less, which is reported as gone
       {"not ok a|not ok a", "ok a|ok a|not ok a|not ok a", "", "a#3, a#4"},
       {"ok a|not ok a|ok b", "ok a|not ok a|not ok b", "b", "a#2"},
       {"ok a|not ok b", "not ok a|not ok b", "a", "b"},
-      {"ok a|not ok a#2", "ok a|ok a|not ok a#2", "", "a#2#2"},  // a number that somebody gave
+      {"ok a|not ok a#2", "ok a|ok a|not ok a#2", "", "a#2#2"},  // the number is part of the test's own name
       {"ok bug#12|not ok bug", "not ok bug#12|ok bug", "bug#12", ""}};
   const auto report = [](std::string lines) {
     std::string out;
@@ -175,7 +175,7 @@ TEST(EqualNames, AreComparedByHowManyFail) {
   }
 }
 
-// node --test names a file without tests of its own by its path, also one that throws.
+// node --test names a file without tests of node's own by its path, even when the file throws.
 TEST(Scripts, BecomeFilesWithTests) {
   const auto tap_of = [](const std::string& lines) { return "TAP version 13\n" + lines; };
   const auto junit_of = [](const std::string& cases) { return "<testsuites>" + cases + "</testsuites>"; };

@@ -1,4 +1,4 @@
-// Tests that the text of a file declares, for files of which no report says it.
+// Tests that the text of a file declares, for files that no report covers.
 #include "gates/declared.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(Declared, WhatIsNoTestFileLosesNothingUnlessItIsGone) {
                            .unread = true}));
 }
 
-// Bytes of an attacker: no end, no crash.
+// An attacker wrote these texts: reading them must end, and must not crash.
 TEST(Declared, TextThatEndsInTheMiddleOfAnythingIsRead) {
   for (const std::string text : {"it(", "it('", "it('\\", "test.each(", "test.", "/*", "//", "\"\"\"", "`",
                                  "def ", "func", "@Test void"})

@@ -1,4 +1,4 @@
-// The words that runners differ in: statuses, benchmarks, durations, references.
+// Differences between the words of runners: statuses, benchmarks, durations, references.
 #include <array>
 #include <vector>
 
@@ -39,7 +39,7 @@ TEST(Dialects, OfJunitAnElementSaysWhatAnUnknownStatusMeans) {
       << "a test that was skipped is no failure of a suite's total";
 }
 
-// Events of go test -json: action, test, output.
+// Events of go test -json. Each has an action, a test and an output.
 std::string go_events(const std::vector<std::array<std::string, 3>>& events) {
   std::string out;
   for (const auto& [action, test, output] : events) {
@@ -51,7 +51,7 @@ std::string go_events(const std::vector<std::array<std::string, 3>>& events) {
   return out;
 }
 
-// Go 1.20 and later say that a benchmark began, and no event says that it ended.
+// Go 1.20 and later report the start of a benchmark, and no event reports its end.
 std::string go_benchmarks(const std::vector<std::array<std::string, 3>>& last) {
   std::vector<std::array<std::string, 3>> events = {
       {"start", "", ""},
@@ -66,7 +66,8 @@ std::string go_benchmarks(const std::vector<std::array<std::string, 3>>& last) {
       {"output", "BenchmarkSubs", "BenchmarkSubs"},
       {"run", "BenchmarkSubs/one-2", ""},
       {"output", "BenchmarkSubs/one-2",
-       "BenchmarkSubs/one-2-2 \t 7 \t 1.5 widgets"}};  // as ReportMetric() has it
+       // The form of a result that ReportMetric() writes.
+       "BenchmarkSubs/one-2-2 \t 7 \t 1.5 widgets"}};
   events.insert(events.end(), last.begin(), last.end());
   return go_events(events);
 }
@@ -101,7 +102,7 @@ TEST(Dialects, OfGoABenchmarkThatFailsIsTheOneThatBegan) {
       "+m::TestT | -m::BenchmarkG | ~m::BenchmarkH | +m::BenchmarkA | -m::BenchmarkF | +m::BenchmarkSubs | "
       "+m::BenchmarkSubs/one-2");
   EXPECT_EQ(bound_of("gotest", failed), "");
-  // Before Go 1.20, and with -cpu 1,2, it may pass and then fail.
+  // Before Go 1.20, and with -cpu 1,2, a benchmark may first pass and then fail.
   const auto again = go_events({{"run", "BenchmarkA", ""},
                                 {"output", "BenchmarkA", "BenchmarkA \t 7 \t 1 ns/op"},
                                 {"output", "BenchmarkA-2", "--- FAIL: BenchmarkA-2"},
@@ -178,7 +179,7 @@ TEST(Dialects, OfTapANameKeepsWhatIsNoDuration) {
         << comment;
 }
 
-// testanything.org/tap-version-14-specification.html, "Directives": SKIP and TODO, whatever their case.
+// testanything.org/tap-version-14-specification.html, "Directives": SKIP and TODO in any case of the letters.
 TEST(Dialects, OfTapAHashBeginsADirectiveByItsWord) {
   const auto told = [](const std::string& line) { return told_by("tap", line + "\n1..1\n"); };
   for (const std::string name :
@@ -209,8 +210,8 @@ TEST(Dialects, OfTapAPlanStandsAlone) {
   EXPECT_NE(told_by("tap", "ok 1 - a\n1..1\n1..1\n").find("a second plan"), std::string::npos);
 }
 
-// Section 3.4.5: `index` alone is a whole reference. Lists may come behind the results, and each run has its
-// own.
+// Section 3.4.5: `index` alone is a complete reference. Lists may follow the results, and each run has its
+// own lists.
 TEST(Dialects, OfSarifAPlaceInAListIsAName) {
   const std::string result =
       R"({"ruleIndex":1,"message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"index":1}}}]})";
@@ -241,7 +242,7 @@ TEST(Dialects, OfSarifAPlaceInAListIsAName) {
   EXPECT_EQ(one(result + "," + result), "a.c::r1: m medium | a.c::r1: m#2 medium");
 }
 
-// cyclonedx.org/docs/1.6/json: a state of `analysis`, and what `affects` says of versions.
+// cyclonedx.org/docs/1.6/json: the state of `analysis`, and the versions of `affects`.
 TEST(Dialects, OfCyclonedxWhatIsSettledIsNoFinding) {
   const auto vulnerability = [](const std::string& more, const std::string& versions = "") {
     return found("cyclonedx", R"({"vulnerabilities":[{"id":"CVE-1")" + more +

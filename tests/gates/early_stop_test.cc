@@ -1,4 +1,4 @@
-// Runners that end at a failure: what says so, what base has then, and what of it is still held to.
+// Runners that end at a failure: the signs of it, the inventory of base, and the tests that still count.
 #include "gates/reading/early_stop.h"
 
 #include <gtest/gtest.h>

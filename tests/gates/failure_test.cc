@@ -1,4 +1,4 @@
-// When two attempts have failed in the same way.
+// When two attempts count as failed in the same way.
 #include "gates/failure.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(Failure, OfAStepWithoutTestsByCodeAndEnd) {
 }
 
 using Broken =
-    std::vector<std::pair<std::string, std::string>>;  // what could not be loaded, and what it says
+    std::vector<std::pair<std::string, std::string>>;  // name and message of files that could not be loaded
 
 std::string of_junit(const Broken& broken) {
   std::string out = "<testsuite>";
@@ -90,7 +90,7 @@ std::string of_jest(const Broken& broken) {
   return R"({"testResults":[)" + out + "]}";
 }
 
-// The report goes to a file, and the step prints nothing: only the report tells one attempt from the next.
+// The report goes to a file, and the step prints nothing. Only the report distinguishes the attempts.
 TEST(Failure, WhatCouldNotBeLoadedIsComparedByNameAndWords) {
   const std::pair<std::string, std::string (*)(const Broken&)> formats[] = {
       {"junit", of_junit}, {"gotest", of_gotest}, {"jest", of_jest}};
@@ -122,7 +122,8 @@ TEST(Failure, WhatFailedBesideTestsCounts) {
   EXPECT_NE(held("c"), held("d")) << "also where the step ended with 0";
 }
 
-// Rows of older versions are compared with: where nothing but tests failed the bytes are the same for ever.
+// Stored digests of older versions are compared with new ones. Where only tests failed, the bytes must never
+// change.
 TEST(Failure, OfTestsAloneItIsWhatItWas) {
   const auto facts = attempt(with_tests("1..2\nok 1 - a\nnot ok 2 - b\n"));
   Json signals = Json::array();

@@ -10,7 +10,7 @@
 
 namespace pawl::testing {
 
-// As docs/plan.schema.json has them, which plan.* holds to the parser.
+// The list of docs/plan.schema.json. The tests plan.* compare it with the parser.
 inline std::vector<std::string> gate_kinds() {
   const auto text = os::read_file(std::string(kSourceFolder) + "/docs/plan.schema.json", 1 << 20);
   const auto schema = parse_json(*text);

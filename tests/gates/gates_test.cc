@@ -1,4 +1,4 @@
-// Signals out of facts, verdicts out of signals; reports from an attacker.
+// Signals from facts, verdicts from signals, and reports that an attacker wrote.
 #include "gates/gates.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ void add_report(StepFacts& to, const std::string& format, const std::string& tex
                         .report = read_report(format, bytes, testing::plain_redactor())});
 }
 
-// Every signal says only what its kind's catalogue has, and where it comes from.
+// Evaluates, and checks that each signal has only details of its kind, and names its collector and its
+// evidence.
 std::vector<Signal> judged(const GateFacts& facts) {
   auto signals = evaluate(facts);
   for (const auto& signal : signals) {
@@ -79,7 +80,7 @@ TEST(Evaluate, BuildIsExitZeroOfEveryStepThatRan) {
   EXPECT_TRUE(build({}).missing);
 }
 
-// The signals of a gate that requires `required`, for `steps` of which one failed.
+// The signals of a gate that requires `required`. REQUIRES: one of `steps` failed.
 std::vector<Signal> signals_of(const std::vector<std::string>& required,
                                const std::vector<StepFacts>& steps) {
   GateFacts facts{.gate_id = "g", .required = required, .steps = steps};
@@ -103,7 +104,7 @@ TEST(Evaluate, AStepThatFailsFailsItsGateWhateverSignalsAreRequired) {
       good.declared.insert("trace");
       good.trace.emplace();
       const std::vector<StepFacts> steps =
-          fails_first ? std::vector{bad} : std::vector{good, bad};  // the first that fails ends the gate
+          fails_first ? std::vector{bad} : std::vector{good, bad};  // the first failed step ends the gate
       const auto signals = signals_of({kind}, steps);
       const bool named = std::ranges::any_of(signals, [](const Signal& signal) {
         return !signal.passed && signal.details.value("step", "") == "unit" &&
@@ -175,7 +176,7 @@ TEST(Evaluate, EntriesThatWereRefusedAreToldAndFatalOnlyWhenThePlanSaysSo) {
   StepFacts first = step("first"), build = step("build");
   first.refused_entries = {"pipe", "a\nb"};
   build.refused_entries = {"socket"};
-  first.refused_entries_total = 402;  // more than have names
+  first.refused_entries_total = 402;  // more than there are names
   build.refused_entries_total = 1;
   const auto told = judged({.gate_id = "g", .required = {"build"}, .steps = {first, build}}).at(0);
   EXPECT_TRUE(told.passed);
@@ -223,7 +224,7 @@ TEST(Evaluate, TestsNeedAReportThatAgrees) {
 
 TEST(Evaluate, WhatAReportSaysOfItselfIsBounded) {
   StepFacts json = step("unit");
-  // The parser quotes what it read last.
+  // The parser's error quotes the text that it read last.
   add_report(json, "jest", "{\"testResults\": [\"" + std::string(5'000'000, 'x'));
   const auto signal = tests_of(json);
   EXPECT_TRUE(signal.missing);
@@ -271,7 +272,7 @@ TEST(Evaluate, WhatIsGoneIsSaidInASentence) {
       problem("<testsuite><testcase classname='c' name='a'/><testcase classname='c' name='b'/><testcase "
               "classname='c' name='d'><skipped/></testcase></testsuite>"),
       "1 tests that base runs are skipped: c::d. A skipped test counts as lost; let it run");
-  // A part of a run has lost nothing yet.
+  // The run ended early, so no test counts as lost yet.
   EXPECT_EQ(problem("<testsuite><testcase classname='' name='c'><error message='collection "
                     "failure'/></testcase></testsuite>",
                     2),
@@ -402,7 +403,7 @@ TEST(Evaluate, APolicyIsRepeated) {
   EXPECT_TRUE(judge(std::nullopt).missing);
 }
 
-// What a model thinks of itself is no fact.
+// The opinion of a model about itself is not a fact.
 TEST(Signals, NoDetailIsAnOpinion) {
   constexpr std::string_view kOpinions[] = {"confidence", "self",  "opinion", "belief", "certain",
                                             "score",      "model", "claim",   "assess"};

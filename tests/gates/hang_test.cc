@@ -1,4 +1,4 @@
-// Where a step was that ran out of its time.
+// The test that a step ran last before its time limit.
 #include "gates/hang.h"
 
 #include <gtest/gtest.h>

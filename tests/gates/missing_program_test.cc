@@ -1,4 +1,4 @@
-// A step could not start a program, and its exit code does not say so.
+// A step could not start a program, and its exit code does not show that.
 #include "gates/reading/missing_program.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Names of tests that differ from run to run: what shows that they do, and that nothing else is let through.
+// Names of tests that differ from run to run: how they are found, and that no other change passes with them.
 #include "gates/moving.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// "a", "-b" failed, "~c" skipped.
+// A step with these tests: "a" passed, "-b" failed, "~c" was skipped.
 StepFacts unit_with(const Names& tests, std::int64_t exit_code = 0) {
   std::string junit = "<testsuite>";
   for (const auto& test : tests) {

@@ -270,8 +270,8 @@ TEST(Shadowing, LooksWhereCommandsGo) {
   EXPECT_EQ(folders.programs, (Names{"bin", "x/bin"}));
 }
 
-// The list has every module that this host's Python imports from a file. `others` is never imported by a test
-// runner.
+// The list has every module that this host's Python imports from a file. Exceptions are in `others`: no test
+// runner imports these modules.
 TEST(Shadowing, KnowsTheModulesOfThePythonThatIsHere) {
   FILE* python = popen(
       "python3 -c 'import sys; print(\"\\n\".join(sys.stdlib_module_names - set(sys.builtin_module_names)))'",
@@ -402,7 +402,7 @@ TEST(Npm, APackageStaysOneOfTheRegistryAndOfItsVersion) {
   EXPECT_THAT(found(was, entry("1.3.0", "1.3.0", "y")), IsEmpty());
 }
 
-// npm fetches what says whence, bundled or not, and compares schemes without their case.
+// npm fetches an entry that has `resolved`, bundled or not, and compares schemes without regard to case.
 TEST(Npm, WhatIsFetchedIsNoPartOfAnother) {
   const auto found = [](const std::string& entry) {
     return npm("package-lock.json", "{\"lockfileVersion\": 3, \"packages\": {" + entry + "}}");

@@ -1,5 +1,5 @@
-// What the real runners write when more fails than a test: files that do not load, hooks, teardowns, packages
-// that are not built. The texts are those that the runners wrote, shortened.
+// Reports of real runners in which more fails than a test: files that do not load, hooks, teardowns, packages
+// that are not built. The runners wrote these texts; they are shortened.
 #include "gates/told_by.h"
 
 namespace pawl::gates {
@@ -80,7 +80,7 @@ TEST(Readers, OfJavaScriptFilesHooksAndSuitesAreNoTests) {
 <testcase classname=" Test execution failure: could be caused by test hooks like &apos;afterAll&apos;." name=" Test execution failure: could be caused by test hooks like &apos;afterAll&apos;."><failure>after broke</failure></testcase></testsuite>
 <testsuite name="b.test.js" errors="1" failures="0" tests="0"><testcase classname="Test suite failed to run" name="/workspace/b.test.js"><error>Cannot find module</error></testcase></testsuite></testsuites>)"),
       "+h c ok::h c ok | !h | !b.test.js");
-  // Mocha's suites count what is pending, and do not list it.
+  // Mocha's suites count pending tests but do not list them.
   const std::string pending =
       R"(<testsuites name="Mocha Tests" tests="4" failures="%" skipped="2"><testsuite name="Root Suite" tests="0" failures="0"/>
 <testsuite name="d" tests="4" file="m.cjs" failures="0"><testcase name="d ok" classname="ok"/><testcase name="d too" classname="too"/></testsuite>)";
@@ -114,7 +114,7 @@ TEST(Readers, OfUnittestALoadErrorIsNoTest) {
 }
 
 struct NotOne {
-  const char* attributes;  // of the case that stands for more
+  const char* attributes;  // attributes of the case that is not a test
   const char* message;
   const char* told;
   const char* bound;
@@ -145,7 +145,7 @@ TEST(Readers, WhatStandsForARunnerOrAHookIsNoTest) {
     EXPECT_EQ(told_by("junit", text), one.told);
     EXPECT_EQ(bound_of("junit", text), one.bound) << text;
   }
-  // Tests of such names, which say something else.
+  // Tests with the same names but with another message or class stay tests.
   EXPECT_EQ(told_by("junit",
                     "<testsuite><testcase classname='pytest' name='internal'><failure message='1 == "
                     "2'/></testcase><testcase classname='c' name='Failure'><failure message='m'/></testcase>"
@@ -191,7 +191,8 @@ TEST(Readers, JunitTotalsAreHeldAgainstTheTests) {
     EXPECT_TRUE(told_by("junit", text).find("says that it has") != std::string::npos ||
                 told_by("junit", text).find("says that") != std::string::npos)
         << text << ": " << told_by("junit", text);
-  // Catch2 and doctest count assertions, pytest subtests; a runner may list more than it counts.
+  // Catch2 and doctest count assertions, and pytest counts subtests. A runner may list more tests than it
+  // counts.
   for (const auto* text : {"<testsuites><testsuite name='a' errors='0' failures='0' tests='50' "
                            "hostname='tbd' time='1'><testcase name='a'/></testsuite></testsuites>",
                            "<testsuites><testsuite name='bin' errors='0' failures='0' tests='50'><testcase "
@@ -296,7 +297,7 @@ TEST(Readers, OfGoPackagesAreNoTests) {
             "# m/bad [m/bad.test]\nbad/a_test.go:3:27: undefined: undefinedThing");
   EXPECT_NE(bound_of("gotest", kGo), "");
   EXPECT_NE(bound_of("gotest", R"({"Action":"run","Package":"m","Test":"T"})"), "") << "it did not end";
-  // Before Go 1.24 the build speaks between the events.
+  // Before Go 1.24 the build prints its errors between the events.
   EXPECT_EQ(message_in("gotest",
                        "# m/c [m/c.test]\n./a_test.go:5:2: undefined: X\n"
                        R"({"Action":"fail","Package":"m/c"})"),
@@ -410,7 +411,7 @@ TEST(Readers, OfTapeACommentNamesTheAssertionsThatFollow) {
 }
 
 TEST(Readers, CommentsThatAreDiagnosticsNameNothing) {
-  // Perl's, and those of C's libraries, explain the test before.
+  // The comments of Perl, and of C libraries, explain the test before them.
   const std::string perl = "not ok 1 - a\n#   Failed test 'a'\n#   at a.t line 5.\nok 2 - b\n1..2\n";
   EXPECT_EQ(told_by("tap", perl), "-a | +b");
   EXPECT_EQ(message_in("tap", perl), "Failed test 'a'\nat a.t line 5.");

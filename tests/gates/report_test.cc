@@ -1,5 +1,5 @@
-// Test reports as the runners document them, and as an attacker writes them. What the real runners write is
-// in tests/cli/runners_test.py.
+// Test reports as the runners document them, and as an attacker writes them. tests/cli/runners_test.py has
+// reports of the real runners.
 #include "gates/report.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ Result<Tests> read(std::string_view format, std::string text) {
   return std::move(report.tests);
 }
 
-// "+a -b ~c !d": passed, failed, skipped, and no test, which failed; or why not.
+// The tests as "+a -b ~c" (passed, failed, skipped), failed NoTest entries as "!d". The message of the error
+// when the report cannot be read.
 std::string shown(std::string_view format, std::string text) {
   const auto report = read_all_of(format, std::move(text));
   if (!report) return report.error().message;
@@ -226,7 +227,7 @@ failures:
 test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 )";
 
-// Before Go 1.20 there was no event for the end of a test that printed without a line end.
+// Before Go 1.20 there was no event for the end of a test that printed no line end.
 TEST(Go, AnEndInTheOutputCountsWhereThePackageAgrees) {
   const auto report = [](const std::string& outputs, const std::string& end) {
     return shown("gotest", "{\"Action\":\"run\",\"Package\":\"x\",\"Test\":\"TestA\"}\n" + outputs +
@@ -365,7 +366,7 @@ TEST(Sarif, WhatIsAbsentIsNoFindingAndWhatMovedIsTheSame) {
       << "a part of what tells it, beside its place";
 }
 
-// A line that is written above moves them.
+// A new line above a finding changes the line numbers in its message.
 TEST(Sarif, AFindingIsTheSameWhereItsMessageNamesOtherLines) {
   const auto says = [](const std::string& message) {
     return found("sarif",

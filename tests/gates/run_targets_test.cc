@@ -1,5 +1,5 @@
-// Scripts, targets and wrappers that a gate's command runs by name: which changes of them are weaker, and
-// that honest ones are none.
+// Scripts, targets and wrappers that a gate's command runs by name: changes that weaken them are found, and
+// honest changes are not reported.
 #include "gates/policy/run_targets.h"
 
 #include <gmock/gmock.h>

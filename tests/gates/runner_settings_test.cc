@@ -1,4 +1,4 @@
-// Lines that put another program in place of a runner.
+// Lines that make a build tool run another program in place of a runner.
 #include "gates/policy/runner_settings.h"
 
 #include <gmock/gmock.h>

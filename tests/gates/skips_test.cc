@@ -1,4 +1,4 @@
-// A test that base runs and that the work takes out or skips, in the words of each runner: it is missed.
+// A test that base runs and that the work removes or skips is missed, in the words of each runner.
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"

@@ -1,4 +1,4 @@
-// What a person and the next agent read of an attempt that failed, and of evidence that proves nothing.
+// The text about a failed attempt for a person and the next agent, and evidence that proves nothing.
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"
@@ -102,12 +102,12 @@ TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
   take_output(log, unit);
   const auto said = said_of(unit);
   EXPECT_TRUE(says(said, "not ok 1 - sum: got 6, want 5\n") && says(said, "ok 1999")) << said;
-  // Where no line tells, the beginning may.
+  // Where no line reports a failure, the beginning is shown.
   std::string silent = "the first line\n";
   for (int i = 0; i < 2000; ++i) silent += "and another one " + std::to_string(i) + "\n";
   take_output(silent, unit);
   EXPECT_TRUE(says(said_of(unit), "the first line\n") && says(said_of(unit), "one 1999")) << said_of(unit);
-  // Also where it stands in the middle, in whatever words.
+  // A failure in the middle is found too, whatever words report it.
   for (const std::string line :
        {"[FAIL] sum: got 6, want 5", "sum: FAIL", "test sum failed", "sum \xe2\x9c\x97", "sum WRONG"}) {
     std::string middle;
@@ -119,7 +119,7 @@ TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
     take_output(middle.substr(middle.find(line) - 4000, 8000), unit);
     EXPECT_TRUE(says(said_of(unit), line)) << said_of(unit);
   }
-  // What fits is there once.
+  // An output that fits is shown once.
   take_output("error: no\n", unit);
   unit.output_told = "";
   EXPECT_TRUE(says(said_of(unit), "output of unit:\nerror: no\n")) << said_of(unit);
@@ -193,7 +193,7 @@ TEST(Evidence, AReportWithoutATestThatRanProvesNothing) {
         {"gotest", R"({"Action":"skip","Package":"p"})"}}) {
     EXPECT_TRUE(tests_of_report(format, text).missing) << format;
   }
-  // One of two steps proves nothing for the other.
+  // The report of one step proves nothing about another step.
   StepFacts first = ended("first", 0), second = ended("second", 0);
   give(first, "junit", "<testsuite><testcase name='a'/></testsuite>");
   second.declared.insert("tests");

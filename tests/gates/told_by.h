@@ -1,4 +1,4 @@
-// A report in a line, as a reader reads it.
+// Functions that show a parsed report in one line.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ inline Result<Report> report_of(std::string_view format, std::string text) {
   return read_report(format, bytes, testing::plain_redactor());
 }
 
-// "+a -b ~c": passed, failed, skipped; "!d": no test, and it failed. Or why not.
+// The tests as "+a -b ~c" (passed, failed, skipped), failed NoTest entries as "!d". The message of the error
+// when the report cannot be read.
 inline std::string told_by(std::string_view format, std::string text) {
   const auto report = report_of(format, std::move(text));
   if (!report) return report.error().message;
@@ -36,7 +37,7 @@ inline std::string bound_of(std::string_view format, std::string text) {
   return report ? report->lower_bound : report.error().message;
 }
 
-// The message of the first test, or of the first that is none, which failed.
+// The message of the first failed test; without one, that of the first failed NoTest entry.
 inline std::string message_in(std::string_view format, std::string text) {
   const auto report = report_of(format, std::move(text));
   if (!report) return report.error().message;
@@ -47,7 +48,7 @@ inline std::string message_in(std::string_view format, std::string text) {
   return "nothing failed";
 }
 
-// "name high | name unknown", or why not.
+// The findings as "name high | name unknown"; the message of the error when the report cannot be read.
 inline std::string found(std::string_view format, std::string text) {
   constexpr const char* kWords[] = {"unknown", "low", "medium", "high", "critical"};
   MemorySource bytes(std::move(text));

@@ -1,4 +1,4 @@
-// What a report says is without secrets before it is cut: in every format, and wherever the cut falls.
+// Texts of a report have no secrets before they are cut: in every format, wherever the cut falls.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,16 +18,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// With spaces: a cut at a space leaves a part of it.
+// The secret has spaces, so a cut at a space would leave a part of it.
 const std::string kSecret = "Zq7wXk2pLm 9vRt4sYb6nHc 3jDf8gTa1e Uo5iWx0zKq7 yPl2mNv9b00";
-constexpr std::size_t kPart = 8;  // so much of it must be nowhere
+constexpr std::size_t kPart = 8;  // bytes of the secret that must not appear in any text
 
 const secrets::Redactor& redactor() {
   static const secrets::Redactor one(std::string(64, '0'), {{"DB_SECRET", kSecret}});
   return one;
 }
 
-// All that leaves a report.
+// All texts that a report hands on.
 std::string words_in(std::string_view format, std::string text, const secrets::Redactor& redactor) {
   MemorySource bytes(std::move(text));
   const auto report = read_report(format, bytes, redactor);
@@ -53,7 +53,7 @@ std::string go_event(const std::string& action, const std::string& output) {
                      action, quoted(output));
 }
 
-// Where each format has text: `said` comes from a test.
+// Where each format has text. `said` is the text that a test prints.
 using Writers = std::map<std::string, std::pair<std::string, std::function<std::string(const std::string&)>>>;
 const Writers& writers() {
   static const Writers all = {
@@ -106,7 +106,7 @@ const Writers& writers() {
        {"gotest",
         [](const std::string& said) {
           std::string out = go_event("run", "");
-          // In two events, the second of which begins in the middle.
+          // The text is split into two events. The second has its last 20 bytes.
           out += go_event("output", said.substr(0, said.size() - 20)) +
                  go_event("output", said.substr(said.size() - 20) + "\n");
           return out + go_event("fail", "");
@@ -152,7 +152,7 @@ const Writers& writers() {
 TEST(Told, HasNoPartOfASecretWhereverTheCutFalls) {
   for (const auto& [where, writer] : writers()) {
     const auto& [format, write] = writer;
-    // Near every bound: of messages, of names, of what readers keep of an output.
+    // Cuts near every bound: of messages, of names, and of the output that readers store.
     for (const std::size_t bound : {0U, 280U, 400U, 512U, 960U, 1024U, 2048U, 4096U, 65'536U})
       for (std::size_t left = 4; left < kSecret.size(); left += 7) {
         const std::size_t before = bound > left ? bound - left : 0;
@@ -221,7 +221,7 @@ TEST(Bounds, OfNamesEndAReportAndOfMessagesLeaveThemOut) {
   EXPECT_LE(bytes, kReportMessagesBytesMax + 512);
 }
 
-// What a reader has in memory of a report that a bound ends, without it.
+// The memory that a reader needs for a report with and without the bound that ends it.
 TEST(Bounds, WithoutThemAReportTakesWhatItLikes) {
   const auto with_names = [](int tests, std::size_t bytes) {
     std::string text = fmt::format("1..{}\n", tests);
@@ -251,7 +251,7 @@ TEST(Bounds, WithoutThemAReportTakesWhatItLikes) {
   unsetenv("PAWL_WALLS_OFF");
 }
 
-// A source that takes what memory there is.
+// A source that uses up the memory.
 class Endless final : public ByteSource {
  public:
   Result<std::string_view> next() override { throw std::bad_alloc(); }

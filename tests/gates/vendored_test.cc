@@ -1,4 +1,4 @@
-// Copies of others' packages, by which tests are judged.
+// Copies of other authors' packages on which tests depend.
 #include "gates/policy/vendored.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,8 @@ TEST(Vendored, AChangedFileOfATestFrameworkFailsLikeANewOne) {
                            "tests/catch_amalgamated.cpp", "third_party/criterion/include/criterion/assert.h",
                            "vendor/cmocka.c", "extern/boost/test/tools/assertion.hpp"})
     EXPECT_EQ(words_for(path, ""), "is a file of a test framework") << path;
-  // The frameworks' own work, files of tests beside them, and names that projects have for themselves.
+  // Sources of the frameworks themselves, tests beside a framework, and names that projects use for own
+  // files.
   for (const auto* path : {"src/unity.c", "googletest/include/gtest/gtest.h", "doctest/doctest.h",
                            "src/catch2/catch_all.hpp", "tests/catch2/sum_test.cpp", "tests/unity/test_sum.c",
                            "src/assert.h", "include/stdlib.h", "game/unity.cc"})

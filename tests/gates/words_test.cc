@@ -1,4 +1,4 @@
-// Names that do not move, and the lines that tell of failures, without what colours a terminal.
+// Names that do not change from run to run, and lines that report failures, without escape sequences.
 #include "gates/reading/words.h"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(Words, AMessageThatIsCutKeepsWhatWasExpectedAndWhatWasThere) {
       "5\nactual: 6\n";
   EXPECT_EQ(excerpt(node + "stack: |-\n" + frames, 512), node.substr(0, node.size() - 1));
   EXPECT_EQ(excerpt(node + "stack: |-\n" + frames + "diff: |\n+6\n", 512), node + "diff: |\n+6");
-  // Where much else is said, too.
+  // The values are found among many other lines, too.
   std::string noise;
   for (int i = 0; i < 40; ++i) noise += "connecting to the database " + std::to_string(i) + "\n";
   for (const std::string values :
@@ -118,7 +118,7 @@ TEST(Words, AMessageThatIsCutKeepsWhatWasExpectedAndWhatWasThere) {
     EXPECT_LE(cut.size(), 512U);
     EXPECT_NE(cut.find(values), std::string::npos) << cut;
   }
-  // A line with a place is no stack.
+  // A line with a place is not a frame of a stack.
   std::string asserts;
   for (int i = 0; i < 40; ++i) asserts += "check " + std::to_string(i) + " (a.c:" + std::to_string(i) + ")\n";
   EXPECT_EQ(excerpt(asserts, 200).substr(0, 30), asserts.substr(0, 30));

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The bytes that others read: one golden for each type of row and each report, and projections that only grow.
+"""The bytes that other programs read: one golden for each type of row and each report, and projections that
+only grow.
 
-rows/TYPE.jsonl and reports/COMMAND.json are what the scenario wrote when somebody last meant to change it; what differs
-from run to run is a placeholder (scenario.VOLATILE). They are compared as text: the order of keys, separators and escapes
-are a part of the promise. Only `golden_test.py --update` writes them; look at `git diff` then, and say in the
-commit why readers can bear it.
-"""
+rows/TYPE.jsonl and reports/COMMAND.json are the output of the scenario at its last intended change. A
+fixed word replaces each value that differs from run to run (scenario.VOLATILE). The goldens are compared
+as text: the order of keys, separators and escapes are a part of the promise. Only `golden_test.py
+--update` writes them; look at `git diff` then, and say in the commit why readers can bear the change."""
 
 import difflib
 import hashlib
@@ -45,7 +45,8 @@ def played():
 
 
 def differences(found, folder=HERE):
-    """What a person has to look at, as text; nothing when each golden is what the program wrote, byte for byte."""
+    """The differences that a person has to look at, as text; empty when each golden is what the program
+    wrote, byte for byte."""
     expected = goldens(folder)
     out = [f"{name} is not written any more" for name in sorted(expected.keys() - found.keys())]
     out += [f"{name} is new" for name in sorted(found.keys() - expected.keys())]
@@ -107,7 +108,8 @@ class Golden(unittest.TestCase):
 
     def test_a_run_never_writes_them_and_a_changed_one_is_found(self):
         self.assertEqual(digests(HERE), self.before)
-        # The same on a copy with one byte changed: told, left alone, and written again when asked to.
+        # The same on a copy with one byte changed: a comparison reports the change and leaves the copy alone.
+        # An update writes it again.
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder, "golden")
             shutil.copytree(HERE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -124,14 +126,15 @@ class Golden(unittest.TestCase):
 
 class Projections(WithRun):
     def watch(self, process):
-        """Reads every projection over and over while `process` runs: {path: [what was read, each once]}."""
+        """Reads every projection over and over while `process` runs: {path: [each content that differs
+        from the one before]}."""
         seen = {}
         over = threading.Event()
 
         def look():
             last = False
             while not last:
-                last = over.is_set()  # and once more then: what it ended with is seen
+                last = over.is_set()  # then one more look, which sees the final content
                 folder = self.root / "source/.pawl"
                 for path in (*folder.glob("runs/*/*.jsonl"), *folder.glob("runs/*/phases/*/*.jsonl"), *folder.glob("cost/*.jsonl")):
                     text = path.read_bytes()

@@ -1,4 +1,5 @@
-"""What the goldens are made of: four short runs of the real program that write every type of row, and its reports."""
+"""The source of the goldens: four short runs of the real program that write every type of row, and its
+reports."""
 
 import pathlib
 import re
@@ -64,7 +65,7 @@ grep -q right answer
     "plan.yaml": PLAN,
     "stuck.yaml": STUCK,
     "together.yaml": TOGETHER,
-    # It keeps something, a step of it is lost to another process, and a model is paid.
+    # The agent stores a checkpoint, one of its steps is lost to another process, and a model is paid.
     "agent.sh": """\
 ask() { curl -sS --unix-socket "$PAWL_SOCKET" "$@" >/dev/null; }
 ask -H 'Pawl-Session: first' -X PUT --data-binary kept 'http://pawl/v1/checkpoint?id=main-0'
@@ -80,8 +81,8 @@ case $PAWL_GOAL in *otherwise*) echo right >answer ;; *) echo wrong >answer ;; e
     "replan.json": '{"goal": "do it otherwise", "reason": "the first way was wrong"}',
 }
 
-# What differs from one run of the scenario to the next, and nothing else. It is replaced in the bytes as they are, so
-# that the goldens pin the order of keys, the separators and the escapes, too.
+# Exactly the values that differ from one run of the scenario to the next. They are replaced in the bytes as
+# they are, so that the goldens also pin the order of keys, the separators and the escapes.
 VOLATILE = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "<time>"),
     (r'(?<=")\d{4}-\d\d-\d\d(?=":)', "<day>"),  # a key of `cost`
@@ -115,7 +116,7 @@ def normal(text, root):
 
 
 class Scenario(PawlTest):
-    """Not a test of its own; play() gives {golden's name: text}."""
+    """Not a test of its own; play() returns {golden's name: text}."""
 
     def runTest(self):
         pass
@@ -157,7 +158,7 @@ class Scenario(PawlTest):
         self.pawl("cancel", stuck, "after")
         report("status_of_all", "status")
 
-        # Two that are judged together, and one that a person takes.
+        # Two phases that are judged together, and one whose work a person takes.
         self.pawl("run", "together.yaml", "--workers", "2", expect=11)
         together = self.last_run()
         report("approve", "approve", together, "refused", "--reason", "it is right")
@@ -175,7 +176,7 @@ class Scenario(PawlTest):
         return {name: normal(text, self.root) for name, text in (rows | reports).items()}
 
     def lines_of(self, run):
-        """Every line of its ledger and of its costs, as they are."""
+        """Every line of a run's ledger and of its costs, unchanged."""
         folder = self.root / f"export-{run}"
         self.pawl("export", run, folder)
         phases = sorted((folder / "phases").iterdir())

@@ -1,6 +1,6 @@
-// Hostile programs, one a name (programs.py says why each must not work): `attacks NAME [ARGUMENT]`. Exit
-// code 0: it got through; 1: it was stopped, and errno is told. Each does no harm where it works: it reads,
-// asks, or writes below a folder of the test.
+// Hostile programs by name (programs.py states why each must not work): `attacks NAME [ARGUMENT]`. Exit code
+// 0: the attack got through; 1: it was stopped, and errno is printed. A successful attack does no harm: it
+// reads, asks, or writes below a folder of the test.
 #include "hostile/attacks.h"
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ using pawl::hostile::attacks_on_limits;
 
 namespace {
 
-constexpr int kHugeSizeShift = 26;  // linux/shm.h, which redefines what sys/shm.h has
+constexpr int kHugeSizeShift = 26;  // linux/shm.h, which redefines parts of sys/shm.h
 
 bool unless(int stopped_by, long result) { return result >= 0 || errno != stopped_by; }
 bool unless_denied(long result) { return result >= 0 || (errno != EPERM && errno != ENOSYS); }
@@ -74,7 +74,7 @@ bool connects_unix(const std::string& path, bool abstract) {
                   static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1));
 }
 
-// FAMILY,TYPE,PROTOCOL, as numbers.
+// `kind` is FAMILY,TYPE,PROTOCOL, as numbers.
 long open_socket(const std::string& kind, unsigned long high_bits) {
   int all[3] = {};
   std::sscanf(kind.c_str(), "%d,%d,%d", &all[0], &all[1], &all[2]);
@@ -86,7 +86,7 @@ int own_terminal() {
   const int master = posix_openpt(O_RDWR | O_NOCTTY);
   if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return -1;
   const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
-  if (fork() == 0) {  // a session of its own, to own the terminal
+  if (fork() == 0) {  // in a session of its own, to own the terminal
     setsid();
     ioctl(terminal, TIOCSCTTY, 0);
     return terminal;
@@ -96,7 +96,7 @@ int own_terminal() {
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-// For every number in /proc.
+// Calls `try_it` for every process in /proc except this one, until it returns true.
 bool some_process(const std::function<bool(const std::string&)>& try_it) {
   DIR* proc = opendir("/proc");
   while (const dirent* entry = proc == nullptr ? nullptr : readdir(proc))
@@ -154,7 +154,7 @@ std::map<std::string, Attack> others() {
                 unless_denied(syscall(SYS_pivot_root, "/tmp", "/tmp"));
        }},
       {"chroot_in_userns",
-       [](auto&) {  // out again by a descriptor from before
+       [](auto&) {  // leaves the root by a descriptor from before
          const int before = open("/", O_RDONLY | O_DIRECTORY);
          mkdir("/tmp/jail", 0700);
          return unshare(CLONE_NEWUSER) == 0 && chroot("/tmp/jail") == 0 && access("/usr", F_OK) != 0 &&
@@ -167,7 +167,7 @@ std::map<std::string, Attack> others() {
       {"setns", [](auto&) { return unless_denied(setns(-1, 0)); }},
       {"netns_in_userns", [](auto&) { return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0; }},
       {"bpf",
-       [](auto&) {  // more than a page: refused before anybody asks for privileges
+       [](auto&) {  // more than a page: refused before privileges are checked
          std::vector<char> attributes(1 << 20);
          return unless_denied(syscall(SYS_bpf, 0, attributes.data(), attributes.size()));
        }},
@@ -194,7 +194,7 @@ std::map<std::string, Attack> others() {
        [](auto&) {
          perf_event_attr attributes{};
          attributes.type = PERF_TYPE_SOFTWARE;
-         attributes.size = 1;  // too small: told only to those who may ask
+         attributes.size = 1;  // too small: reported only to a process that may ask
          return unless_denied(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));
        }},
       {"userfaultfd", [](auto&) { return syscall(SYS_userfaultfd, 1) >= 0; }},
@@ -256,7 +256,7 @@ std::map<std::string, Attack> others() {
       {"huge_pages_high_bits",
        [](auto&) { return unless(EPERM, syscall(SYS_memfd_create, "pawl", 1UL << 32 | MFD_HUGETLB)); }},
       {"huge_pages_shared",
-       [](auto&) {  // of a size that there is not: the kernel looks at that before it asks for rights
+       [](auto&) {  // a size that does not exist: the kernel checks it before privileges
          return unless(EPERM, shmget(IPC_PRIVATE, 4096, SHM_HUGETLB | 63 << kHugeSizeShift | 0600));
        }},
       {"file_handle",
@@ -315,7 +315,7 @@ std::map<std::string, Attack> others() {
          return openat(root, ("../../../.." + path).c_str(), O_RDONLY) >= 0;
        }},
       {"swap_folders",
-       [](auto& of_host) {  // what lives on turns folders into links and back, as fast as it can
+       [](auto& of_host) {  // a surviving process exchanges folders with links as fast as it can
          std::vector<std::pair<std::string, std::string>> pairs;
          for (int i = 0; i < 20; ++i) {
            const auto& [folder, link] = pairs.emplace_back("d" + std::to_string(i), "l" + std::to_string(i));

@@ -1,4 +1,4 @@
-// A hostile program: true when it got through.
+// The type of a hostile program: returns true when the attack got through.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,8 @@
-"""Hostile programs (programs.py says which, and why), each stopped with every wall up, and further with its wall off.
+"""Runs every hostile program of programs.py twice: it is stopped, and without its mechanism it gets through.
 
-A wall (or several, when each of them stops it alone) is switched off by PAWL_WALLS_OFF, which only test builds know (src/os/walls.h); a limit, by a larger
-one. What can't be switched off, programs.py says why, runs outside of any sandbox.
+PAWL_WALLS_OFF, which only test builds read (src/os/walls.h), switches off an isolation mechanism, or
+several when each of them stops the program alone. A limit is replaced by a larger one. A program whose
+mechanism cannot be switched off (programs.py states why) runs outside of any sandbox instead.
 """
 
 import contextlib
@@ -20,21 +21,21 @@ import unittest
 
 import programs
 
-ORDINARY = 1234  # a user id that owns nothing
+ORDINARY = 1234  # a user id that owns no file
 OWNER_OF_SETUID = 4321
 
 
 class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.stopped, cls.further = set(), set()  # what was seen of each program
+        cls.stopped, cls.further = set(), set()  # labels of programs that were stopped, and that got through
         cls.root = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-"))
         for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"]):
             shutil.copy(program, cls.root)
         os.chmod(cls.root, 0o755)
         (cls.root / "project").mkdir()
         cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
-        # Not below /tmp, which every sandbox has of its own, whatever else it sees of the host.
+        # Not below /tmp: every sandbox has its own /tmp, even if it sees all other folders of the host.
         cls.of_host = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-", dir="/var/tmp"))
         os.chmod(cls.of_host, 0o755)
         cls.addClassCleanup(shutil.rmtree, cls.of_host, ignore_errors=True)
@@ -48,7 +49,7 @@ class Hostile(unittest.TestCase):
         passed = {name: kwargs.pop(name) for name in [*kwargs] if name.isupper()}
         env = {**os.environ, "PAWL_WALLS_OFF": walls_off, **passed}
         if "pid" in walls_off.split():
-            env["PAWL_CGROUP"] = "none"  # what lives on would keep its cgroup
+            env["PAWL_CGROUP"] = "none"  # a surviving process would hold its cgroup
         return subprocess.run([str(word) for word in argv], env=env, cwd=self.root, capture_output=True, timeout=600, **kwargs)
 
     def inside(self, attack, argument, limits=None, walls_off="", ro=(), **kwargs):
@@ -61,7 +62,7 @@ class Hostile(unittest.TestCase):
         return self.run_it([self.root / "attacks", attack, *([argument] if argument else [])], **kwargs)
 
     def assert_stopped(self, program, done, endings=(1, 128 + signal.SIGSYS)):
-        # 1: an error; SIGSYS: killed by the filter. 125 would say that nothing ran.
+        # 1: an error; SIGSYS: killed by the filter. 125 would mean that the program did not run.
         self.assertIn(done.returncode, endings, done.stderr)
         self.stopped.add(program)
 
@@ -89,7 +90,7 @@ class Hostile(unittest.TestCase):
                     self.assert_further(program, self.inside(attack, argument, wide))
 
     def assert_each_wall_stops(self, program, walls, run):
-        """With every wall up; and with all but one of its walls off."""
+        """Checks that every mechanism together, and each of the given ones alone, stops the program."""
         self.assert_stopped(program, run(""))
         for one in walls if len(walls) > 1 else ():
             with self.subTest(only=one):
@@ -100,7 +101,7 @@ class Hostile(unittest.TestCase):
         self.assert_further("outlive_the_budget", self.inside("outlive_the_budget", ""))
 
     def supervisor(self, walls_off=""):
-        """A sandbox that runs: its supervisor's pid, and where its memory begins, as far as that can be seen."""
+        """Starts a sandbox. Returns its supervisor's pid and first mapped address ("" if unreadable)."""
         running = subprocess.Popen([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", "echo up; sleep 300"], stdout=subprocess.PIPE,
                                    env={**os.environ, "PAWL_HOSTILE_MARKER": "1", "PAWL_WALLS_OFF": walls_off})
         self.addCleanup(lambda: (running.terminate(), running.wait(), running.stdout.close()))
@@ -143,11 +144,11 @@ class Hostile(unittest.TestCase):
             pid, _ = self.supervisor(off)
             for attack, argument in ("ptrace", pid), ("read", f"/proc/{pid}/environ"):
                 done = self.outside(attack, str(argument))
-                # Root may look at everything.
+                # Root may inspect every process.
                 self.assertEqual(done.returncode, 0 if off or os.geteuid() == 0 else 1, done.stderr)
 
     def test_a_setuid_file_has_no_effect(self):
-        if "SETUID" in os.environ:  # only root could make one
+        if "SETUID" in os.environ:  # only root can make a setuid file
             inside = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{os.environ['SETUID']}:/setuid", "--", "/setuid", "other_user"])
             self.assert_stopped("other_user", inside)
             self.assert_further("other_user", self.run_it([os.environ["SETUID"], "other_user"]))
@@ -163,7 +164,7 @@ class Hostile(unittest.TestCase):
             self.assert_further(attack, self.inside(attack, argument, walls_off="descriptors", **passed))
 
     def test_what_is_left_behind_dies(self):
-        mine = f"1000.{os.getpid()}"  # others on this machine sleep, too: this test as another user, at the same time
+        mine = f"1000.{os.getpid()}"  # other processes sleep, too, such as this test as another user
         for name, script, why in programs.LEFT_RUNNING:
             with self.subTest(name, why=why):
                 count, script = script.count("{sleep}"), script.format(sleep=f"sleep {mine}")
@@ -174,12 +175,12 @@ class Hostile(unittest.TestCase):
                 done = self.run_it([self.root / "pawl", "sandbox", "exec", "--", "sh", "-c", script], "pid")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 deadline = time.monotonic() + 60
-                while len(self.sleepers(mine)) < count:  # each lives on: one that is late would be found in the next sandbox
+                while len(self.sleepers(mine)) < count:  # each survives; a late one would be found in the next turn
                     self.assertLess(time.monotonic(), deadline)
                 self.further.add(name)
                 while left := self.sleepers(mine):
                     for pid in left:
-                        with contextlib.suppress(ProcessLookupError):  # killed by the look before, and gone by now
+                        with contextlib.suppress(ProcessLookupError):  # killed in the turn before, and gone by now
                             os.kill(pid, signal.SIGKILL)
 
     def sleepers(self, seconds):
@@ -194,7 +195,7 @@ class Hostile(unittest.TestCase):
             return b""
 
     def copied_out(self, *command, options=(), walls_off=""):
-        """What `pawl sandbox exec --copy-out` says, and the folder that it made."""
+        """Runs `pawl sandbox exec --copy-out`. Returns the completed process and the folder that it made."""
         target = self.root / "out"
         subprocess.run(["rm", "-rf", target], check=True)
         done = self.run_it([self.root / "pawl", "sandbox", "exec", *options, "--copy-out", target, "--", *command], walls_off)
@@ -223,7 +224,7 @@ class Hostile(unittest.TestCase):
             seen.add("setuid_left_behind")
 
     def test_a_sparse_bomb_is_refused_before_it_is_read(self):
-        for walls_off, bombs, seen in ("", 1, self.stopped), ("copy_out", 9, self.further):  # 64 MiB of length, holes and all
+        for walls_off, bombs, seen in ("", 1, self.stopped), ("copy_out", 9, self.further):  # 64 MiB of length, holes included
             done, target = self.copied_out("sh", "-c", "echo ok > good; for i in $(seq 9); do truncate -s 60M bomb$i; done",
                                            options=("--disk-mib", "64"), walls_off=walls_off)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -235,7 +236,7 @@ class Hostile(unittest.TestCase):
 
     def test_folders_nested_deeper_than_any_path_are_refused(self):
         path_bytes_max = 3000
-        # A sanitizer's frames are large, and without the wall there are two thousand.
+        # A sanitizer's stack frames are large, and without the mechanism there are two thousand.
         stack = resource.getrlimit(resource.RLIMIT_STACK)
         resource.setrlimit(resource.RLIMIT_STACK, (256 << 20, stack[1]))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_STACK, stack)
@@ -253,7 +254,7 @@ for _ in range({depth}):
                 self.assertEqual(done.stderr.decode(), f"pawl: not copied out: {'/'.join([name] * (kept + 1))}\n", "the first that is too long, with all in it")
                 self.assertEqual(self.folders_below(target), kept)
                 self.stopped.add(program)
-                # One such folder, and all that the step made is lost.
+                # One such folder makes the whole copy-out fail.
                 done, target = self.copied_out("python3", "-c", script, walls_off="copy_out")
                 self.assertEqual(done.returncode, 125)
                 self.assertRegex(done.stderr.decode(), f"^pawl: open folder: {name}/{name}/.*: File name too long\n$")
@@ -264,7 +265,7 @@ for _ in range({depth}):
         return len(subprocess.run(["find", folder, "-mindepth", "1", "-type", "d"], check=True, capture_output=True).stdout.split())
 
     def test_a_folder_that_turns_into_a_link_is_taken_as_what_it_was_last(self):
-        """Nothing in there lives when the tree is read: the race has ended, whoever ran it. And no link of it leads to the host."""
+        """The tree is read when no process of the sandbox is alive, and no link of it leads to the host."""
         secret = self.root / "of_the_host"
         secret.mkdir(exist_ok=True)
         (secret / "key").write_text("the host's")
@@ -284,8 +285,11 @@ for _ in range({depth}):
         self.further.add("link_in_place_of_a_folder")
 
     def test_a_folder_that_turns_into_a_link_while_it_is_read_leads_nowhere(self):
-        """Two walls: nothing of the step lives when its tree is read; and it is read by ways that no link is on. A FIFO is never kept, but removed: so who
-        is led into a folder of the host removes the one there."""
+        """Two mechanisms: no process of the step is alive when its tree is read, and no link is followed.
+
+        A FIFO is not copied out but removed. A reader that follows a link into the folder of the host would
+        remove the FIFO there.
+        """
         host = self.of_host / "swapped"
         host.mkdir()
 
@@ -320,7 +324,7 @@ for _ in range({depth}):
             (source / state / "keys").mkdir(parents=True)
             (source / state / "keys/ledger.key").write_text("secret\n")
         (source / "sub/file").write_text("file\n")
-        for folder, _, files in os.walk(source):  # any user's sandbox may read it
+        for folder, _, files in os.walk(source):  # a sandbox of any user may read it
             os.chmod(folder, 0o755)
             for name in files:
                 os.chmod(os.path.join(folder, name), 0o644)
@@ -358,7 +362,7 @@ for _ in range({depth}):
 
 
 def prepare():
-    """As root: programs that the ordinary user can run, and a setuid file, which no other could make."""
+    """As root: copies the programs for the ordinary user, and makes a setuid file (only root can)."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-hostile-bin-"))
     os.chmod(folder, 0o755)
     for program in (os.environ["PAWL"], os.environ["PAWL"] + "-engine", os.environ["ATTACKS"], os.environ["PRELOADED"]):
@@ -387,6 +391,6 @@ if __name__ == "__main__":
     outcome = unittest.main(verbosity=1, exit=False).result
     if prepared:
         shutil.rmtree(prepared)
-        if len(sys.argv) == 1:  # all tests: as root nothing is left out
+        if len(sys.argv) == 1:  # all tests: root runs every program
             assert Hostile.stopped == programs.all_programs(), f"never run: {programs.all_programs() - Hostile.stopped}"
     sys.exit(not outcome.wasSuccessful())

@@ -1,4 +1,4 @@
-// Hostile programs that take more of the machine than is theirs.
+// Hostile programs that take more of the machine than their share.
 #include <fcntl.h>
 #include <mqueue.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ bool forks(int count) {
   return static_cast<int>(children.size()) == count;
 }
 
-// Then stays: the watcher looks a few times a second.
+// Writes, then stays alive: the watcher looks a few times a second.
 bool fills(int fd, std::size_t mib) {
   const std::string block(1 << 20, 'x');
   for (std::size_t i = 0; i < mib; ++i)
@@ -57,7 +57,7 @@ std::map<std::string, Attack> attacks_on_limits() {
   return {
       {"fork_bomb", [](auto&) { return forks(300); }},
       {"zombie_storm",
-       [](auto&) {  // nobody waits for them
+       [](auto&) {  // no process waits for them
          int made = 0;
          for (pid_t child = 0; made < 300 && (child = fork()) >= 0; ++made)
            if (child == 0) _exit(0);
@@ -87,7 +87,7 @@ std::map<std::string, Attack> attacks_on_limits() {
        [](auto& folder) {
          const std::string path = folder + "/x";
          const std::string block(4 << 20, 'x');
-         for (int i = 0; i < 16; ++i) {  // each stays open
+         for (int i = 0; i < 16; ++i) {  // each file stays open
            const int fd = open(path.c_str(), O_CREAT | O_WRONLY, 0600);
            if (fd < 0 || unlink(path.c_str()) != 0 ||
                write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size()))
@@ -133,7 +133,7 @@ std::map<std::string, Attack> attacks_on_limits() {
          while (opened < 18'000 && open("/dev/null", O_RDONLY) >= 0) ++opened;
          return opened == 18'000;
        }},
-      // --- what the kernel counts by user: half of it, so that two of such leave nothing to others
+      // --- resources that the kernel counts by user: half of the total, so that two programs leave none
       {"inotify_instances",
        [](auto&) {
          const int half = number_in("/proc/sys/fs/inotify/max_user_instances") / 2;
@@ -168,7 +168,7 @@ std::map<std::string, Attack> attacks_on_limits() {
          for (; made < 5; ++made) {
            const std::string name = "/pawl." + std::to_string(getpid()) + "." + std::to_string(made);
            if (mq_open(name.c_str(), O_CREAT | O_RDWR, 0600, nullptr) < 0) break;
-           mq_unlink(name.c_str());  // it holds what it may hold all the same
+           mq_unlink(name.c_str());  // the queue still takes its memory
          }
          return made == 5;
        }},

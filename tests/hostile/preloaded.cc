@@ -1,4 +1,4 @@
-// A library that says that it was loaded.
+// A library that prints a line when it is loaded.
 #include <unistd.h>
 
 namespace {

@@ -1,17 +1,19 @@
-"""The hostile programs, each with the wall that stops it and the reason why it must not work. What wants the network is in cli/egress_test.py.
+"""The hostile programs, each with the isolation mechanism that stops it and the reason why it must not work.
 
-A name is that of a program in attacks.cc, or of a script that is here. hostile_test.py runs each twice: stopped with every wall up, further with that wall off.
+Programs that attack the network are in cli/egress_test.py. A name is that of a program in attacks.cc, or of
+a script in this file. hostile_test.py runs each program twice: with every mechanism on it is stopped, and
+with its own mechanism off it gets through.
 """
 
 import os
 import resource
 
-# More than the part that a sandbox gets, whatever the machine has.
+# More than the part that a sandbox gets, on every machine.
 HALF_OF_THE_SIGNALS = str(min(resource.getrlimit(resource.RLIMIT_SIGPENDING)[0] % (1 << 63) // 2, 20000))
 
 SECCOMP, LANDLOCK, MASKS, SESSION = "seccomp", "landlock", "masks", "session"
 
-# (program, argument, wall or options that weaken it, why): inside, then inside without the wall.
+# (program, argument, mechanisms or a larger limit, why). Runs inside, then inside without the mechanisms.
 CALLS = [
     ("userns_unshare", "", SECCOMP, "a user namespace gives capabilities, and with them most of the kernel"),
     ("userns_clone", "", SECCOMP, "the same by clone"),
@@ -89,7 +91,7 @@ CALLS = [
     ("inotify_instances", "", "quotas", "editors and desktops of the same user have none left"),
     ("timers", HALF_OF_THE_SIGNALS, "quotas", "nor timers"),
     ("queued_signals", HALF_OF_THE_SIGNALS, "quotas", "nor signals with a value, which timers are counted with"),
-    # Landlock knows no way to a queue, which has no path, so it refuses each.
+    # A queue has no path, so no Landlock rule can allow it.
     ("message_queues", "", "quotas landlock", "nor message queues"),
     ("read", "/proc/diskstats", MASKS, "what others do with the disks"),
     ("read", "/proc/partitions", MASKS, "which disks there are"),
@@ -102,7 +104,8 @@ CALLS = [
     ("zombie_storm", "", {"--pids": 1000}, "so are those that have ended, while nobody waits for them"),
     ("thread_bomb", "", {"--pids": 1000, "--memory-mib": 8192}, "threads count as processes"),
     ("memory_bomb", "", {"--memory-mib": 512}, "memory is bounded"),
-    # What a busy disk has not taken yet counts as memory, and can't be reclaimed: with the narrow limit it is luck.
+    # Data not yet written to a busy disk counts as memory and cannot be reclaimed. With the narrow memory
+    # limit the result would be chance.
     ("disk_fill", "/workspace/x", {"--disk-mib": 512, "--memory-mib": 512}, "the host's disk is shared, and .pawl lies on it"),
     ("disk_fill", "/tmp/x", {"--disk-mib": 512, "--memory-mib": 512}, "so is its memory"),
     ("nameless_fill", "/workspace", {"--disk-mib": 512, "--memory-mib": 512}, "what is unlinked and open takes its part of the disk"),
@@ -116,16 +119,18 @@ CALLS = [
     ("make", "/var/x", "read_only landlock", "what a step leaves is in its workspace"),
 ]
 
-# What the command line gives by default, for the attacks on limits.
-# A sandbox's init is Pawl's own program, and counts where no cgroup does: a sanitizer makes it larger. Still less than what memory_bomb wants.
+# The limits of every program, for the attacks on limits.
+# In a sanitized build Pawl's own processes are larger, and they may count in a sandbox. The memory limit
+# grows with them, and stays below the amount that memory_bomb takes.
 MEMORY_MIB = 64 + int(os.environ.get("PAWL_SANITIZER_MIB", "0"))
 NARROW = {"--pids": 64, "--memory-mib": MEMORY_MIB, "--disk-mib": 16, "--output-limit-bytes": 1000000, "--time-budget-seconds": 60}
-# How a limit says that it was reached; the others are errors inside.
-# Memory: the kernel's killer, or an error of malloc where rlimits stand in for a cgroup.
+# Exit codes of `pawl sandbox exec` when a limit was met; other attacks fail with an error inside.
+# Memory: the kernel's OOM killer, or an error of malloc where rlimits replace a cgroup.
 ENDINGS = {"memory_bomb": (137, 1), "disk_fill": (123, 1), "nameless_fill": (123,), "unreadable_fill": (123, 1), "inode_fill": (123,), "output_flood": (123,)}
 
-# (program, argument, walls, why): inside, then inside without the walls. Each of several walls stops it alone, so only without all of them it gets further.
-# user: what makes the sandbox's user one that owns nothing; for who is not root it is the same user inside and outside.
+# (program, argument, mechanisms, why). Runs inside, then inside without the mechanisms. Each of several
+# mechanisms stops the program alone, so it gets through only without all of them.
+# user: the sandbox's user is one that owns no file. Without root it is the same user inside and outside.
 HOST = [
     ("read", "{secret}", "host", "files of the host are not there"),
     ("dotdot", "{secret}", "old_root landlock", "the root has no outside"),
@@ -140,15 +145,17 @@ HOST = [
     ("list", "/sys/class", "host", "devices and their switches"),
     ("hostname_of_host", "{host}", "uts", "what tells machines apart"),
 ]
-# Only root gets further, because on the host they are for root alone; an ordinary user's sandbox is tried with every wall up.
+# Only root gets through, because on the host only root may do this. An ordinary user's sandbox is tested with
+# every mechanism on.
 HOST_OF_ROOT = [
     ("write_open", "/proc/sys/kernel/core_pattern", "user read_only landlock", "the host runs what it names"),
     ("write_open", "/dev/kmsg", "devices user", "the kernel's log, and every other device"),
     ("write_open", "/sys/class/net/lo/mtu", "host user read_only landlock", "what the kernel does with its hardware"),
     ("read", "/etc/shadow", "host user", "secrets of the system"),
 ]
-# What the user namespace itself stops, whatever other wall is off: the kernel asks for rights in the namespace of whom it concerns. Nobody but root has a
-# sandbox without one, and root's is then no other place than the host. So these are run inside, then outside of any sandbox.
+# Programs that the user namespace itself stops, even with all other mechanisms off: the kernel checks rights
+# in the namespace of the target. Only root can have a sandbox without one, and it would not differ from the
+# host. These programs run inside, then outside of any sandbox.
 OUTSIDE = [
     ("environ_of_others", "{marker}", "credentials live in environments"),
     ("ptrace", "{supervisor}", "who traces a process is that process"),
@@ -158,13 +165,15 @@ OUTSIDE_OF_ROOT = [
     ("device_node", "{new}", "a device is whatever its number says"),
 ]
 
-# Scripts that want to outlive their step; without the wall pid they do. {sleep} is told from others' by its argument.
+# Scripts that try to outlive their step; without the mechanism pid they do. {sleep} has an argument that
+# identifies it.
 LEFT_RUNNING = [
     ("double_fork_daemon", "setsid sh -c '{sleep} & {sleep}' >/dev/null 2>&1 & exit 0", "a daemon goes on without anybody's budget"),
     ("orphan_among_zombies", "for i in 1 2 3 4 5 6 7 8; do sh -c 'exit 0' & done; ({sleep} >/dev/null 2>&1 &) ; exit 0", "so does who hides among the dead"),
 ]
 
-# Scripts that leave something in the workspace, its path, and why it does not come out; without the wall copy_out it does.
+# (path, script, why). A script leaves an entry at the path in the workspace. The entry is not copied out, and
+# without the mechanism copy_out it is.
 LEFT_FILES = [
     ("fifo", "mkfifo fifo", "who opens it waits for ever"),
     ("socket", "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'", "it leads to whoever listens"),
@@ -190,8 +199,8 @@ LEFT_FILES = [
     (".pawl", "mkdir .pawl && echo filled > .pawl/runs", "Pawl's own state"),
 ]
 
-# Each with a test of its own, which says what its wall is. hardlink and other_user run outside, too, to be seen to work: two mounts are never one file
-# system, and a user namespace with one user in it has no other to become.
+# Programs with a test of their own, which names the mechanism. hardlink and other_user also run outside, to
+# show that they work: two mounts are never one file system, and a user namespace with one user has no other.
 ALONE = {
     "outlive_the_budget": "a budget ends whatever one ignores",
     "inherited_descriptor": "a descriptor is a right",
@@ -213,7 +222,7 @@ ALL = (CALLS, HOST, HOST_OF_ROOT, OUTSIDE, OUTSIDE_OF_ROOT, LEFT_RUNNING, LEFT_F
 
 
 def label(row):
-    """What tells a program from the same one with another argument."""
+    """Distinguishes a program from the same program with another argument."""
     return f"{row[0]} {row[1]}".strip() if row in CALLS + HOST + HOST_OF_ROOT + OUTSIDE + OUTSIDE_OF_ROOT else row[0]
 
 

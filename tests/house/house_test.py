@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rules of the house, and that each rule can fail."""
+"""The rules of the source tree, and a proof that each rule can fail."""
 
 import concurrent.futures
 import os
@@ -13,7 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
 
-# Who may do what: a pattern of calls, and the folders (or files) below src/ that may have them.
+# The rules: a pattern of calls, and the folders (or files) below src/ that may have them.
 RULES = {
     "starts a process": (r"\b(fork|vfork|clone|posix_spawnp?|system|popen|execv[pe]*|execl[pe]*)\s*\(|SYS_clone",
                          ["os/process.cc", "sandbox/namespace/"]),
@@ -24,26 +24,29 @@ RULES = {
     "makes randomness": (r"\brand\s*\(|std::random_device|getrandom\s*\(|mt19937", ["os/random.cc"]),
     "uses std::regex": (r"std::regex", []),
     "prints": (r"std::cout|std::cerr|\bprintf\s*\(", []),
-    # Text of a sandbox or a repository reaches a terminal by cli/say.h alone, which spells it.
+    # Text of a sandbox or a repository reaches a terminal through cli/say.h alone, which spells it.
     "writes text as it is": (r"\bf(write|puts|putc|printf)\s*\(|\bput(s|char)\s*\(",
                              ["cli/terminal.cc", "cli/sandbox.cc", "cli/front/main.cc", "supervisor/", "sandbox/namespace/", "base/error.cc"]),
-    # nlohmann's value() throws when a member has another type: text_in() and its like do not. The files catch it.
+    # nlohmann's value() throws when a member has another type; text_in() and its like do not. The listed
+    # files catch the exception.
     "reads JSON by what throws": (r"[.]value[(]\"", ["sandbox/spec.cc", "supervisor/spool.cc", "workspace/tree.cc", "gates/base.cc"]),
     "builds SQL from strings": (r"\"(SELECT|INSERT|UPDATE|DELETE) [^\"]*\"\s*\+", []),
 }
 
-# How a test says that it was not run. The brackets are so that this line is none.
+# How a test says that it was not run. The brackets keep these lines from matching.
 SKIPS = {
     (".cc", ".h", ".py", ".txt"): r"GTEST[_]SKIP|\bDISABLED[_]|unittest[.](skip|expected)|skip[T]est|Skip[T]est|SKIP[_]RE",
     (".txt",): r"\bDISABLED +(TRUE|ON|1)\b",
-    # The last one is there for some users only. Marks of pytest are in texts: of projects that tests judge.
+    # The last pattern finds tests that exist for some users only. Marks of pytest also stand in texts: in
+    # projects that tests judge.
     (".py",): r"pytest[.](skip|xfail)\(|^ *if .*geteuid.*:\n+ +(class|def) ",
     (".ts", ".mjs"): r"\b(it|test|describe)[.](skip|todo)\b",
 }
 
 
 def code_of(text):
-    """Without comments and string contents, lines kept (SQL and format strings are looked at with them)."""
+    """The text without comments, with its lines. String contents remain, because SQL and format strings
+    are checked, too."""
     return re.sub(r"//[^\n]*", "", text)
 
 
@@ -126,11 +129,12 @@ class House(unittest.TestCase):
         self.assertEqual(skip_problems(files), [])
 
     def test_headers_compile_alone(self):
-        """Those that are the first of no source of their name: the others are, where clang-tidy reads each source by itself."""
+        """Headers that no source of their name includes first. Other headers compile alone where
+        clang-tidy reads each source by itself."""
         includes = subprocess.run(["pkg-config", "--cflags", "sqlite3", "libgit2"], capture_output=True, text=True,
                                   check=True).stdout.split()
         generated = os.environ["PAWL_GENERATED"]
-        # To an object, which nobody needs: the compiler cache does not keep the result of -fsyntax-only.
+        # The object is not needed, but the compiler cache does not store the result of -fsyntax-only.
         ccache = shutil.which("ccache")
         cached = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
 

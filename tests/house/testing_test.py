@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""docs/testing.md against `ctest -N` of a build: each test is in one row, each row has a test, and the build is the one it runs in.
+"""docs/testing.md against `ctest -N` of a build: each test is in one row, each row has a test, and the row
+names the builds that run it.
 
-BUILD names the build folder, PRESET its preset. A label of a test is `PRESET/room/...`; the preset is where scripts/test runs it. Of the
-preset tsan the tests that run there are looked at: the programs of the others are not built. What scripts/fuzz replays and CTest does not
-know is looked at with dev."""
+BUILD names the build folder, PRESET its preset. A label of a test is `PRESET/room/...`; scripts/test runs
+the test in that preset. In the preset tsan only the tests that run there are checked: the programs of the
+others are not built. Tests that scripts/fuzz replays and CTest does not know are checked with dev."""
 
 import json
 import os
@@ -19,14 +20,14 @@ PAGE = ROOT / "docs/testing.md"
 
 
 def rows_of(page):
-    """Rows of the table of suites: (pattern, builds)."""
+    """The rows of the table of suites: (pattern, builds)."""
     table = page.split("## Suites")[1].split("\n## ")[0]
     return [(cells[0].strip("`"), cells[2].split(", ")) for cells in
             ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| `"))]
 
 
 def problems(rows, tests, preset):
-    """`tests`: names to builds. What does not fit, in words."""
+    """`tests` maps names to builds. Returns what does not fit, in words."""
     out = []
     for name, builds in tests.items():
         fitting = [row for row in rows if re.fullmatch(row[0], name)]
@@ -47,7 +48,7 @@ def listed(build):
 
 
 def words_of(test):
-    """The words of its label: PRESET, room, and more."""
+    """The words of a test's label: PRESET, room, and more."""
     labels = [value for item in test.get("properties", []) if item["name"] == "LABELS" for value in item["value"]]
     return labels[0].split("/") if labels else []
 
@@ -62,7 +63,8 @@ def fits(patterns, name):
 
 
 def left_out_problems(page, rooms, lines):
-    """`rooms`: names of tests to what they are about. The table of what --changed leaves out has what it leaves out."""
+    """`rooms` maps names of tests to what they are about. The table of tests that --changed leaves out
+    must list them."""
     table = page.split("## What --changed leaves out")[1].split("\n## ")[0]
     told = {left.strip("` "): re.findall("`([^`]+)`", right) for _, left, right, _ in
             (line.split("|") for line in table.splitlines() if line.startswith("| `") or line.startswith("| every"))}
@@ -82,7 +84,8 @@ def cases_in(tests):
 
 
 def unseen(cases, tests):
-    """Those that no test of a build runs. A program that ordinary_user.py runs has the suite OfOrdinaryUser in it."""
+    """The cases that no test of a build runs. A program that ordinary_user.py runs contains the suite
+    OfOrdinaryUser."""
     seen = {re.sub(r"^(\w+\.)(?:\w+/)?(\w+\.\w+).*", r"\1\2", test["name"], flags=re.S) for test in tests}
     whole = {pathlib.Path(word).name.removesuffix("_test") for test in tests if any(word.endswith("/ordinary_user.py") for word in test.get("command", []))
              for word in test["command"]}

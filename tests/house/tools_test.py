@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tools that decide what is checked must not let anything through: at_once.py, scripts/test and its --changed, and scripts/tidy."""
+"""Tools that decide what is checked must let no error through: at_once.py, scripts/test and its --changed,
+and scripts/tidy."""
 
 import json
 import os
@@ -70,7 +71,8 @@ class InMemory(InAFolder):
 
 
 class Stages(InAFolder):
-    """scripts/test with stand-ins for what it calls: each writes its name to `called`, and fails when FAIL names it."""
+    """scripts/test with stand-ins for the programs that it calls: each writes its name to `called`, and
+    fails when FAIL names it."""
 
     STAND_IN = """#!/bin/sh
 name=$(basename "$0")
@@ -154,8 +156,8 @@ class Tidy(InAFolder):
         self.clone = self.a_clone("one")
 
     def a_clone(self, name, flags="-O1", sources=("a",)):
-        """A tree where cmake and clang-tidy are scripts; clang-tidy finds nothing, writes its last word to `calls`, and does what
-        `meanwhile` says."""
+        """A tree where cmake and clang-tidy are scripts. clang-tidy has no finding, writes its last word
+        to `calls`, and does what `meanwhile` says."""
         for path, text in (("src/a.h", ""), (".clang-tidy", ""), ("meanwhile", ""), ("build/tidy/dev/generated/x.inc", "1"),
                            ("build/tidy/dev/generated/embedded/sql.cc", "1")):
             self.write(f"{name}/{path}", text)
@@ -174,7 +176,7 @@ class Tidy(InAFolder):
         return clone
 
     def checked(self, clone=None):
-        """How many sources it looked at."""
+        """The number of sources that scripts/tidy checked."""
         environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "PAWL_TIDY_CACHE": str(self.root / "cache")}
         done = subprocess.run([(clone or self.clone) / "scripts/tidy"], env=environment, capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
@@ -225,12 +227,12 @@ class Tidy(InAFolder):
         def calls():
             return sorted((clone / "calls").read_text().split())
 
-        # One that does not compile by itself: it alone has no record.
+        # One source does not compile by itself: only that source has no record.
         self.write("many/meanwhile", "case ${!#} in *b.cc) exit 1 ;; esac\n")
         self.assertEqual(self.checked(clone), 4)
         self.assertEqual(calls(), sorted([unit, *alone]))
         self.assertEqual(len(self.records()), 3)
-        # Few of a unit are quicker without it.
+        # A few sources of a unit are quicker without the unit.
         self.write("many/calls", "")
         self.write("many/meanwhile", "")
         self.assertEqual((self.checked(clone), calls()), (1, ["src/b.cc"]))

@@ -1,4 +1,4 @@
-// Rows that are whole by themselves and do not agree with each other, or say less than they could.
+// Rows that are intact by themselves and contradict each other, or lack members.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::LedgerRun;
 
-// A signer that believed tables could sign these. Each is whole by its hashes and its signature.
+// A signer that trusted the tables could sign such ledgers. Each is intact by its hashes and its signature.
 class Agreement : public ::testing::Test {
  protected:
   static bool is_of(const Json& row, const char* type, const char* phase_id = "") {
@@ -96,7 +96,7 @@ TEST_F(Agreement, WhatPassedWasJudgedOnWhatHadBeenAcceptedByThen) {
     found(layers(other), "phases/two/attempts.jsonl", "it was judged on other work");
 }
 
-// Also what failed, and what a person approved: by the place that its row names.
+// Attempts that failed, or that an operator approved, are compared too, by the place that their row names.
 TEST_F(Agreement, EveryAttemptWasJudgedOnWhatHadBeenAcceptedUpToItsPlace) {
   struct Said {
     std::string stack;
@@ -207,7 +207,7 @@ TEST(Verify, SaysWhatRowsOfOlderVersionsDoNotSay) {
     if (type == "run_started") row["planned"] = row["caps"] = Json::object(), row["tiers"] = Json::array();
     if (type == "executed") row["run"] = row["cost"] = kZeroHash;
     if (type == "attempt") {
-      // Signals may have any member.
+      // Signals may have members of any name.
       row["signals"] = {
           {{"details", {{"layer", "x"}, {"stack", "x"}, {"started_at", "x"}, {"feedback", "x"}}}}};
       row["layer"] = "";

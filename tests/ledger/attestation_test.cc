@@ -1,5 +1,5 @@
-// Envelopes by the words of DSSE, and whom `pawl verify` believes. What a statement says of a real run is
-// asked by tests/cli/attest_test.py.
+// DSSE envelopes, and which key `pawl verify` trusts. tests/cli/attest_test.py checks the statement of a real
+// run.
 #include "ledger/attestation.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class Attestation : public ::testing::Test {
                 {"annotations", {{"pawl_run", {{"rows", 4}, {"state", "COMPLETE"}}}}}};
     return {{"_type", "https://in-toto.io/Statement/v1"},
             {"predicateType", "https://slsa.dev/provenance/v1"},
-            {"tildes", "~~~~~~~~"},  // a + in base64
+            {"tildes", "~~~~~~~~"},  // gives a + in base64
             {"subject", {{{"name", "r.patch"}, {"digest", {{"sha256", "cd"}}}}}},
             {"predicate",
              {{"buildDefinition", {{"buildType", "urn:pawl:attestation:run:v1"}}},
@@ -69,7 +69,7 @@ TEST(Dsse, ReadsTheEnvelopeOfTheSpecification) {
 }
 
 TEST(Dsse, HashesAsTheStandardSays) {
-  // FIPS 180-4's example.
+  // The example of FIPS 180-4.
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
@@ -125,7 +125,7 @@ TEST_F(Attestation, WhatIsSignedMustBeAStatementOfARun) {
     EXPECT_EQ(kind(*parse_json(sealed(kStatementPayloadType, text))), "statement") << text;
 }
 
-// The key that signs heads signs these, too: neither can be taken for the other.
+// The key of heads signs envelopes, too. Neither signature is valid for the other.
 TEST_F(Attestation, AHeadsSignatureIsNone) {
   const auto head = sealer_->sign(canonical(statement()));
   const Envelope envelope{.payload_type = std::string(kStatementPayloadType),
@@ -134,8 +134,8 @@ TEST_F(Attestation, AHeadsSignatureIsNone) {
   EXPECT_FALSE(is_signed_by(envelope, key_));
 }
 
-// envelope.md and protocol.md: unknown members are ignored, either base64 is accepted, one signature is
-// enough.
+// envelope.md and protocol.md: unknown members are ignored, both base64 alphabets are accepted, one valid
+// signature is enough.
 TEST_F(Attestation, ReadsWhatOthersMayWrite) {
   Json changed = honest_;
   changed["future"] = {{"x", 1}};

@@ -1,4 +1,4 @@
-// Costs that somebody made lower who can write the database, and does not have the key.
+// Costs that an attacker lowers: one who can write the database and does not have the key.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
   text.replace(at, what.size(), by);
 }
 
-// In a run that goes on, and in one that is over, when the rows say it in both.
+// Changes the files and expects one kind of problem; without the defence the change verifies.
 void found(const testing::LedgerRun& run, const Trust& trust, const std::string& kind, const Change& change) {
   Files files = run.files_of_database();
   ASSERT_TRUE(verify(files, trust).ok) << canonical(to_json(verify(files, trust)));

@@ -1,5 +1,5 @@
-// Tables that limit a run, or tell the next agent something, say what rows say: at a claim, at the end of an
-// attempt, and for whoever verifies.
+// Tables that limit a run, or inform the next agent, agree with the rows: at a claim, at the end of an
+// attempt, and in verification.
 #include <gtest/gtest.h>
 
 #include "support/trust_fixture.h"
@@ -12,7 +12,7 @@ using fixtures::Trust;
 class Limits : public Trust {
  protected:
   static bool never(const std::string&, const std::string&) { return false; }
-  // After `change` nobody claims, and whoever verifies names `what`. The signer alone stops a claim.
+  // After `change` no claim succeeds, and verification names `what`. Only the signer's checks stop the claim.
   void found_at_claim(const std::string& change, const std::string& what) {
     refuses_to_claim_after(change);
     names(change, what);
@@ -21,7 +21,7 @@ class Limits : public Trust {
       EXPECT_TRUE(claimed && claimed->claim) << change;
     });
   }
-  // An attempt that goes on is not ended as if nothing had happened, by who knows the run or who comes new.
+  // After `change` an attempt cannot be ended: neither by a store that knows the run nor by a new one.
   void found_at_end(const std::string& change, const std::string& what) {
     const auto held = claim();
     ASSERT_TRUE(held && held->claim) << (held ? held->waits_for : held.error().message);
@@ -67,7 +67,7 @@ TEST_F(Limits, WhatTheNextAgentIsToldIsWhatTheRowSays) {
   }
 }
 
-// An operator ended it: there is nothing to tell.
+// An operator ended the attempt, so it has no feedback.
 TEST_F(Limits, AnAttemptThatWasCancelledTellsNothing) {
   const auto held = claim();
   ASSERT_TRUE(held && held->claim && begin(*held->claim));
@@ -125,7 +125,7 @@ TEST_F(Limits, PhasesHaveTheOrderThatTheRunWasStartedWith) {
     refuses_to_claim_after(change);
     names(change, what);
   }
-  // A phase that waits for the end of another would begin before it.
+  // Without the signer, a phase that must wait for another one would begin before it.
   begin_anew();
   without_signer([&] {
     sql("UPDATE phases SET tier_index = 1, phase_index = phase_index + 7 WHERE tier_index = 0");
@@ -135,7 +135,7 @@ TEST_F(Limits, PhasesHaveTheOrderThatTheRunWasStartedWith) {
   });
 }
 
-// One process that goes on does not keep a tier as it was forged.
+// A running process does not cache a forged tier.
 TEST_F(Limits, ATierThatWasTakenBackIsReadAgain) {
   is_parallel_ = true;
   begin_anew();
@@ -193,7 +193,7 @@ TEST_F(Limits, WhatOperatorsAndReplannersChangeIsHonest) {
   refuses_to_claim_after("UPDATE phases SET max_attempts = 9 WHERE phase_id = 'two'");
 }
 
-// A round is judged on what was accepted up to it, also when it fails then.
+// A round is judged on the work accepted up to it, also when the attempt fails in it.
 TEST_F(Limits, ARoundWasJudgedOnWhatHadBeenAcceptedByThen) {
   is_parallel_ = true;
   for (const bool is_forged : {false, true}) {
@@ -254,7 +254,7 @@ TEST_F(Limits, WhatIsSpentIsWhatTheRowsAddUpTo) {
     honest();
     EXPECT_EQ(store_->budgets("r")->front().spent, took_ms_);
     found_at_claim(statement, what);
-    if (change.starts_with("reserved")) continue;  // a CHECK refuses what would come of it
+    if (change.starts_with("reserved")) continue;  // a CHECK refuses the result
     begin_anew();
     attempt("failed_retryable");
     found_at_end(statement, what);
@@ -264,7 +264,7 @@ TEST_F(Limits, WhatIsSpentIsWhatTheRowsAddUpTo) {
   refuses_to_claim_after("DELETE FROM budgets");
 }
 
-// Rows that no head covers yet count as well, and a step that begins looks, too.
+// Rows that no head covers yet count, too, and begin_step() compares them.
 TEST_F(Limits, WhatWasSpentSinceTheHeadCounts) {
   took_ms_ = 7000;
   for (const bool anew : {false, true}) {

@@ -1,4 +1,4 @@
-// A run that goes on is verified while somebody writes, between any two reads.
+// A run that goes on is verified while a writer commits between any two reads.
 #include <gtest/gtest.h>
 
 #include "store/sqlite/sqlite_store.h"
@@ -9,12 +9,12 @@ namespace {
 
 using fixtures::Trust;
 
-// The real store, whose readers let another one write first.
+// The real store; `meanwhile` can write before each read.
 class Interrupted final : public store::sqlite::SqliteStore {
  public:
   using SqliteStore::SqliteStore;
   std::function<void()> meanwhile = [] {};
-  bool reads_apart = false;  // as if there were no read_together()
+  bool reads_apart = false;  // as without read_together()
 
   Status read_together(const std::function<Status()>& reads) override {
     return reads_apart ? reads() : SqliteStore::read_together(reads);
@@ -74,7 +74,7 @@ class Interrupted final : public store::sqlite::SqliteStore {
 
 class Live : public Trust {
  protected:
-  // Each may happen to an attempt whose agent runs.
+  // Each verb may come while the agent of an attempt runs.
   using Verb = std::function<void(const store::Claim&)>;
   std::vector<std::pair<std::string, Verb>> verbs() {
     return {{"a step ends",
@@ -104,7 +104,7 @@ class Live : public Trust {
             {"an operator cancels all",
              [&](const store::Claim&) { EXPECT_TRUE(store_->operator_cancel("r", "", {}, now_)); }}};
   }
-  // How it verifies when `verb` comes before the read with that number; `reads` becomes how many there were.
+  // Verifies a run while `verb` comes before read number `at`. `reads` becomes the number of reads.
   Report verified_while(const Verb& verb, int at, bool reads_apart, int& reads) {
     begin_anew();
     took_ms_ = 5;

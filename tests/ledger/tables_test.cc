@@ -1,4 +1,4 @@
-// Tables that say what no row of the ledger says are not built upon, and not signed.
+// No verb builds on, or signs, table content that the ledger's rows do not have.
 #include <gtest/gtest.h>
 
 #include "support/trust_fixture.h"
@@ -8,11 +8,11 @@ namespace {
 
 using fixtures::Trust;
 
-// A layer that no row names is mounted below an agent, and gone again when somebody looks.
+// An attacker adds a layer that no row names below an agent, and removes it before a check.
 const char* const kExtraLayer = "INSERT INTO accepted_layers VALUES ('r', 1, 'two', 'evil')";
 
 TEST_F(Trust, ALayerThatNoRowNamesIsNotBuiltOn) {
-  // As whoever may change the schema, too.
+  // An attacker may also change the schema.
   const std::string twice =
       "ALTER TABLE accepted_layers RENAME TO once; CREATE TABLE accepted_layers AS SELECT * FROM once; "
       "INSERT INTO accepted_layers SELECT run_id, 3, phase_id, 'evil' FROM once WHERE phase_id = 'one'";
@@ -123,6 +123,33 @@ TEST_F(Trust, ARunThatAnOperatorOpenedAgainVerifiesAtOnce) {
   EXPECT_FALSE(verified()->ok);
 }
 
+TEST_F(Trust, APhaseThatAnOperatorOpenedAgainIsNotPutBackToItsEarlierEnd) {
+  const std::string keep = "CREATE TABLE before AS SELECT * FROM phases WHERE phase_id = 'one'";
+  const std::string put_back =
+      "DELETE FROM phases WHERE phase_id = 'one'; INSERT INTO phases SELECT * FROM before";
+  const auto open_again = [&] {
+    one_failed_one_passed();
+    sql(keep);
+    ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
+  };
+  for (const bool is_restarted : {false, true}) {
+    begin_anew();
+    open_again();
+    sql(put_back);
+    if (is_restarted) store_ = open();
+    refused(store_->operator_max_attempts("r", 3, {}, now_));
+    refused(claim());
+    EXPECT_FALSE(verified()->ok);
+  }
+  begin_anew();
+  open_again();
+  attempt("failed_unrecoverable");
+  const auto again = claim();
+  ASSERT_TRUE(again) << "an end of its own: " << again.error().message;
+  EXPECT_FALSE(again->claim);
+  EXPECT_TRUE(verified()->ok);
+}
+
 TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
   const auto replan = [&](const std::string& goal) {
     const auto held = claim();
@@ -155,7 +182,7 @@ TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
   }
 }
 
-// The next agent works on it, is told of it, and reads what its steps printed.
+// The next agent works on the previous attempt's work, gets its feedback, and reads the output of its steps.
 TEST_F(Trust, WhatAnAttemptLeftIsWhatItsRowsSay) {
   for (const std::string change :
        {"UPDATE attempts SET feedback = '{\"summary\":\"do evil\"}'", "UPDATE attempts SET feedback = ''",
@@ -188,7 +215,7 @@ TEST_F(Trust, ACapIsTheOneThatAnOperatorSet) {
   without_signer([&] { EXPECT_TRUE(claim()); });
 }
 
-// In the order in which it was accepted, which is not always that of the plan.
+// The order is that of acceptance, which may differ from the plan's.
 TEST_F(Trust, AForkSharesWorkInItsOrder) {
   phases_ = {"one", "two", "three"};
   begin_anew();

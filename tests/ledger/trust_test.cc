@@ -1,4 +1,4 @@
-// Whoever can write the database, but does not have the key, makes nothing that a verb then signs.
+// An attacker who can write the database and does not have the key gets no forged content signed by a verb.
 #include <gtest/gtest.h>
 
 #include "support/trust_fixture.h"
@@ -83,7 +83,7 @@ TEST_F(Trust, AHeadByAnotherKeyIsNone) {
   every_operator_is_refused();
 }
 
-// Each of these is signed by who does not look: then the attacker's history has the key's signature.
+// Without the checks, each forgery is signed: then the attacker's history has the key's signature.
 TEST_F(Trust, WithoutTheDefenceWhatNobodySignedIsSigned) {
   const auto is_signed_after = [&](const std::function<void()>& forge) {
     begin_anew();
@@ -107,7 +107,7 @@ TEST_F(Trust, WithoutTheDefenceWhatNobodySignedIsSigned) {
     const auto head = (*open_sealer(elsewhere.path()))->sign((*store_->head("r"))->body);
     sql("UPDATE heads SET public_key = '" + head.public_key + "', signature = '" + head.signature + "'");
   });
-  // A verdict that came behind a seal is then one of a ledger that verifies by its rows.
+  // A verdict that was appended after a seal then belongs to a ledger that verifies by its rows.
   begin_anew();
   one_failed_one_passed();
   append("one", lie);

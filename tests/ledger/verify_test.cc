@@ -1,4 +1,4 @@
-// Everything that can be done to a ledger is found and named.
+// Verification finds and names every change of a ledger.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string text_of(const std::vector<std::string>& lines) {
   return out;
 }
 
-// Every file of an export that can be tampered with, by name.
+// Every file of an export that an attacker can change, by name.
 std::vector<std::pair<std::string, std::string*>> parts(Files& files) {
   std::vector<std::pair<std::string, std::string*>> out = {{"run.jsonl", &files.run},
                                                            {"head.json", &files.head},
@@ -74,7 +74,8 @@ TEST(Verify, FindsEverySingleByteChangeAndNamesItsFileAndRow) {
   EXPECT_TRUE(verify(files, {}).ok) << "put back as it was";
 }
 
-// Whoever has the key can sign anything: every value of a head is made something else, signed, and told.
+// The owner of the key can sign anything. Each value of a head is replaced and signed again, and verification
+// reports it.
 TEST(Verify, AHeadWithValuesOfOtherKindsIsToldAndNoCrash) {
   const LedgerRun run(1);
   Files files = run.files();
@@ -89,7 +90,7 @@ TEST(Verify, AHeadWithValuesOfOtherKindsIsToldAndNoCrash) {
                                     Json::object(),
                                     {{"rows", "x"}, {"head", 1}}};
   const Json flat = honest.flatten();
-  std::set<std::string> places;  // of every value and of all that hold values
+  std::set<std::string> places;  // of every value and of every object and array
   for (const auto& [place, value] : flat.items())
     for (auto end = place.size(); end != 0 && end != std::string::npos; end = place.rfind('/', end - 1))
       places.insert(place.substr(0, end));
@@ -126,7 +127,7 @@ TEST(Verify, ASealOfRowsThatCanNotBeIsToldAndNoCrash) {
     EXPECT_TRUE(verify(LedgerRun(1, phases).files(), {}).ok) << "its owner may say nothing of the phases";
 }
 
-// A head that leaves the phases to their seals protects their ends all the same.
+// A head that lists no sealed phases still protects their ends, by the seals in the run's chain.
 TEST(Verify, WhatASealEndsIsSignedWithTheRunsChain) {
   const LedgerRun run;
   const Files honest = run.files_of_database();
@@ -157,7 +158,8 @@ TEST(Verify, WhatASealEndsIsSignedWithTheRunsChain) {
   after_its_seal.phases.emplace_back("three", after_its_seal.phases[0].second);
   EXPECT_EQ(verify(after_its_seal, {}).problems.back().file, "phases/three/attempts.jsonl");
 
-  // Whoever cuts the run's chain too, so that nobody speaks of the phase any more, has not its signature.
+  // An attacker who also cuts the run's chain, so that no row names the phase, does not have a matching
+  // signature.
   Files both = gone;
   auto run_rows = lines_of(both.run);
   run_rows.resize(2);
@@ -241,7 +243,7 @@ TEST(Verify, FindsEveryCut) {
   }
 }
 
-// An attacker who can compute hashes writes a whole new chain: only the signature and the anchor tell.
+// An attacker who computes hashes writes a whole new chain. Only the signature and the anchor reveal it.
 TEST(Verify, FindsAForgedChain) {
   const LedgerRun honest;
   const LedgerRun forged(2);
@@ -307,7 +309,7 @@ TEST(Verify, ACostRowIsTheOneThatTheEndOfItsStepNames) {
   EXPECT_EQ(report.problems[0].file, "cost/sandbox.jsonl");
 }
 
-// Also its owner's signature makes no row of what the writer does not write.
+// Even with the owner's signature, a line that the writer would not write is not a cost row.
 TEST(Verify, ACostRowIsWrittenAsTheWriterDoes) {
   const LedgerRun run;
   const std::vector<std::pair<std::string, std::string>> changes = {
@@ -382,7 +384,7 @@ TEST(Sealer, AKeyThatIsLostIsNotMadeAnewInSilence) {
   EXPECT_NE(*public_key_of(folder.path()), known);
 }
 
-// What a crash between the two leaves.
+// A crash between the two writes leaves only the secret key.
 TEST(Sealer, ThePublicKeyIsMadeOfTheSecretOne) {
   testing::TempFolder folder;
   const auto sealer = *open_sealer(folder.path());

@@ -1,4 +1,4 @@
-// Who has a file's lock.
+// The holder of a file's lock.
 #include "os/locks.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Work on all processors: each number once, and what a thread throws reaches the caller.
+// Work on all processors: each number is used once, and an exception of a thread reaches the caller.
 #include "os/parallel.h"
 
 #include <gtest/gtest.h>

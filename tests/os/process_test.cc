@@ -35,7 +35,7 @@ TEST(Identity, TellsTheLivingFromTheDeadAndFromAPidUsedAgain) {
 
 TEST(SpawnDetached, RunsInItsOwnSessionWithNothingInherited) {
   std::string log = "/tmp/pawl-spawn-test.XXXXXX";
-  const UniqueFd leaked(mkstemp(log.data()));  // without close-on-exec
+  const UniqueFd leaked(mkstemp(log.data()));  // no close-on-exec
   const auto pid =
       spawn_detached({"/bin/sh", "-c", "ls /proc/self/fd | wc -l; ps -o sess= -p $$; echo $$; env"},
                      {"ONLY=this", "PATH=/usr/bin:/bin"}, log);
@@ -56,7 +56,7 @@ TEST(KillProcess, EndsExactlyThatProcess) {
   EXPECT_FALSE(wait_for_exit(*pid, 0).gone);
   auto identity = this_process();
   identity.pid = *pid;
-  identity.start_ticks = 1;  // not this one
+  identity.start_ticks = 1;  // not the start time of this process
   EXPECT_TRUE(kill_process(identity, 1000)) << "it is gone, whoever has its number now";
   EXPECT_FALSE(wait_for_exit(*pid, 0).gone);
   kill(static_cast<pid_t>(*pid), SIGKILL);

@@ -20,7 +20,7 @@ TEST(TemporaryFolder, IsGoneWithItsMakerAndSweptWhenThatWasKilled) {
     ASSERT_TRUE(write_atomically(join(path, "file"), "x"));
     if (const pid_t killed = fork(); killed == 0) {
       const auto left = TemporaryFolder::make(stem);
-      _exit(left && make_folders(join(left->path(), "a/b")) ? 7 : 1);  // without a destructor
+      _exit(left && make_folders(join(left->path(), "a/b")) ? 7 : 1);  // no destructor runs
     } else {
       int status = 0;
       waitpid(killed, &status, 0);
@@ -45,7 +45,7 @@ TEST(TemporaryFolder, IsHeldByWhoeverHasItsLock) {
     close(go[1]);
     const auto made = TemporaryFolder::make(stem);
     char byte = 0;
-    if (fork() == 0) _exit(made && read(go[0], &byte, 1) == 0 ? 0 : 1);  // until we say so
+    if (fork() == 0) _exit(made && read(go[0], &byte, 1) == 0 ? 0 : 1);  // until the test closes the pipe
     _exit(0);
   }
   waitpid(heir, nullptr, 0);

@@ -1,4 +1,4 @@
-// A plan that went through its rows is the plan that was read.
+// A plan that is read back from its rows equals the plan that was written.
 #include "plan/rows.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ void expect_same_through_rows(const Plan& plan, const std::string& of) {
     }
 }
 
-// Every key that docs/plan-format.md names, with something else than its default.
+// Every key of docs/plan-format.md, with a value that is not its default.
 constexpr const char* kEverything = R"(version: 1
 workflow: everything
 source: {path: ./src, ref: v1}
@@ -90,7 +90,8 @@ TEST(Rows, KeepEveryExample) {
   EXPECT_GE(plans, 3);
 }
 
-// Any value of any member, also such as no text gives: what a row loses would show up as a difference.
+// Random values for every member, including values that no plan text gives. A value that a row loses shows up
+// as a difference.
 class AnyPlan {
  public:
   explicit AnyPlan(unsigned seed) : random_(seed) {}

@@ -1,4 +1,4 @@
-// docs/plan.schema.json has every key of the parser, and no other.
+// docs/plan.schema.json has exactly the keys of the parser.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,7 +101,7 @@ TEST(Parse, FillsInWhatThePlanDoesNotSay) {
   EXPECT_EQ(plan.model_of_attempt(9), "large");
 }
 
-// The caller says what the host has: the plan's room reads no file.
+// The caller passes the facts about the host, because this room reads no file.
 TEST(Parse, WarnsOfPipelinesWhereTheHostHasNoBash) {
   const std::string text =
       "version: 1\nworkflow: w\nsource: {path: .}\n"

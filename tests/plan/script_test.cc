@@ -1,5 +1,5 @@
-// Scripts of a plan, run by real shells: the first command that fails ends them, and what can hide a failure
-// is said.
+// Scripts of a plan, run by real shells: the first command that fails ends the script, and constructs that
+// can hide a failure are reported.
 #include "plan/script.h"
 
 #include <fcntl.h>
@@ -72,9 +72,9 @@ std::string all(const std::vector<std::string>& sentences) {
   return out;
 }
 
-// Each of these ends with 0 although `fails`, or a program that is not there, did: so the sentence is true.
+// Each of these ends with 0 although `fails` or a missing program failed. The warning is therefore true.
 const std::vector<std::string> kHiding = {
-    // what is right of `||` can succeed
+    // The right side of `||` can succeed.
     "fails || true", "fails || :", "fails || echo no", "fails || exit 0", "fails || cat /dev/null",
     "fails || { echo no; }", "fails || (echo no)", "fails || rc=$?", "fails ||\n  true",
     "fails || { echo no; exit 0; }", "fails || { echo no; exit; }", "fails || { echo no; exit $?; }",
@@ -86,7 +86,7 @@ const std::vector<std::string> kHiding = {
     "note() { echo \"$1\"; }; fails || note no", "for i in 1 2; do fails || continue; done",
     "for i in 1 2; do fails || break; done", "case x in x | y) fails || true ;; esac",
     "x=$(fails || true); test -z \"$x\"", "x=`fails || true`",
-    // -e is off in what is tested
+    // -e is off in tested commands.
     "{ fails; true; } || exit 1", "(fails; true) || exit 1", "f() { fails; true; }; f || exit 1",
     "f() { fails; true; }; f && echo ok", "f() { fails; true; }\ng() { f; }\ng || exit 1",
     "f() { fails; true; }; if f; then echo yes; else exit 1; fi", "{ fails\ntrue\n} && echo ok",
@@ -96,24 +96,24 @@ const std::vector<std::string> kHiding = {
     "(cd /nowhere; true) 2>/dev/null && true", "eval 'fails; true' || exit 1",
     "f() { x=$(fails; true); echo; }; f || exit 1", "{ (fails || exit 1); true; } || exit 2",
     "{ if true; then fails; fi; true; } || exit 1",
-    // lists, and each command of one
+    // Lists, and each command in a list.
     "fails && echo yes; true", "fails && echo yes\ntrue", "fails && fails && echo yes\ntrue",
     "[ -e / ] && fails && true\ntrue", "true && fails && true\ntrue", "x=$(fails) && true\ntrue",
     "cd /nowhere 2>/dev/null && true; true", "for i in 1 2; do fails && fails; test $i; done",
     "{ fails && true; }; true", "if true; then fails && true; fi; true", "fails || false && true\ntrue",
     "f() { fails && true; echo; }; f",
-    // conditions
+    // Conditions.
     "! true; true", "! grep -q root /etc/passwd\ntrue", "! fails && true; true", "! fails || exit 1",
     "if ! fails; then echo no; fi", "if fails; then echo yes; elif fails; then true; fi",
     "if [ -e / ] && fails; then echo yes; fi", "if (fails); then echo yes; fi",
     "if fails | grep -q x; then echo yes; fi", "if ! fails; then echo no; exit; fi",
     "if fails; then true; else echo no; fi", "while fails; do true; done", "until ! fails; do true; done",
     "until fails; do break; done", "while [ -e / ] && fails; do true; done",
-    // options, traps, the background
+    // Options, traps, background commands.
     "fails & wait", "fails & true & wait $!", "set +e; fails; true", "set +o errexit; fails; true",
     "set +eu\nfails\ntrue", "trap 'exit 0' EXIT; fails", "trap 'rm -f /nowhere; exit 0' EXIT; fails",
     "end() { exit 0; }; trap end EXIT; fails", "{ fails; true; } & wait",
-    // substitutions
+    // Substitutions.
     "echo $(fails)", "echo \"of $(fails) it\"", "export X=$(fails)", "echo `fails`",
     "test -z \"$(no-such-program -l . 2>/dev/null)\"",
     "[ -z \"$(cd / && git status --porcelain 2>/dev/null)\" ]", "[ \"$(fails)\" = \"\" ]",
@@ -123,7 +123,7 @@ const std::vector<std::string> kHiding = {
     "echo \"${x:-$(fails)}\"", "echo $(($(fails) + 1))", "cat <<END\n$(fails)\nEND",
     "echo x >/dev/null$(fails)", "x=1 y=$(fails) true", "echo \"$(echo $(fails))\"",
     "echo $(case x in x) fails ;; esac)",
-    // shells in it
+    // Nested shells.
     "sh -c 'false; true'", "/bin/sh -c 'false | cat'", "env A=1 sh -c \"false; true\"",
     "timeout 60 sh -c 'false; true'", "X=1 sh -c 'false; true'", "exec sh -c 'false; true'",
     "nice -n 1 sh -c 'false; true'", "sh -e -c 'false || true'", "sh -ec 'false | cat'",
@@ -132,7 +132,7 @@ const std::vector<std::string> kHiding = {
     "sh -c 'set -e; false || true'", "sh -c 'false; true; set -e'", "find / -maxdepth 0 -exec false \\;",
     "timeout 5 env -i PATH=\"$PATH\" sh -c 'false\ntrue'"};
 
-const std::vector<std::string> kHidingInBash = {  // dash has no such thing
+const std::vector<std::string> kHidingInBash = {  // dash lacks these constructs
     "bash -c 'false\ntrue'",
     "cat <(false) >/dev/null",
     "bash -o pipefail -c 'false; true'",
@@ -236,7 +236,7 @@ TEST(HiddenFailures, AreSaidOfOptionsThatLetAToolSucceed) {
     EXPECT_TRUE(hidden_failures(Shell::kBash, fine).empty()) << fine;
 }
 
-// A failure in these ends them, and none is warned of.
+// A failure in these ends them, and none gets a warning.
 const std::vector<std::string> kFailing = {"fails || exit 1",
                                            "fails || { echo no; exit 1; }",
                                            "fails || exit",
@@ -399,9 +399,9 @@ double seconds_of(const std::string& script) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-constexpr double kSecondsMax = 10;  // under sanitizers a second; what grows with the square takes minutes
+constexpr double kSecondsMax = 10;  // one second under sanitizers; quadratic time takes minutes
 
-// A plan is hostile input: 20,000 times anything is read at once.
+// A plan is hostile input: 20,000 repetitions of any construct are read at once.
 TEST(HiddenFailures, AreLookedForInTimeInProportion) {
   for (const std::string part : {"a && ",
                                  "a || ",

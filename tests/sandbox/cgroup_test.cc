@@ -1,4 +1,4 @@
-// Where Pawl makes its cgroups, on machines that this one is not: made-up trees below a folder.
+// Where Pawl makes its cgroups on other kinds of machines: fake trees below a folder.
 #include "sandbox/namespace/cgroup.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// What changes while it is looked at, and what is too much to look at.
+// Files that change while DiskWatch examines them, and more files than it can examine.
 #include "sandbox/namespace/disk.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ constexpr std::int64_t kMib = 1 << 20;
 
 class DiskTest : public ::testing::Test {
  protected:
-  // Each look while `change` happens once, at another moment of it.
+  // Runs `change` once during each look, at another moment of the look each time.
   void is_never_over(std::int64_t limit, const std::function<void(int look)>& before,
                      const std::function<void(int look)>& change) {
     constexpr int kLooks = 200;
@@ -82,7 +82,7 @@ TEST_F(DiskTest, CountsAFileThatLosesItsNameOnce) {
       [&](int) { EXPECT_EQ(unlink(file.c_str()), 0); });
 }
 
-// In a file system of its own, which nobody else writes to.
+// Files in a file system of their own, to which no other process writes.
 class HiddenFiles {
  public:
   explicit HiddenFiles(const std::string& folder) : folder_(folder) {
@@ -99,7 +99,7 @@ class HiddenFiles {
         os::write_atomically(folder_ + "/others/x", std::string(static_cast<std::size_t>(mib * kMib), 'x'))
             .has_value());
   }
-  // A file without a name that waits in a socket, where nobody can look at it.
+  // Sends a file without a name into a socket, where no process can examine it.
   void hide(std::int64_t mib) const {
     const std::string path = mine() + "/hidden";
     PAWL_CHECK(
@@ -123,7 +123,7 @@ class HiddenFiles {
   std::array<int, 2> sockets_{};
 };
 
-// A neighbour who fills the disk ends no step, also when a look finds less than all.
+// Another process that fills the disk ends no step, even when a look is incomplete.
 TEST_F(DiskTest, CountsWhatTheDiskLostOnlySinceItSawAll) {
   const pid_t child = fork();
   if (child == 0) {
@@ -143,7 +143,7 @@ TEST_F(DiskTest, CountsWhatTheDiskLostOnlySinceItSawAll) {
   EXPECT_EQ(status, 0);
 }
 
-// 65,536 are looked at: more than one process may be allowed.
+// 65,536 descriptors are examined, and one process may not be allowed so many.
 TEST_F(DiskTest, SaysWhenThereAreTooManyDescriptors) {
   constexpr int kOfEach = 17'000, kChildren = 3;
   rlimit before{};
@@ -177,8 +177,8 @@ TEST_F(DiskTest, SaysWhenThereAreTooManyMappings) {
   ASSERT_EQ(ftruncate(fd.get(), 4096), 0);
   ASSERT_EQ(unlink(file.c_str()), 0);
   std::vector<void*> mapped;
-  // 65,530 are allowed (kernel: Documentation/admin-guide/sysctl/vm.rst, max_map_count); a line of proc(5)
-  // has more than 340 bytes of each.
+  // 65,530 mappings are allowed (kernel: Documentation/admin-guide/sysctl/vm.rst, max_map_count). A line of
+  // proc(5) for each of them has more than 340 bytes.
   for (int i = 0; i < 60'000; ++i) mapped.push_back(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd.get(), 0));
   EXPECT_NE(mapped.back(), MAP_FAILED);
   EXPECT_FALSE(nameless_files_inside(getpid(), {folder_.path()}).complete);

@@ -51,7 +51,7 @@ std::string hear(const os::UniqueFd& from) {
   return out;
 }
 
-// Its sockets are on loopback, not in a sandbox. One server is allowed, by number; it says a word and closes.
+// The sockets of this egress are on loopback, not in a sandbox. The allowlist has one server, by number.
 class EgressTest : public ::testing::Test {
  protected:
   explicit EgressTest(EgressCaps caps = {}) {
@@ -79,7 +79,7 @@ class EgressTest : public ::testing::Test {
     return hear(resolver);
   }
 
-  // What was said by the lines, when nothing goes on any more.
+  // Stops the egress and returns all its lines.
   const std::vector<std::string>& lines() {
     egress_.reset();
     return lines_;
@@ -132,7 +132,7 @@ TEST_F(EgressTest, RefusedQuestionsOfEveryTypeAreLines) {
   EXPECT_EQ(count("not allowed (a question of type 28)"), 1);
 }
 
-// How often this process waited meanwhile, in all its threads.
+// The number of times that all threads of this process waited during a second.
 long waits_in_a_second() {
   rusage before{}, after{};
   getrusage(RUSAGE_SELF, &before);

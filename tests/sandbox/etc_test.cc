@@ -1,4 +1,4 @@
-// Which part of the host's /etc a sandbox sees, and when it is looked at again.
+// The part of the host's /etc that a sandbox sees, and when the view of it is made again.
 #include "sandbox/namespace/etc.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 class FakeHost {
  public:
   FakeHost() {
-    umask(077);  // whatever the caller's is
+    umask(077);  // independent of the caller's umask
     for (const char* folder : {"/etc", "/var/lib/dpkg/info", "/var/lib/ucf"})
       PAWL_CHECK(os::make_folders(root() + folder, 0755));
     put("/etc/tool/tool.conf", "of a package");

@@ -13,7 +13,7 @@ int taken(Rate& rate, std::int64_t at_micros, int tries) {
 
 TEST(Rate, LetsABurstThroughAndThenSoManyASecond) {
   Rate rate(100, 128);
-  const std::int64_t start = 5'000'000'000'000;  // a machine that has been up for two months
+  const std::int64_t start = 5'000'000'000'000;  // a machine with an uptime of two months
   EXPECT_EQ(taken(rate, start, 1000), 128);
   EXPECT_EQ(taken(rate, start + 9'999, 10), 0);
   EXPECT_EQ(taken(rate, start + 10'000, 10), 1);

@@ -1,4 +1,4 @@
-// What is refused before anything starts, each with the name of the field.
+// Specs and paths that are refused before anything starts, each with the name of the field.
 #include "sandbox/spec.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// A folder of an overlay that is made one of the upper layer alone, by a process that is killed at any point.
+// Tests make_upper_alone() in a process that is killed at any point, and undo_upper_alone() after it.
 #include "sandbox/namespace/upper_folder.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ void kill_at_every_point() {
   EXPECT_GT(unfinished, 100);
 }
 
-// In a process of its own, which is in namespaces from then on.
+// Runs in a child process, because the process stays in its new namespaces.
 TEST(UpperFolder, IsWholeAgainWhateverItsMakerWasKilledAt) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);

@@ -7,7 +7,7 @@
 namespace pawl::sandbox::egress {
 namespace {
 
-using namespace std::string_literals;  // a NUL within
+using namespace std::string_literals;  // for strings that contain a NUL
 
 std::string number(std::uint32_t value, int size) {
   std::string out;
@@ -24,7 +24,7 @@ std::string query(const std::string& labels, std::uint16_t type = kTypeA) {
 }
 const std::string kExample = std::string("\7EXAMPLE\3org\0", 13);
 
-// A ClientHello as TLS 1.2 and 1.3 send it, in one record.
+// A ClientHello in one record, as clients of TLS 1.2 and 1.3 send it.
 std::string hello(const std::string& name) {
   const std::string sni = number(0, 2) + counted(counted(number(0, 1) + counted(name, 2), 2), 2);
   const std::string other = number(43, 2) + counted(counted(number(0x0304, 2), 1), 2);
@@ -86,7 +86,7 @@ TEST(Wire, NoTlsRecordHidesTheHelloBehindIt) {
         << ::testing::PrintToString(first);
     EXPECT_EQ(read_opening(first.substr(0, 1)).kind, Opening::kMore) << ::testing::PrintToString(first);
   }
-  // Between the parts of a hello, too.
+  // Records between the parts of a hello are refused, too.
   const std::string whole = hello("good.test").substr(5);
   for (const std::string& between : {alert, record(20, "\1"), record(22, ""), record(23, "")})
     EXPECT_EQ(read_opening(record(22, whole.substr(0, 9)) + between + record(22, whole.substr(9))).kind,
@@ -132,7 +132,7 @@ TEST(Wire, TheHostOfARequest) {
   EXPECT_EQ(read_opening("GET /" + std::string(kOpeningBytesMax, 'x')).kind, Opening::kBad);
 }
 
-// A server takes each of these for a request of other.test.
+// A server reads each of these as a request for other.test.
 TEST(Wire, ARequestByAnotherSpelling) {
   const auto names_other = [](const OpeningResult& opening) {
     return opening.kind == Opening::kHttp &&
@@ -191,7 +191,7 @@ TEST(Wire, TheTargetOfAConnect) {
   EXPECT_EQ(read_connect("GET http://a/ HTTP/1.1\r\n\r\n").target, "");
 }
 
-// Any change of a byte: no crash, no read beyond the end (the suite runs under ASan).
+// Changes bytes at random: no crash, no read beyond the end (the suite runs under ASan).
 TEST(Wire, NoiseDoesNoHarm) {
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same noise each time
   for (const std::string& whole :

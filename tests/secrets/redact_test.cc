@@ -26,7 +26,7 @@ const Redactor& redactor() {
   return one;
 }
 
-// In pieces of `size` bytes.
+// Redacts the text as a stream, in pieces of `size` bytes.
 std::string streamed(const std::string& text, std::size_t size) {
   Redactor::Stream stream(redactor());
   std::string out;
@@ -67,14 +67,14 @@ TEST(Redactor, ANamedValueIsFoundInEveryEncoding) {
            "42b313f",  // hexadecimal
            "702F7373207722726"
            "42B313F",
-           "cC9zcyB3InJkKzE/",      // base64, of it alone
-           "eHAvc3MgdyJyZCsxPw==",  // behind one byte
-           "eHhwL3NzIHcicmQrMT8=",  // behind two
+           "cC9zcyB3InJkKzE/",      // base64 of the value alone
+           "eHAvc3MgdyJyZCsxPw==",  // after one byte
+           "eHhwL3NzIHcicmQrMT8=",  // after two bytes
            "cC9zcyB3InJkKzE_",      // base64url
        }) {
     const std::string redacted = redactor().redact("say " + std::string(text) + " now");
     EXPECT_THAT(redacted, HasSubstr("<redacted:env:DB_PASSWORD:")) << text;
-    // All of it, but for the digits that a neighbour shares.
+    // The whole encoded value is replaced, except the digits that it shares with a neighbour.
     EXPECT_LT(redacted.size(), 60U) << redacted;
   }
   EXPECT_EQ(redactor().redact("ab"), "ab") << "too short to be found without finding everything";

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 
 std::string times(char c, int count) { return std::string(static_cast<std::size_t>(count), c); }
 
-// One of each kind, put together here so that no scanner takes this file for a leak.
+// One secret of each kind, joined here from parts so that no scanner takes this file for a leak.
 const std::map<std::string, std::string>& samples() {
   static const std::map<std::string, std::string> all = {
       {"age_key", "AGE-SECRET-KEY-1" + times('Q', 58)},
@@ -64,7 +64,7 @@ TEST(Secrets, EachKindHasASampleThatIsFoundWhereItIs) {
   EXPECT_EQ(sampled, kinds());
 }
 
-// What a program prints puts letters before them that are no part of a word.
+// Output has letters before a secret that are not part of its word.
 TEST(Secrets, AreFoundBehindColoursEscapesAndNames) {
   const std::string token = "ghp_" + times('A', 36);
   for (const std::string before :

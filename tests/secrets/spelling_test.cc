@@ -19,7 +19,7 @@ const std::string kValue = "p/ss w\"rd+1?";
 const std::string kGithubToken = "ghp_" + std::string("Zx9Kq2Wm7Rt4Yb6Nc8Hd") + "Jf3Gp5Lv1Sa0Te";
 const Redactor::Values kValues = {{"DB_PASSWORD", kValue}, {"LATIN", "caf\xC3\xA9-tr\xC3\xA8s-bon"}};
 
-// What the tests look for in what is left: a part of either secret in this spelling.
+// `needle`: a part of a secret in this spelling, which the redacted text must not contain.
 struct Spelling {
   std::string text, needle;
 };
@@ -110,13 +110,13 @@ const Spellings& spellings() {
         {"eHAvc3MgdyJyZCsxPw==", "c3MgdyJyZ"},
         {"eHhwL3NzIHcicmQrMT8=", "L3NzIHcicmQ"},
         {"cC9zcyB3InJkKzE_", "zcyB3InJk"},
-        {"eyJhIjogInAvc3Mgd1wicmQrMT8ifQ==", "c3Mgd1wicmQ"},  // of {"a": "p/ss w\"rd+1?"}
+        {"eyJhIjogInAvc3Mgd1wicmQrMT8ifQ==", "c3Mgd1wicmQ"},  // encodes {"a": "p/ss w\"rd+1?"}
         {"Authorization: bWU6cC9zcyB3InJkKzE/", "zcyB3InJk"},
         {"YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\nIHcicmQrMT8gaXMgaW4gaXQK\n", "IHcicmQrMT8"},
         {"k: |\n  YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\r\n  IHcicmQrMT8gaXMgaW4gaXQK\r\n", "IHcicmQrMT8"},
         {"b'YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\\nIHcicmQrMT8gaXMgaW4gaXQK\\n'", "IHcicmQrMT8"},
         {"Y0M5emN5QjNJbkprS3pFLw==", "emN5QjNJbkpr"},          // twice
-        {"cAAvAHMAcwAgAHcAIgByAGQAKwAxAD8A", "AHMAcwAgAHcA"},  // of UTF-16
+        {"cAAvAHMAcwAgAHcAIgByAGQAKwAxAD8A", "AHMAcwAgAHcA"},  // encodes UTF-16
         {"dG9rZW46IGdocF9aeDlLcTJXbTdSdDRZYjZOYzhIZEpmM0dwNUx2MVNhMFRl", "aeDlLcTJXbTd"}}},
       {"hexadecimal digits",
        {{"702f7373207722726"

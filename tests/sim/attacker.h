@@ -1,5 +1,5 @@
-// Somebody who can write the database and does not have the key. What he changes is seen by the next verb,
-// which writes nothing.
+// An attacker who can write the database and does not have the key. The next verb detects each change and
+// writes no row.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@ namespace pawl::sim {
 class Attacker {
  public:
   Attacker(std::uint64_t seed, World& world, Machine& machine);
-  // Does something to the run, or nothing. All is as it was when it returns. REQUIRES: nobody works.
+  // Makes one change to the run, or none, and checks the next verb. The disk is restored when it returns.
+  // REQUIRES: no executor is in a call.
   void act(const std::string& run_id);
 
  private:
   Status claim(const std::string& run_id);
-  // Whether it changed anything.
+  // Runs the statement. True when it changed a row.
   static bool change(std::string sql, const std::string& run_id);
 
-  Dice dice_;  // of his own: he changes nothing of what else happens
+  Dice dice_;  // separate, so that attacks do not change the rest of the history
   World& world_;
   Machine& machine_;
 };

@@ -10,18 +10,17 @@ namespace pawl::sim {
 namespace {
 
 constexpr std::size_t kSectorBytes = 512;
-constexpr std::size_t kFrameHeaderBytes =
-    24;                                   // of the WAL; its bytes 4 to 7 are not 0 in the last of a commit
-constexpr std::size_t kPageBytes = 4096;  // of SQLite, unless somebody says otherwise
+constexpr std::size_t kFrameHeaderBytes = 24;  // in the WAL; bytes 4 to 7 are not 0 in a commit's last frame
+constexpr std::size_t kPageBytes = 4096;       // SQLite's default
 constexpr const char* kName = "pawl-sim";
 
-SimDisk* g_disk = nullptr;  // a VFS has no better place: one disk at a time
+SimDisk* g_disk = nullptr;  // one disk at a time, because a VFS has no other place for it
 
 bool is_wal(const std::string& path) { return path.ends_with("-wal"); }
 
 }  // namespace
 
-// What SQLite calls.
+// The functions that SQLite calls.
 struct Vfs {
   struct Handle {
     sqlite3_file base;
@@ -78,7 +77,7 @@ struct Vfs {
     std::memset(static_cast<char*>(out) + got, 0, static_cast<std::size_t>(size) - got);
     return SQLITE_IOERR_SHORT_READ;
   }
-  // Frames that come in one write are as many writes as SQLite would make of them alone.
+  // A write of several frames is split into the writes that SQLite would make for single frames.
   static int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
     const std::string_view all(static_cast<const char*>(data), static_cast<std::size_t>(size));
     const bool has_frames = is_wal(*of(file).path) && all.size() >= kFrameHeaderBytes + kPageBytes;
@@ -120,7 +119,7 @@ struct Vfs {
   }
   static int file_control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
   static int sector_size(sqlite3_file*) { return kSectorBytes; }
-  // As SQLite believes of every disk: a write that is cut short damages nothing beside it.
+  // SQLite's assumption for every disk: an interrupted write damages no bytes beside it.
   static int characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
   static int shm_map(sqlite3_file* file, int region, int size, int, void volatile** out) {
     auto& shared = g_disk->shared_[*of(file).path];
@@ -179,7 +178,7 @@ SimDisk::SimDisk(const Image& image) {
   put(image);
   PAWL_CHECK(g_disk == nullptr);
   g_disk = this;
-  // The default: the store says nothing of how its file is kept.
+  // Registered as the default VFS, because the store does not choose one.
   PAWL_CHECK(sqlite3_vfs_register(&Vfs::vfs(), 1) == SQLITE_OK);
 }
 

@@ -39,7 +39,7 @@ void SimEpisodes::work(const agent::Context& context, const std::string& process
     events_[context.key.run_id].insert(words_of(event.event, event.at, event.details));
     episode.events.push_back(std::move(event));
   }
-  // It goes on from what it saved.
+  // The agent continues from what it saved.
   episode.kept = true;
 }
 

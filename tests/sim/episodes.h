@@ -1,4 +1,5 @@
-// What agents told. It was synced before the agent went on, and outlives every crash.
+// The events and usage that agents report. They are synced before the agent continues, and survive every
+// crash.
 #pragma once
 
 #include <map>
@@ -28,26 +29,26 @@ class SimEpisodes final : public executor::Episodes {
     forgotten_[key.run_id].insert(key.episode_id);
   }
 
-  // What a process of the agent looks for and saves; in some histories none does.
+  // Lets one process of the agent load and save checkpoints; in most histories no journal exists.
   void work(const agent::Context& context, const std::string& process, WallTime now);
-  // What its events come to in a row, as one text.
+  // The recorded form of an event, as one text.
   static std::string words_of(const std::string& event, const std::string& at, const Json& details) {
     return event + " " + at + " " + canonical(details);
   }
-  // Of all that was told in a run.
+  // All events that agents reported in a run.
   std::multiset<std::string> events(const std::string& run_id) const {
     const auto found = events_.find(run_id);
     return found == events_.end() ? std::multiset<std::string>() : found->second;
   }
-  // A call of a model; returns what the episode has spent so far.
+  // Reports a call of a model. Returns what the episode has spent so far.
   agent::Spent tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
-  // The agent has kept something to go on from.
+  // The agent has stored state from which it can continue.
   void keep(const agent::EpisodeKey& key) { of(key).kept = true; }
-  // Every call that was told in a run, by its id.
+  // Every call that was reported in a run, by its id.
   const std::map<std::string, agent::Usage>& told(const std::string& run_id) const {
     return told_.at(run_id);
   }
-  // Ids of episodes of a run.
+  // Ids of the episodes of a run whose data was forgotten.
   std::set<std::string> forgotten(const std::string& run_id) const {
     const auto found = forgotten_.find(run_id);
     return found == forgotten_.end() ? std::set<std::string>() : found->second;
@@ -56,7 +57,7 @@ class SimEpisodes final : public executor::Episodes {
 
  private:
   struct Episode {
-    std::vector<agent::UsageRow> usage;  // seq counts them from 1, with the events
+    std::vector<agent::UsageRow> usage;  // seq counts usage and events together, from 1
     std::vector<agent::Event> events;
     std::optional<Journal> journal;
     std::int64_t last_seq() const { return static_cast<std::int64_t>(usage.size() + events.size()); }
@@ -66,10 +67,10 @@ class SimEpisodes final : public executor::Episodes {
     return episodes_[key.run_id + "/" + key.goal_id + "/" + key.episode_id];
   }
 
-  Dice dice_;  // of their own: whether there are journals changes nothing of what else happens
+  Dice dice_;  // separate, so that journals do not change the rest of the history
   const bool has_journals_;
   std::optional<testing::TempFolder> folder_;
-  int journals_ = 0;  // files in it
+  int journals_ = 0;  // number of files in it
   std::map<std::string, Episode> episodes_;
   std::map<std::string, std::map<std::string, agent::Usage>> told_;
   std::map<std::string, std::set<std::string>> forgotten_;

@@ -1,5 +1,5 @@
-// What the ledger's rows say, held against the tables after each event, by a witness who does not believe the
-// store and uses none of its checks.
+// Compares the ledger's rows with the tables after each event. It is independent: it does not trust the store
+// and uses none of its checks.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,21 @@
 
 namespace pawl::sim {
 
-constexpr std::size_t kRowsMax = 1'000'000;  // of a chain: all
+constexpr std::size_t kRowsMax = 1'000'000;  // large enough for all rows of a chain
 
-// Of a text that a row has under `key`, without parsing it (a canonical string's quotes are escaped). Nothing
-// nested has such a key after a row's own type, nor at all in rows of steps; "" when it has none.
+// The text under `key` in a row, without parsing (quotes inside a canonical string are escaped); "" when
+// there is none. Takes the last match: no nested object has such a key after a row's own type, and rows of
+// steps have none at all.
 std::string_view value_of(std::string_view row, std::string_view key);
 
 class Evidence {
  public:
   Evidence(store::Store& store, std::string run_id) : store_(store), run_id_(std::move(run_id)) {}
 
-  // Each phase that is over is so by a row, which names its work and the end of its chain; the signed head
-  // has the end of the run's chain.
+  // Each phase that is over has a row that says so, and that names its work and the end of its chain. The
+  // signed head has the end of the run's chain.
   void check_ends(const std::vector<store::PhaseRow>& phases);
-  // Each step that ended has one row, which names its result and its cost row.
+  // Each step that ended has exactly one row, which names its result and its cost row.
   void check_steps(const std::string& phase_id, const std::vector<store::StepRow>& steps);
 
  private:
@@ -40,7 +41,7 @@ class Evidence {
     std::string result, cost;  // hashes
   };
   struct Steps {
-    std::int64_t rows = 0;  // of the phase's chain, so far
+    std::int64_t rows = 0;  // rows of the phase's chain read so far
     std::map<std::string, End> ended;
     std::set<std::string> checked;
   };
@@ -51,8 +52,8 @@ class Evidence {
 
   store::Store& store_;
   const std::string run_id_;
-  std::int64_t rows_ = 0;              // of the run's chain, so far
-  std::map<std::string, Seal> seals_;  // the newest, by phase
+  std::int64_t rows_ = 0;              // rows of the run's chain read so far
+  std::map<std::string, Seal> seals_;  // the newest seal, by phase
   std::map<std::string, Steps> steps_;
   std::int64_t cost_rows_ = 0;
   std::map<std::string, std::string> costs_;  // hash of the row, by step

@@ -19,10 +19,10 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::int64_t kEventsMax = 200;       // with faults; then the world is quiet and the run has to end
-constexpr int kIdleTurnsMax = 30;              // in a row: it waits for somebody, and he may never come
-constexpr std::int64_t kQuietTurnsMax = 3000;  // far more than the bound of any plan below
-constexpr const char* kElsewhere = "@elsewhere";  // in the name of an executor on the other host
+constexpr std::int64_t kEventsMax = 200;          // with faults; after them the run has to end
+constexpr int kIdleTurnsMax = 30;                 // in a row: it waits for an event that may never come
+constexpr std::int64_t kQuietTurnsMax = 3000;     // far more than the bound of any plan below
+constexpr const char* kElsewhere = "@elsewhere";  // part of the owner's name on the other host
 constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
 
@@ -66,13 +66,14 @@ class History {
     planned_ = scene.run;
     slots_ = 1 + dice.below(3);
     World::require(begin(std::move(scene.run)), "create_run");
-    if (dice.percent(15)) sandboxes_.be_hopeless();  // as long as it may, it goes on
+    if (dice.percent(15)) sandboxes_.be_hopeless();  // no step succeeds, so the run uses all its attempts
     if (dice.percent(20)) hosts_ = 2;
     executors_.resize(static_cast<std::size_t>(1 + dice.below(dice.percent(20) ? 8 : 4)));
     world_.tell(fmt::format("{} executors on {} hosts, on\n{}", executors_.size(), hosts_, scene.plan));
   }
 
-  // A run of these rows, and everybody looks at it. False when the store refuses it.
+  // Creates a run of these rows, and resets everything that belonged to the old run. False when the store
+  // refuses it.
   bool begin(store::NewRun run) {
     const auto now = world_.clock.wall();
     run.run.run_id = os::uuid7(now, world_.dice);
@@ -81,7 +82,7 @@ class History {
     if (!store_.create_run(run, now)) return false;
     run_id_ = run.run.run_id;
     reopened_if_found_ = false;
-    for (auto& executor : executors_) executor.real.reset();  // they are of one run
+    for (auto& executor : executors_) executor.real.reset();  // each is for one run
     store_.forget_phases();
     sandboxes_.of_run(run_id_, bounds_.gate_steps, bounds_.agent_caps);
     episodes_.of_run(run_id_);
@@ -89,7 +90,7 @@ class History {
     return true;
   }
 
-  // To the end: with faults first, then without.
+  // Plays the run to its end: with faults first, then without.
   void play(Told& told) {
     world_.disturb = [this](const std::string& call) { disturb(call); };
     while (world_.events < events_max_ && idle_turns_ < kIdleTurnsMax && !over()) step_or_restart();
@@ -97,7 +98,7 @@ class History {
     count(told);
   }
 
-  // How near to its bounds the run came.
+  // Records how near the run came to its bounds.
   void count(Told& told) {
     told.steps += sandboxes_.started();
     for (const auto& phase : World::must(store_.phases(run_id_))) {
@@ -110,8 +111,8 @@ class History {
     }
   }
 
-  // False when there is no such point. Of the old run nothing changes: its witness looks once more at the
-  // end.
+  // Forks the run at a random point and continues with the fork. False when there is no such point. The old
+  // run must not change: it is compared again at the end.
   bool go_on_from_a_fork() {
     auto& dice = world_.dice;
     const std::string old_run = run_id_, old_rows = rows_of(old_run), phase_id = dice.one_of(phase_ids_);
@@ -145,7 +146,7 @@ class History {
     return true;
   }
 
-  // Those that phases before that one were accepted with, in the order of their merge.
+  // The layers that the run accepted for phases before `phase_id`, in the order of their merge.
   std::vector<std::string> layers_before(const std::string& phase_id, const std::string& run_id) {
     const auto end = std::ranges::find(phase_ids_, phase_id);
     std::vector<std::string> out;
@@ -154,7 +155,7 @@ class History {
     return out;
   }
 
-  // What there is of a run, as text.
+  // The rows of a run, as text.
   std::string rows_of(const std::string& run_id) {
     std::string out = canonical(Json(World::must(store_.cost_rows(run_id, 0))));
     out += canonical(Json(World::must(store_.usage_rows(run_id, 0))));
@@ -176,7 +177,7 @@ class History {
     }
   }
 
-  // Everybody is gone, and what was not synced; what was acknowledged is there.
+  // After a power loss all processes and all unsynced data are gone. All acknowledged data is there.
   void restart() {
     ++power_losses_;
     sandboxes_.lose_power();
@@ -192,7 +193,7 @@ class History {
     check();
   }
 
-  // One turn of somebody who is idle.
+  // One turn of a random idle executor.
   void step() {
     std::vector<std::size_t> idle;
     for (std::size_t i = 0; i < executors_.size(); ++i)
@@ -230,7 +231,7 @@ class History {
       if (turn) {
         out = *std::move(turn);
       } else {
-        // It has said what the disk said, and ended.
+        // The executor reported the disk's error and ended.
         const auto kind = turn.error().kind;
         World::require(kind == ErrorKind::kUnavailable || kind == ErrorKind::kExhausted ||
                            kind == ErrorKind::kIndeterminate,
@@ -252,7 +253,7 @@ class History {
     return out;
   }
 
-  // Who is in the middle of a call waits for nobody; when all are idle, so is the world for a while.
+  // Inside another executor's call only little time passes. When all executors are idle, much time passes.
   void idle() {
     if (!stack_.empty()) return world_.clock.advance_ms(200);
     ++idle_turns_;
@@ -275,7 +276,7 @@ class History {
                               .backend = "namespace",
                               .plans = plans_,
                               .slots = std::make_shared<executor::Slots>(slots_)};
-    // Of who was on another host nobody knows.
+    // Whether an owner on another host is dead is unknown.
     options.owner_is_dead = [this, mine = owner_of(index)](std::string_view owner) {
       const auto elsewhere = [](std::string_view name) { return name.find(kElsewhere) != name.npos; };
       return elsewhere(owner) == elsewhere(mine) && world_.dead_owners.contains(std::string(owner));
@@ -283,7 +284,7 @@ class History {
     mine.real = std::make_unique<executor::Executor>(world(), options, observer_);
   }
 
-  // Between any two calls of an executor: nothing, most of the time.
+  // Called between any two calls of an executor; most of the time no event happens.
   void disturb(const std::string& call) {
     if (stack_.empty() || world_.events >= events_max_) return;
     if (call.starts_with("after") || call == "claimed") check();
@@ -296,8 +297,8 @@ class History {
 
   enum class Event { kCrash, kPowerLoss, kKill, kDamage, kTimePasses, kClockJumps, kOperator, kAnother };
 
-  // Each history has its own weather: what never happens in one lets the rest go deeper ("swarm testing",
-  // Groce et al., 2012). In thousandths of the calls.
+  // Each history has its own rates of events, in thousandths of the calls. Events that never happen in one
+  // history let the others go deeper ("swarm testing", Groce et al., 2012).
   void draw_rates() {
     const auto draw = [&](Event event, const std::vector<std::int64_t>& rates) {
       rates_.emplace_back(event, world_.dice.one_of(rates));
@@ -341,8 +342,8 @@ class History {
     }
   }
 
-  // As the command line does it: what was open is ended after, or by the next who looks. A command that says
-  // that it failed may have changed something all the same.
+  // Acts like the command line: open steps are ended after the command, or by the next process that looks. A
+  // command that reported a failure may still have changed rows.
   void operate() {
     auto& dice = world_.dice;
     if (dice.percent(20)) return change_budgets();
@@ -352,7 +353,7 @@ class History {
     const auto now = world_.clock.wall();
     const auto what = dice.below(4);
     const char* const words[] = {"retry", "skip", "cancel", "approve"};
-    if (what != 2) ++bounds_.retries;  // they queue what was stopped
+    if (what != 2) ++bounds_.retries;  // these commands queue phases that were stopped
     reopened_ = phase_ids_;
     auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
                    : what == 1 ? store_.operator_skip(run_id_, phase, who, now)
@@ -365,7 +366,7 @@ class History {
     reopened_ = *changed;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
     check();
-    if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // else it is killed
+    if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // or is killed
   }
 
   void change_max_attempts() {
@@ -379,7 +380,7 @@ class History {
     return {store_, sandboxes_, objects_, world_.clock, world_.dice, machine_.redactor(), episodes_};
   }
 
-  // Of a phase that ended without being accepted; sometimes of an attempt that is not its newest.
+  // Approves a phase that ended without being accepted; sometimes with an attempt that is not its newest.
   Result<std::vector<std::string>> approve(const store::Operator& who) {
     const auto phases = World::must(store_.phases(run_id_));
     std::vector<store::PhaseRow> ended;
@@ -388,7 +389,7 @@ class History {
     if (ended.empty()) return fail(ErrorKind::kInvalid, "nothing to approve");
     const auto phase = world_.dice.one_of(ended);
     const auto attempts = World::must(store_.attempts(run_id_, phase.phase_id));
-    if (attempts.empty()) return fail(ErrorKind::kInvalid, "its work is another run's");  // of a fork
+    if (attempts.empty()) return fail(ErrorKind::kInvalid, "its work is another run's");  // a fork shares it
     const bool newest = world_.dice.percent(90) || attempts.size() == 1;
     const auto& attempt = newest ? attempts.back() : attempts.front();
     const auto overlaps = [this](const std::string& a, const std::string& b) {
@@ -402,7 +403,7 @@ class History {
     return approved;
   }
 
-  // More, or less than is spent already. `raised`: only more, for a run that waits for it.
+  // Raises or lowers the caps, perhaps below the spent amount. `raised`: only raises, for a run that waits.
   void change_budgets(bool raised = false) {
     auto& dice = world_.dice;
     const bool lower = !raised && dice.percent(30);
@@ -419,13 +420,13 @@ class History {
     }
   }
 
-  // What holds of rows goes on to hold as long as nobody writes one.
+  // Skipped while the disk has no new write, because the rows are then the same.
   void check() {
     if (std::exchange(writes_checked_, machine_.disk().writes()) == machine_.disk().writes()) return;
     invariants_->check(bounds_, store_.take_touched(), std::exchange(reopened_, {}));
   }
 
-  // No more faults: whatever happened, the run comes to its end within a bound.
+  // No more faults: whatever happened, the run ends within a bound.
   void quiet() {
     world_.disturb = nullptr;
     std::string waits_for;
@@ -446,14 +447,14 @@ class History {
     if (!forked_.first.empty())
       World::require(rows_of(forked_.first) == forked_.second,
                      "a fork wrote to the run that it was made from");
-    // Only a crash of who watches it leaves a step that nobody wants; it ends with its budget.
+    // Only a crash of its watcher may leave an unwanted step running; that step ends with its time budget.
     const auto unwatched = sandboxes_.unwatched();
     World::require(unwatched.empty(),
                    fmt::format("what an operator ended runs on: {}", fmt::join(unwatched, " ")));
   }
 
   const std::set<std::int64_t>& without_;
-  std::int64_t disturbances_ = 0;  // so far, with those that are left out
+  std::int64_t disturbances_ = 0;  // so far, including those that are left out
   World world_;
   Machine& machine_;
   Attacker attacker_;
@@ -465,18 +466,18 @@ class History {
   const std::shared_ptr<executor::Plans> plans_ = std::make_shared<executor::Plans>();
   store::NewRun planned_;
   std::string run_id_;
-  std::pair<std::string, std::string> forked_;  // the run that this one is a fork of, and its rows
+  std::pair<std::string, std::string> forked_;  // the run that was forked, and its rows
   std::int64_t events_max_ = kEventsMax;
-  std::vector<std::string> phase_ids_, reopened_;  // reopened_: perhaps, by an operator, since the last check
-  bool reopened_if_found_ = false;  // by a command that said that it failed: its commit, which was not synced
+  std::vector<std::string> phase_ids_, reopened_;  // reopened_: perhaps, by an operator, since the check
+  bool reopened_if_found_ = false;  // an unsynced commit of a command that reported a failure may reopen
   Bounds bounds_;
   std::optional<Invariants> invariants_;
   std::vector<Executor> executors_;
   int hosts_ = 1;
-  std::int64_t slots_ = 1;  // of each executor
+  std::int64_t slots_ = 1;  // per executor
   std::vector<std::pair<Event, std::int64_t>> rates_;
   int idle_turns_ = 0;              // in a row
-  std::vector<std::size_t> stack_;  // of executors that are in the middle of a call
+  std::vector<std::size_t> stack_;  // executors that are in the middle of a call
   std::int64_t crashes_ = 0, power_losses_ = 0, writes_checked_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// One history: a plan, some executors and operators, and everything that can happen to them, from one seed.
+// One history: a plan, some executors and operators, and every event that can happen to them, from one seed.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct Told {
   std::optional<std::string> violation;
   std::vector<std::string> story;
   std::int64_t events = 0, calls = 0, steps = 0, crashes = 0, power_losses = 0, attempts = 0;
-  std::int64_t disturbances = 0;  // crashes, operators and all else that came from outside
-  // How near a phase came to what it may try at most, in percent.
+  std::int64_t disturbances = 0;  // crashes, operators and all other events from outside
+  // How near a phase came to its bounds, in percent.
   std::int64_t attempts_percent = 0, executions_percent = 0;
 };
 
-// Runs of earlier histories may be in the machine's store. The same seed tells the same story, but for what
-// is `without`: disturbances by their number, from 0, that do not happen.
+// The machine's store may contain runs of earlier histories. The same seed gives the same story, except for
+// the disturbances in `without`: they are numbered from 0 and do not happen.
 Told run_history(std::uint64_t seed, Machine& machine, const std::set<std::int64_t>& without = {});
 
 }  // namespace pawl::sim

@@ -17,7 +17,7 @@ void require(bool holds, const std::string& phase, const std::string& what) {
   World::require(holds, phase + ": " + what);
 }
 
-// But for the lease, which comes and goes.
+// Equal except for the lease, which changes often.
 bool same(const store::PhaseRow& a, const store::PhaseRow& b) {
   const auto key = [](const store::PhaseRow& row) {
     return std::tie(row.state, row.outcome, row.fence, row.attempts_used, row.attempts_total, row.revision,
@@ -26,7 +26,7 @@ bool same(const store::PhaseRow& a, const store::PhaseRow& b) {
   return key(a) == key(b);
 }
 
-// Of a number that a row has under `key`, as value_of() does.
+// The number under `key` in a row, found as in value_of().
 std::int64_t number_of(std::string_view row, std::string_view key) {
   const auto quoted = "\"" + std::string(key) + "\":";
   const auto at = row.rfind(quoted);
@@ -47,7 +47,7 @@ bool agent_exited_well(const store::AttemptRow& attempt, std::int64_t episode,
   });
 }
 
-// In the round in which the attempt passed.
+// Whether the step passed in the round in which the attempt passed.
 bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
              const std::vector<store::StepRow>& steps) {
   return std::ranges::any_of(steps, [&](const store::StepRow& row) {
@@ -142,10 +142,10 @@ void Invariants::check_budget(const Bounds& bounds) {
     all.reserved_tokens += one.step.reserved_tokens;
     all.reserved_usd_nanos += one.step.reserved_usd_nanos;
   }
-  const auto agents = static_cast<std::int64_t>(spent_.size()) * bounds.best_of;  // in a call at once
+  const auto agents = static_cast<std::int64_t>(spent_.size()) * bounds.best_of;  // in calls at once
   const auto rows = World::must(store_.budgets(run_id_));
   for (const auto& row : rows) {
-    // What was in use when a cap was lowered stays.
+    // Budget that was in use when a cap was lowered stays in use.
     const std::int64_t cap = row.cap ? std::max(*row.cap, used_before_[row.unit]) : 0;
     const std::int64_t used = row.spent + row.reserved;
     if (row.unit != store::kSandboxMs) {
@@ -169,7 +169,7 @@ void Invariants::budgets_may_change() {
     used_before_[row.unit] = row.spent + row.reserved;
 }
 
-// What the rows of the attempts, the steps and the ledger say of each other.
+// Checks that the rows of attempts, steps and the ledger agree.
 void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
                             const std::vector<store::StepRow>& steps) {
   const auto& id = phase.phase_id;
@@ -247,7 +247,7 @@ void Invariants::check_episodes(const std::string& phase_id, const store::Attemp
                        .changed_lines = row.changed_lines});
     require(row.episode == static_cast<std::int64_t>(results.size()), phase_id, "an episode is missing");
   }
-  if (results.empty()) return;  // of one try, or ended by an operator
+  if (results.empty()) return;  // only one episode, or ended by an operator
   const auto choice = executor::choose_episode(results);
   require(kept == std::vector{choice.index}, phase_id, "the episode that was kept is not the best");
   require(attempt.verdict != "passed" || results[choice.index].outcome == Outcome::kPassed, phase_id,
@@ -375,7 +375,7 @@ void Invariants::check_accepted(const workspace::ObjectStore& objects) {
   const auto layers = World::must(store_.accepted_layers(run_id_));
   for (const auto& layer : layers) {
     const auto attempts = World::must(store_.attempts(run_id_, layer.phase_id));
-    if (attempts.empty() || layer.layer_id.empty()) continue;  // of the run that this one was forked from
+    if (attempts.empty() || layer.layer_id.empty()) continue;  // from the run that was forked
     const auto base = World::must(store_.base_layers(attempts.back()));
     for (const auto& other : layers) {
       if (other.merge_seq == layer.merge_seq) break;

@@ -1,4 +1,4 @@
-// What must hold at any moment of a history; docs/invariants.md names each. Throws Violation.
+// The invariants that hold at any moment of a history; docs/invariants.md lists them. Throws Violation.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace pawl::sim {
 struct Bounds {
   std::int64_t max_attempts = 1, max_replans = 0, retries = 0;  // retries: operators' commands so far
   std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
-  std::int64_t best_of = 1;                                     // the most of any phase
+  std::int64_t best_of = 1;                                     // the largest of all phases
   bool effect_is_elsewhere = false;                             // a probe looks for it
 
   GatesOfPhases gate_steps;
@@ -25,8 +25,8 @@ struct Bounds {
   std::set<std::string> may_be_empty;  // phases
   std::set<std::string> any_exit;      // phases whose agent may end with any exit code
 
-  std::string forked_from;             // the phase from which this run was forked; its goal may be
-  std::int64_t replans_inherited = 0;  // what a replanner said in the other run
+  std::string forked_from;             // the phase from which this run was forked
+  std::int64_t replans_inherited = 0;  // replans of that phase in the other run, which may have set its goal
 
   std::int64_t replans_before(const std::string& phase_id) const {
     return phase_id == forked_from ? replans_inherited : 0;
@@ -40,47 +40,50 @@ class Invariants {
   Invariants(store::Store& store, const std::string& run_id)
       : store_(store), run_id_(run_id), evidence_(store, run_id) {}
 
-  // After an event. `touched`: phases under whose lease something was written since the last check; others
-  // are looked at when their row says that something happened. `reopened`: by an operator, just now.
+  // Checks after an event. `touched`: phases under whose lease a row was written since the last check. Other
+  // phases are checked when their row has changed. `reopened`: phases that an operator has just reopened.
   void check(const Bounds& bounds, const std::set<std::string>& touched,
              const std::vector<std::string>& reopened = {});
-  // Before an operator's command.
+  // Call before an operator's command on budgets.
   void budgets_may_change();
-  // At the end, when every phase is terminal: the chains, too.
+  // Checks at the end, when every phase is terminal; also checks the chains.
   void check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes,
                  const workspace::ObjectStore& objects);
 
  private:
-  // What the steps of a phase come to.
+  // Totals over the steps of a phase.
   struct Spent {
     std::int64_t reserved = 0, largest = 0, known = 0, lost_most = 0;  // sandbox milliseconds
     std::int64_t reserved_tokens = 0, reserved_usd_nanos = 0;
   };
   void check_phase(const store::PhaseRow& phase, const Bounds& bounds, bool reopened);
   void check_budget(const Bounds& bounds);
-  // It only grows, and says the same: its last row is still there.
+  // A chain only grows: its last known row is still there, unchanged.
   void check_chain(const std::string& chain);
-  // Each call of a model once, but for what an operator ended.
+  // Each call of a model is recorded exactly once.
   void check_usage(const SimEpisodes& episodes);
-  // Each event that an agent's journal has is one row.
+  // Each event in an agent's journal is one row.
   void check_told(const SimEpisodes& episodes);
-  // The episodes of an attempt that is over: one is kept, and by nothing but what became of each.
+  // The episodes of an attempt that is over: exactly one is chosen, and the choice follows from their results
+  // alone.
   void check_episodes(const std::string& phase_id, const store::AttemptRow& attempt,
                       const std::vector<store::EpisodeRow>& episodes);
-  // An attempt passed only when its agent ended with 0, or may end with another code, every step of every
-  // gate of its phase ran and held in the episode that was kept, and every gate has signals, all of which
-  // passed.
+  // An attempt passed only under three conditions:
+  // - its agent ended with 0, or the plan accepts any exit code,
+  // - every step of every gate of its phase ran and passed in the chosen episode,
+  // - every gate has signals, and all of them passed.
   void check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
                     const std::vector<store::StepRow>& steps, const std::vector<store::EpisodeRow>& episodes);
-  // Its gates saw it on top of all that was accepted before, and in a parallel tier those of the phases there
-  // that passed before held, too. `kept`: the episode whose steps count.
+  // The gates saw the work on top of everything that was accepted before. In a parallel tier the gates of
+  // phases that passed before passed, too. `kept`: the episode whose steps count.
   void check_together(const store::AttemptRow& attempt, const Bounds& bounds,
                       const std::vector<store::StepRow>& steps, std::int64_t kept);
-  // Of one revision no failure comes more often in a row than a plan says, and no two models share one.
+  // Within a revision no failure repeats more often in a row than a plan allows. No two models share a
+  // failure.
   static void check_failures(const std::string& phase_id, const std::vector<store::AttemptRow>& attempts);
-  // What was accepted hides nothing that was accepted before it and that its attempt did not see.
+  // Accepted work hides no earlier accepted work that its attempt did not see.
   void check_accepted(const workspace::ObjectStore& objects);
-  // Only the episode that passed loses what it kept.
+  // Only an episode that passed loses its stored data.
   void check_forgotten(const SimEpisodes& episodes);
   void check_rows(const store::PhaseRow& phase, const Bounds& bounds,
                   const std::vector<store::StepRow>& steps);
@@ -92,9 +95,9 @@ class Invariants {
   std::map<std::string, store::PhaseRow> before_;
   std::set<std::string> passed_;                     // attempts that check_passed() has seen
   std::map<std::string, Spent> spent_;               // by phase
-  std::map<std::string, std::int64_t> duration_ms_;  // of steps that are done
-  std::map<std::string, std::int64_t> used_before_;  // of a budget, by unit
-  std::map<std::string, std::pair<std::int64_t, std::string>> chains_;  // rows and last hash, as last seen
+  std::map<std::string, std::int64_t> duration_ms_;  // steps that are done
+  std::map<std::string, std::int64_t> used_before_;  // budgets, by unit
+  std::map<std::string, std::pair<std::int64_t, std::string>> chains_;  // rows and hash at the last check
 };
 
 }  // namespace pawl::sim

@@ -29,7 +29,7 @@ std::vector<agent::Event> Journal::work(const agent::Context& context, const std
     goes_on_ = !saved_.empty();
     const std::string id = dice.percent(30) ? "main-0-" + process : "main-0";
     load(api, process, id, now);
-    if (dice.percent(80)) save(api, process, id, now);  // else it is killed before
+    if (dice.percent(80)) save(api, process, id, now);  // otherwise it is killed before
     return World::must(told->told_since(told_seq_));
   };
   const auto told = live();

@@ -1,5 +1,5 @@
-// What agents keep and are told, by the real API on a real episode, whose file lies on the simulated disk. A
-// witness knows what was saved.
+// Checkpoints and events of agents, by the real API on a real episode whose file is on the simulated disk. An
+// independent record holds what was saved.
 #pragma once
 
 #include <map>
@@ -13,16 +13,17 @@ namespace pawl::sim {
 
 class Journal {
  public:
-  // `path`: of a file that is there, since others than SQLite ask the real disk for it.
+  // `path`: an existing file, because code other than SQLite looks for it on the real disk.
   explicit Journal(std::string path) : path_(std::move(path)) {}
 
-  // One process of an agent looks for what it kept and saves, under an id that is the same in every process
-  // or, as some programs have it, is not. It may be killed in between. Returns what its rows are to say.
+  // One process of an agent loads its checkpoint and saves one. The id is the same in every process or, as
+  // in some programs, differs. The process may be killed in between. Returns the events that the ledger must
+  // have.
   std::vector<agent::Event> work(const agent::Context& context, const std::string& process, Dice& dice,
                                  WallTime now);
 
  private:
-  // What `process` gets when it loads `id`, and what is told of it.
+  // Loads `id` as `process`. Checks the response, and adds the event that must be reported.
   void load(agent::Api& api, const std::string& process, const std::string& id, WallTime now);
   void save(agent::Api& api, const std::string& process, const std::string& id, WallTime now);
 
@@ -30,7 +31,7 @@ class Journal {
   std::map<std::string, std::string> saved_;  // payload by id
   std::int64_t told_seq_ = 0;
   std::vector<std::string> expected_;  // events of this process
-  bool goes_on_ = false;               // from what another process saved
+  bool goes_on_ = false;               // from the save of another process
 };
 
 }  // namespace pawl::sim

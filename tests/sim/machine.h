@@ -1,4 +1,4 @@
-// One machine: a disk, and the store on it, which is opened again after the power failed.
+// One machine: a disk, and the store on it. The store is opened again after a power failure.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@ inline constexpr const char* kDatabase = "sim.db";
 
 class Machine {
  public:
-  // `image`: of a disk that another machine left.
+  // `image`: the disk that another machine left.
   explicit Machine(std::shared_ptr<const store::RowSealer> sealer, const SimDisk::Image& image = {})
       : sealer_(std::move(sealer)), disk_(image) {
     open();
   }
-  // A disk with an empty database on it: who makes many machines makes its schema once.
+  // A disk with an empty database: a caller that makes many machines creates the schema once.
   static SimDisk::Image formatted(std::shared_ptr<const store::RowSealer> sealer) {
     Machine machine(std::move(sealer));
     machine.store_.reset();
@@ -31,14 +31,14 @@ class Machine {
   store::Store& store() { return *store_; }
   const secrets::Redactor& redactor() const { return redactor_; }
   SimDisk& disk() { return disk_; }
-  // The store is closed while `work` has the disk.
+  // Runs `work` while the store is closed, so that `work` has the disk.
   void without_store(const std::function<void()>& work) {
     store_.reset();
     work();
     open();
   }
   void restart(bool all_arrived, Dice fate) {
-    disk_.fail_power();  // whatever the store says when it is closed
+    disk_.fail_power();  // the store cannot write while it closes
     store_.reset();
     disk_.restart(all_arrived, fate);
     open();
@@ -51,7 +51,7 @@ class Machine {
     store_ = *std::move(opened);
   }
   const std::shared_ptr<const store::RowSealer> sealer_;
-  const secrets::Redactor redactor_{"", {}};  // what it compiles, it compiles once
+  const secrets::Redactor redactor_{"", {}};  // shared: its patterns are compiled once
   SimDisk disk_;
   std::unique_ptr<store::Store> store_;
 };

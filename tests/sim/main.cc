@@ -1,4 +1,4 @@
-// pawl-sim: many histories, or one again.
+// pawl-sim: runs many histories, or one history again.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sqlite3.h>
@@ -17,15 +17,15 @@ namespace pawl::sim {
 namespace {
 
 constexpr std::int64_t kHistoriesAMachine =
-    20;  // then a fresh one: what is kept of the old ones is not looked at
+    20;  // then a fresh machine: data of old histories is not checked again
 
-constexpr std::int64_t kShrinkCallsMax = 500'000;  // in all the histories that are tried: some seconds
+constexpr std::int64_t kShrinkCallsMax = 500'000;  // over all histories that are tried: some seconds
 
 struct Arguments {
   std::uint64_t first = 1;
   std::int64_t histories = 1000;
   bool story = false;
-  bool shrink = true;  // who only wants to know whether there is a violation need not wait for a short story
+  bool shrink = true;  // 0 for a caller that only needs to know whether there is a violation
 };
 
 int usage() {
@@ -36,8 +36,8 @@ int usage() {
   return 2;
 }
 
-// Leaves out of a history that ends in a violation what is not needed for one: halves of what disturbs it,
-// then quarters, and so on (Zeller's ddmin).
+// Shortens a history that ends in a violation. Leaves out disturbances that the violation does not need:
+// halves of them, then quarters, and so on (Zeller's ddmin).
 Told shrink(std::uint64_t seed, const std::shared_ptr<const store::RowSealer>& sealer,
             const SimDisk::Image& formatted, Told told) {
   std::set<std::int64_t> without;
@@ -61,7 +61,7 @@ void tell(const Told& told) {
   for (const auto& line : told.story) fmt::print("{}\n", line);
 }
 
-// What all histories come to so far; says so now and then, for a campaign takes hours.
+// Totals over all histories so far. Prints progress now and then, because a campaign takes hours.
 class Totals {
  public:
   void add(const Told& told) {
@@ -137,11 +137,11 @@ int run(const Arguments& arguments) {
 }  // namespace pawl::sim
 
 int main(int argc, char** argv) {
-  // One thread, which gets and gives back some megabytes a history: nothing of them goes back to the system.
+  // One thread, which allocates and frees some megabytes per history: keep the memory in the process.
   sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 1000);        // what a schema and all statements need
-  sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 256);  // pages, in one piece a connection
+  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 1000);        // enough for a schema and all statements
+  sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 256);  // pages, in one piece per connection
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 1 << 26);
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

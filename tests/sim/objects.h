@@ -1,5 +1,5 @@
-// Layers without files: what is in one follows from its name, for the same layer is judged again after a
-// crash.
+// Layers without files. The content of a layer follows from its name, because the same layer is judged again
+// after a crash.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ class SimObjects final : public workspace::ObjectStore {
                                                             const std::vector<std::string>&,
                                                             const PathRules& rules) override {
     workspace::Workspaces::Filtered out{.layer_id = layer_id};
-    // By the layer, not by the dice: the same layer is judged again after a crash.
+    // Depends on the layer, not on the dice: the same layer is judged again after a crash.
     if (!rules.empty() && std::hash<std::string>()(layer_id) % 10 == 0)
       out.protected_changes.emplace_back("test/one");
     return out;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each bug that the sources can plant (base/planted.h) is found by the simulator, and it says in which seed."""
+"""The simulator finds each mutant of the sources (base/planted.h), and prints the seed that shows it."""
 
 import concurrent.futures
 import os
@@ -20,7 +20,7 @@ class Planted(unittest.TestCase):
         self.assertIn(SHRUNK, bugs)
 
         def look(bug):
-            # A short story is for people, and takes longer than to find the bug: one is asked for.
+            # Shrinking is for people and takes longer than finding the mutant, so only one mutant is shrunk.
             command = [os.environ["PAWL_SIM"], "--planted", bug, "--first", "1", "--histories", str(HISTORIES_MAX),
                        "--shrink", str(int(bug == SHRUNK))]
             return subprocess.run(command, capture_output=True, text=True, timeout=600)

@@ -49,7 +49,7 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
     if (run.outcome == Outcome::kSignaled && dice.percent(50)) run.signal = SIGKILL;
   }
   if (hopeless_) run.exit_code = 1;
-  // A base that can't be judged by ends the attempt: often enough to be seen, and no more.
+  // A base that cannot judge work ends the attempt: often enough to be tested, and not more often.
   if (base_step(spec) && run.exit_code == kNotFound && !dice.percent(15)) run.exit_code = 1;
   if (spec.keep_layer && run.outcome != Outcome::kSetupFailed && dice.percent(80)) run.layer = "layer-" + id;
   const bool doctor = spec.label.find(".doctor.run.") != std::string::npos;
@@ -62,7 +62,7 @@ sandbox::SandboxRun SimSandboxes::outcome_of(const std::string& id, const sandbo
   return run;
 }
 
-// Of a label "phase.gate.step@base.attemptN[.episodeM]"; ids and names have no dot here.
+// Parses the label "phase.gate.step@base.attemptN[.episodeM]"; ids and names have no dot here.
 std::optional<SimSandboxes::OnBase> SimSandboxes::base_step(const sandbox::SandboxSpec& spec) const {
   const auto end = spec.label.find("@base.");
   if (end == std::string::npos) return std::nullopt;
@@ -84,7 +84,7 @@ bool SimSandboxes::is_usable(const std::string& phase, const std::string& gate, 
     if (step.gate_id != gate) continue;
     const auto ran = runs.find(step.name);
     if (ran == runs.end() || ran->second.outcome == Outcome::kSetupFailed) return false;
-    if (failed) continue;  // what it lacks may be what the one before did not make
+    if (failed) continue;  // it may lack a file that the failed step did not make
     const bool exited = ran->second.outcome == Outcome::kExited;
     const auto code = ran->second.exit_code;
     if (exited && code == kNotFound) return false;
@@ -93,7 +93,7 @@ bool SimSandboxes::is_usable(const std::string& phase, const std::string& gate, 
   return true;
 }
 
-// Before an agent is paid, each gate of its phase has run on what the agent starts from, and can judge work.
+// Before an agent is paid, each gate of its phase has run on the agent's base and can judge work.
 void SimSandboxes::check_base(const std::string& phase, const std::vector<std::string>& layers) const {
   for (const auto& step : gates_.at(phase)) {
     const auto ran = ran_on_base_.find({layers, step.gate_id});
@@ -109,7 +109,7 @@ void SimSandboxes::check_base(const std::string& phase, const std::vector<std::s
 void SimSandboxes::call_models(const std::string& context, Step& step) {
   auto& dice = world_.dice;
   const auto told = World::must(agent::context_from_json(World::must(parse_json(context))));
-  // Whatever crashed: the same try finds its own episode again, and no other does.
+  // After any crash the same episode finds its own data again, and no other episode does.
   const std::string episode = told.key.run_id + "/" + told.key.goal_id + "/" + told.key.episode_id;
   const std::string of = told.key.run_id + "/" + step.label;
   World::require(label_of_episode_.emplace(episode, of).first->second == of,
@@ -118,7 +118,7 @@ void SimSandboxes::call_models(const std::string& context, Step& step) {
                  "a try does not find what it kept: " + step.label);
   if (dice.percent(50)) episodes_.keep(told.key);
   episodes_.work(told, step.run.run_id, world_.clock.wall());
-  // Whatever crashed before: a call after the first one of a process is made only by who may spend.
+  // After any crash a process may make a second call only while it is below its caps.
   const AgentCaps& caps = agent_caps_[told.phase_id];
   std::int64_t made = 0;
   for (std::int64_t calls = dice.below(4); calls > 0; --calls) {
@@ -131,7 +131,7 @@ void SimSandboxes::call_models(const std::string& context, Step& step) {
                        .input_tokens = dice.below(kTokensOfCallMax),
                        .output_tokens = 1,
                        .source = "agent"};
-    if (dice.percent(70)) usage.usd_micros = dice.below(kMicrosOfCallMax);  // else its price is not known
+    if (dice.percent(70)) usage.usd_micros = dice.below(kMicrosOfCallMax);  // without it the price is unknown
     const auto spent = episodes_.tell(told.key, usage, world_.clock.wall());
     const bool tokens_left = !told.tokens_cap || spent.tokens < *told.tokens_cap;
     if (tokens_left && (!told.usd_micros_cap || spent.usd_micros < *told.usd_micros_cap)) continue;
@@ -151,7 +151,7 @@ std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id, con
   return row == steps.end() ? std::nullopt : std::optional(*row);
 }
 
-// By the last step of the first gate: whether there is a second one is not known here.
+// Looks at the last step of the first gate, because the number of gates is not known here.
 bool SimSandboxes::is_decided_before(const store::StepRow& marker) const {
   const auto steps = World::must(store_.steps(run_id_, marker.phase_id));
   return std::ranges::any_of(steps, [&](const store::StepRow& row) {
@@ -206,9 +206,9 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
                            const std::vector<sandbox::ContextFile>& /*context*/, const std::string& agent) {
   world_.pass("start");
   auto& step = steps_[sandbox_run_id];
-  // Somebody gave it up meanwhile: the supervisor sees that and leaves.
+  // Another process gave it up meanwhile: the supervisor sees that and exits.
   if (step.abandoned) return {};
-  // An operator may have closed it a moment ago; then whoever started the step ends it.
+  // An operator may have closed the marker a moment ago; then the executor that started the step ends it.
   const auto marker = marker_of(sandbox_run_id, spec.label);
   World::require(marker.has_value(), "a step starts without a marker: " + spec.label);
   auto spec_hash = sandbox::spec_hash(spec);
@@ -284,7 +284,8 @@ Status SimSandboxes::abandon(const std::string& sandbox_run_id) {
   settle(step);
   step.abandoned = true;
   if (step.state == State::kRunning) {
-    // Who recovers kills only what is dead already; an operator, and who lost its lease, what nobody wants.
+    // A recovery abandons only dead steps. An operator, and an executor that lost its lease, abandon unwanted
+    // steps.
     const auto marker = marker_of(sandbox_run_id, step.label);
     World::require(step.label.empty() || !marker || marker->state != store::StepState::kOpen ||
                        is_decided_before(*marker),
@@ -317,7 +318,7 @@ void SimSandboxes::forget(const std::string& sandbox_run_id) {
   const auto found = steps_.find(sandbox_run_id);
   if (found == steps_.end()) return;
   settle(found->second);
-  // The spool is gone; that it must not run again stays known as long as its marker could be believed.
+  // The spool is gone. The id stays abandoned, so that the step never runs again under its marker.
   found->second.state = State::kGone;
   found->second.abandoned = true;
 }

@@ -1,5 +1,6 @@
-// Steps without processes: each runs for a while of simulated time and ends as the dice say. The supervisors
-// live in the world, not in an executor: they go on when it crashes, and are killed by nobody but the dice.
+// Steps without processes: each runs for a while of simulated time and ends as the dice decide. The
+// supervisors belong to the world and not to an executor: they survive its crash, and only the dice kill
+// them.
 #pragma once
 
 #include <map>
@@ -22,13 +23,13 @@ struct GateStep {
   std::string gate_id, name;
   bool may_fail = false;
 };
-using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase: all that its gates need
+using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase: its gates' steps
 
-// What the agents of an attempt may spend together, by the plan.
+// The plan's caps for the agents of an attempt together.
 struct AgentCaps {
   std::optional<std::int64_t> tokens, usd_micros;
 };
-using CapsOfPhases = std::map<std::string, AgentCaps>;  // by phase, of those that have any
+using CapsOfPhases = std::map<std::string, AgentCaps>;  // by phase; phases without caps have none
 
 class SimSandboxes final : public sandbox::SandboxClient {
  public:
@@ -48,25 +49,25 @@ class SimSandboxes final : public sandbox::SandboxClient {
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
   Result<sandbox::Health> health() override { return sandbox::Health{}; }
 
-  // What runs is gone; a result that is spooled was synced first.
+  // Running steps are lost. Spooled results stay, because they were synced.
   void lose_power();
-  // kill -9 of a supervisor that runs; false when none does.
+  // kill -9 of a running supervisor; false when none runs.
   bool kill_one();
-  // A spool that holds what was not asked for.
+  // Replaces the result in a spool by that of another spec.
   void damage_one();
   std::int64_t started() const { return started_; }
-  // Labels of steps that run although the executor that watched them lives and waits no more.
+  // Labels of steps that still run although their watching executor lives and does not wait any more.
   std::vector<std::string> unwatched();
-  // Ids of steps that ended by themselves, but for agents that may go on from where they were.
+  // Ids of steps that ended by themselves, except agents that may continue.
   std::vector<std::string> ended() const;
-  // From now on; what was of another run is over. What ran on base is known on, by its content.
+  // Switches to a run; steps of other runs are over. Results on base stay known, by content.
   void of_run(std::string run_id, GatesOfPhases gates, CapsOfPhases agent_caps);
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
-  // The answer that a hook gave, by the layer that holds it.
+  // The response that a hook gave, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;
 
  private:
-  // A gate on base and the layers above it, in one attempt; and its step.
+  // A gate on base and the layers above it, in one attempt; and one of its steps.
   struct OnBase {
     std::pair<std::vector<std::string>, std::string> gate;  // layers, gate
     std::string attempt, step;
@@ -79,24 +80,23 @@ class SimSandboxes final : public sandbox::SandboxClient {
     std::string spec_hash, label;
     sandbox::SandboxRun run;
     std::optional<OnBase> on_base;
-    std::string watcher;  // the executor that started it, or waits for it since
+    std::string watcher;  // the executor that started it, or that waits for it since
     bool abandoned = false;
     bool may_go_on = false;  // an agent that was ended in the middle of its work
-    bool ended = false;      // by itself: its result was there to be had
+    bool ended = false;      // by itself: its result could be collected
   };
   std::optional<OnBase> base_step(const sandbox::SandboxSpec& spec) const;
-  // Whether the steps of the gate ran, and say that it can judge work.
+  // Whether all steps of the gate ran, and their results show that it can judge work.
   bool is_usable(const std::string& phase, const std::string& gate, const Runs& runs) const;
   void check_base(const std::string& phase, const std::vector<std::string>& layers) const;
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
-  // What the agent does all at once, before anybody can see it: what it looks for and saves, and calls of a
-  // model until it may spend no more.
+  // Plays all of the agent's actions at once, before any caller sees the step: it loads and saves
+  // checkpoints, and calls models until its cap is reached.
   void call_models(const std::string& context, Step& step);
   void settle(Step& step) const;
-  // Whether another episode of the attempt has passed, or is a person's to look at: then this one may be
-  // ended.
-  // A step of a round works on all that is accepted.
+  // A step of a round must see all accepted layers.
   void check_together(const store::StepRow& marker, const sandbox::SandboxSpec& spec) const;
+  // Whether an earlier episode of the attempt has passed, or waits for a person: then this one may be ended.
   bool is_decided_before(const store::StepRow& marker) const;
   std::optional<store::StepRow> marker_of(const std::string& id, const std::string& label) const;
 
@@ -109,7 +109,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   std::map<std::pair<std::vector<std::string>, std::string>, std::map<std::string, Runs>> ran_on_base_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
-  std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // of agents
+  std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // only agents
   std::int64_t started_ = 0;
   bool hopeless_ = false;
 };

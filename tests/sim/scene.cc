@@ -38,7 +38,7 @@ std::string draw_agent_budget(Dice& dice, AgentCaps& caps) {
 
 using GateSteps = std::vector<GateStep>;
 
-// Gate `one` has two steps, `two` has one. A step named like the signal decides that signal alone.
+// Gate `one` has two steps, gate `two` has one. A step that is named like a signal decides that signal alone.
 GateSteps draw_gates(Dice& dice, std::string& plan) {
   const GateSteps steps = {{"one", dice.percent(50) ? "build" : "a", dice.percent(10)},
                            {"one", "b", dice.percent(10)},
@@ -88,8 +88,8 @@ Scene draw_scene(Dice& dice) {
   const auto gates = draw_gates(dice, out.plan);
   for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier)
     add_tier(dice, tier, gates, out);
-  // The agent, three steps of gates, the same on base; two hooks. For each other phase a round of the gates,
-  // and hooks.
+  // Each episode: the agent, three steps of gates, and the same three on base. Two hooks. For each other
+  // phase one round of three steps of gates, and two hooks.
   out.bounds.steps_of_attempt =
       7 * out.bounds.best_of + 2 + 5 * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
   auto& run = out.run;
@@ -100,10 +100,10 @@ Scene draw_scene(Dice& dice) {
              .plan_file = "/sim/plan.yaml",
              .plan_content = "content",
              .source_path = "/sim",
-             .base_id = fmt::format("base{}", dice.next()),  // what is known of another's is not of this one
+             .base_id = fmt::format("base{}", dice.next()),  // no results on base from another history
              .backend = "namespace"};
   run.plan_text = out.plan;
-  // Else it is a run that an older version made: who claims first makes the rows.
+  // Otherwise the run is like one from an older version: the first claim makes its rows.
   if (dice.percent(85)) run.plan = executor::rows_of(*plan::parse(out.plan, "plan.yaml").plan);
   return out;
 }

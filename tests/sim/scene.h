@@ -1,4 +1,4 @@
-// What a history is played on: a plan, drawn by the dice.
+// The plan that a history is played on, drawn by the dice.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace pawl::sim {
 
 constexpr std::int64_t kStepSeconds = 130;  // longer than a simulated step takes
-constexpr std::int64_t kTokensMax = 200;    // of a cap: some calls
+constexpr std::int64_t kTokensMax = 200;    // the largest cap: some calls
 constexpr std::int64_t kMicrosMax = 200;    // the same, in millionths of a dollar
 
 struct Scene {

@@ -1,5 +1,5 @@
-// The real store behind a door at which others get a turn, before and after each verb; and a witness of
-// leases that does not believe the store. Whatever can go wrong with a disk goes wrong here.
+// The real store. Other executors get a turn before and after each verb. It also checks leases independently
+// of the store, and injects every fault of a disk.
 #pragma once
 
 #include <functional>
@@ -220,17 +220,17 @@ class SimStore final : public store::Store {
     return real().put_inventory(key, names);
   }
 
-  // Phases are of another run from now on.
+  // Called when the phases are those of another run.
   void forget_phases() {
     held_until_.clear();
     fences_.clear();
     touched_.clear();
   }
 
-  // Anything may have been written to them: a commit that was told to have failed may be found after all.
+  // Marks phases that may have any new row: a commit that reported a failure may still be found later.
   void touch(const std::vector<std::string>& phases) { touched_.insert(phases.begin(), phases.end()); }
 
-  // Phases that a lease holder wrote to since this was asked last.
+  // Phases that a lease holder wrote to since the last call.
   std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
 
  private:
@@ -241,7 +241,7 @@ class SimStore final : public store::Store {
   template <typename Verb>
   auto under(const store::Lease& lease, const std::string& what, Verb verb) -> decltype(verb()) {
     world_.pass("before " + what);
-    touched_.insert(lease.phase_id);  // also when the power fails meanwhile: it may have happened
+    touched_.insert(lease.phase_id);  // also when the power fails meanwhile: the write may have happened
     auto done = with_faults(verb);
     World::require(!done || lease.fence == fences_[lease.phase_id] || !lost_since(lease),
                    lease.owner + " wrote to " + lease.phase_id + " under a lease that was lost: " + what);
@@ -253,7 +253,7 @@ class SimStore final : public store::Store {
     }
     return done;
   }
-  // Whatever a disk may do to a commit.
+  // Runs the verb, sometimes with an injected fault of the disk.
   template <typename Verb>
   auto with_faults(Verb verb) -> decltype(verb()) {
     using Fault = SimDisk::Fault;
@@ -270,10 +270,10 @@ class SimStore final : public store::Store {
     if (machine_.disk().is_dead()) throw PowerLoss{};
     return done;
   }
-  // One in `of`, while there are faults at all.
+  // True once in `of` calls on average, while faults are injected.
   bool chance(std::int64_t of) { return world_.disturb && world_.dice.below(of) == 0; }
   bool lost_since(const store::Lease& lease) { return lease.fence < fences_[lease.phase_id]; }
-  // An operator ends every lease: the fence goes up without a claim.
+  // An operator ends every lease: the fence rises without a claim.
   Result<std::vector<std::string>> fenced(Result<std::vector<std::string>> changed) {
     if (changed)
       for (const auto& phase : *changed) {
@@ -287,9 +287,9 @@ class SimStore final : public store::Store {
 
   World& world_;
   Machine& machine_;
-  std::map<std::string, std::pair<std::string, std::int64_t>> held_until_;  // by whom, by the monotonic clock
+  std::map<std::string, std::pair<std::string, std::int64_t>> held_until_;  // owner, monotonic end
   std::set<std::string> touched_;
-  std::map<std::string, std::int64_t> fences_;  // the newest of each phase, as the witness saw it
+  std::map<std::string, std::int64_t> fences_;  // the newest fence of each phase that was seen here
 };
 
 }  // namespace pawl::sim

@@ -1,5 +1,5 @@
-// What a simulated history happens in: one seed, a clock that only moves when somebody moves it, and a place
-// where everybody's calls pass, so that anything can happen between any two of them. One thread.
+// The world of a simulated history: one seed, a clock that moves only on command, and one function that all
+// calls pass. Any event can happen between any two calls. One thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace pawl::sim {
 
-// xoshiro256** by Blackman and Vigna (prng.di.unimi.it), seeded by splitmix64: the same numbers everywhere.
+// xoshiro256** by Blackman and Vigna (prng.di.unimi.it), seeded by splitmix64: the same numbers on every
+// host.
 class Dice final : public os::Random {
  public:
   explicit Dice(std::uint64_t seed);
@@ -54,11 +55,10 @@ class SimClock final : public os::Clock {
   std::int64_t boots_ = 0;
 };
 
-// Thrown through an executor: from here on it does nothing any more. What it had not committed never
-// happened.
+// Thrown through an executor, which makes no further call. Work that it had not committed never happened.
 struct Crash {};
 
-// The same for everybody at once, and for what was not synced.
+// A crash of all executors at once, which also loses unsynced data.
 struct PowerLoss {};
 
 // A broken invariant: ends the history.
@@ -70,8 +70,8 @@ class World {
  public:
   explicit World(std::uint64_t seed) : dice(seed) {}
 
-  // Every call of an executor into the world passes here, before and after it is done. May crash it, or let
-  // others do anything first. `disturb` is the history's.
+  // Every call of an executor into the world passes here, before and after it is done. `disturb`, set by the
+  // history, may crash the executor or let other events happen first.
   void pass(const std::string& call) {
     ++calls;
     if (disturb) disturb(call);
@@ -84,7 +84,7 @@ class World {
     if (!holds) throw Violation{what};
   }
 
-  // What has to be there.
+  // The value of a result that must exist.
   template <typename T>
   static T must(Result<T> result) {
     require(result.has_value(), result ? "" : "it can't be read: " + result.error().message);
@@ -94,9 +94,9 @@ class World {
   Dice dice;
   SimClock clock;
   std::vector<std::string> story;
-  std::int64_t events = 0, calls = 0;  // what is told; what passed
+  std::int64_t events = 0, calls = 0;  // story lines; calls that passed
   std::function<void(const std::string&)> disturb;
-  std::set<std::string> dead_owners;  // of executors that crashed on this host
+  std::set<std::string> dead_owners;  // owners whose executor crashed or ended
   std::string current;                // the executor whose call passes
 };
 

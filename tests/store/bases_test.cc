@@ -1,4 +1,4 @@
-// What an attempt works on: a place in what was accepted, which stays what it was.
+// Bases of attempts: a base is a place in the order of accepted work, and stays the same.
 #include <sqlite3.h>
 
 #include <map>
@@ -16,7 +16,7 @@ class BasesTest : public StoreTest {
  protected:
   Layers base_of(const Claim& claim) { return *store_->base_layers(claim.attempt); }
 
-  // `layer`: what the phase leaves. `overlaps`: with whatever it did not work on.
+  // `layer`: the layer that the phase leaves. `overlaps`: it overlaps every layer outside of its base.
   Finished pass(const Claim& claim, const std::string& id, const std::string& layer, bool overlaps = false) {
     auto end = verdict("passed");
     end.accepted_layer = layer;
@@ -40,7 +40,7 @@ class BasesTest : public StoreTest {
         claim.lease, ended(id), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_));
   }
 
-  // By attempt_id; as JSON, which the rows before the migration had.
+  // By attempt_id, as JSON arrays, like the column before the migration.
   std::map<std::string, std::string> bases(const std::string& run) {
     std::map<std::string, std::string> out;
     const auto phases = *store_->phases(run);
@@ -136,7 +136,7 @@ TEST_F(BasesTest, WhoPassesBesideOthersIsJudgedOnTopOfThem) {
   EXPECT_EQ(*store_->base_layers(judged_on(newest(run, "b"))), Layers{"la"});
   EXPECT_EQ(*store_->base_layers(newest(run, "b")), Layers()) << "its agent's base stays";
   EXPECT_EQ(store_->attempts(run, "b")->size(), 1U) << "no attempt is spent";
-  // Another is accepted meanwhile: once more.
+  // Another layer is accepted meanwhile, so a second round is needed.
   pass(c, step(c), "lc");
   EXPECT_EQ(newest(run, "c").joined_round, 1);
   EXPECT_TRUE(store_->finish(b.lease, std::nullopt, std::nullopt, end, none, now_)->behind);
@@ -154,7 +154,7 @@ TEST_F(BasesTest, ARoundThatBeganIsSigned) {
   pass(a, step(a), "la");
   const auto id = step(b);
   ASSERT_TRUE(store_->judge_again(b.lease, ended(id), std::nullopt, now_));
-  store_ = open();  // a crash: nothing of what was checked is known any more
+  store_ = open();  // a crash: the checks of the old store are lost
   step(b, 1'000'001);
   EXPECT_EQ(phase(run, "b").state, PhaseState::kExecuting);
 }
@@ -169,9 +169,9 @@ TEST_F(BasesTest, WhoFailedTogetherStartsFromTheOthersFromThenOn) {
   EXPECT_EQ(base_of(claim("2")), Layers{"la"});
 }
 
-// Comparing reads files: in the transaction, all others wait for it.
+// Comparing reads files, and during a transaction all other writers wait.
 TEST_F(BasesTest, WhatWasLookedAtBeforeIsNotComparedInTheTransaction) {
-  constexpr std::int64_t kLayers = 300;  // more than are read at once
+  constexpr std::int64_t kLayers = 300;  // more layers than one page has
   std::vector<std::string> ids{"late", "later"};
   for (std::int64_t i = 0; i < kLayers; ++i) ids.push_back("p" + std::to_string(i));
   create({ids}, true);

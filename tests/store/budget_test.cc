@@ -1,4 +1,4 @@
-// What a run may spend: reserved and settled in the transactions of its steps.
+// Budgets: reserved and settled in the transactions of steps.
 #include "support/store_fixture.h"
 
 namespace pawl::store {
@@ -45,7 +45,8 @@ TEST_F(BudgetTest, StepsThatRunReserveTheirPartOfTheBudget) {
   const Claim a = claim("one");
   const std::string open = step(a, 0, 10'000);
   EXPECT_FALSE(store_->claim(request("two"))->claim) << "b waits for what a gives back";
-  // Its supervisor and its executor are gone: the time since its marker is what it took, at most.
+  // Its supervisor and its executor are gone. It is charged with the time since its marker, at most its
+  // reservation.
   now_ = now_.plus_ms(40'000);
   const Claim b = claim("two");
   EXPECT_EQ(b.phase.phase_id, "a") << "who settles a step may always claim";

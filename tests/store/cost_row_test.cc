@@ -1,4 +1,4 @@
-// Lines of cost and usage: the reader accepts what the writer writes, and nothing else.
+// Lines of cost and usage: the reader accepts only what the writer writes.
 #include "store/cost_row.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ UsageFacts usage_facts() {
           .emitted_at = "2026-01-02T03:04:05.678901Z"};
 }
 
-// What a line is when it is read and written again; "" when it is refused.
+// Reads a line and writes it again; "" when the reader refuses it.
 std::string cost_again(const std::string& line) {
   const auto facts = read_cost_row(line);
   return facts ? cost_row(*facts) : "";
@@ -57,7 +57,7 @@ std::vector<Kind> kinds() {
   return {{cost_row(cost_facts()), cost_again}, {usage_line(usage_facts()), usage_again}};
 }
 
-// Of the line: key, and its value as it is written.
+// The keys of a line, with their values as written.
 std::vector<std::pair<std::string, std::string>> members_of_line(const std::string& line) {
   std::vector<std::pair<std::string, std::string>> out;
   for (std::size_t at = 1; at < line.size();) {
@@ -85,7 +85,7 @@ TEST(CostRow, WhatIsWrittenIsRead) {
   auto usage = usage_facts();
   usage.usd_nanos.reset();
   EXPECT_EQ(usage_again(usage_line(usage)), usage_line(usage));
-  // As a program may print it; it is no reason to lose a ledger.
+  // An agent may report such an amount; the ledger must survive it.
   usage.usd_nanos = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(usage_again(usage_line(usage)), usage_line(usage));
   auto cost = cost_facts();
@@ -164,7 +164,7 @@ TEST(CostRow, TheFaultIsNamed) {
             "its emitted_at is not a time of RFC 3339 in UTC with six digits");
 }
 
-// Whatever is done to the bytes: a line that is read is the line that is written of it.
+// After any change of bytes, a line that is accepted is the line that the writer makes of it.
 TEST(CostRow, NoLineIsReadAsAnotherOne) {
   std::mt19937 random(29);
   constexpr char kBytes[] = "\0\n\"\\{}[],:.0123456789-+eEnulltruefalsNaN\x7f\xff\xc3\xa9";

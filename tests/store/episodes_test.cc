@@ -1,4 +1,4 @@
-// Several tries of one attempt (best_of): each has its marker, its part of the budget and its row.
+// Several episodes of one attempt (best_of): each has its marker, its share of the budget and its row.
 #include "support/store_fixture.h"
 
 namespace pawl::store {
@@ -63,7 +63,7 @@ TEST_F(EpisodesTest, AnEndIsRecordedWhileOthersGoOn) {
   const Claim held = claim();
   ASSERT_TRUE(begin(held, agent(1)));
   ASSERT_TRUE(begin(held, agent(2)));
-  // Both agents told as many things as the other: each counts from 1.
+  // Both agents report the same number of usages: each counts from 1.
   auto first = ended("agent1");
   first.told = {.last_seq = 1, .usage = {{.told_seq = 1, .input_tokens = 1, .line = "{}"}}};
   ASSERT_TRUE(store_->end_step(held.lease, first, cancelled("agent2", 1), now_));
@@ -100,14 +100,14 @@ TEST_F(EpisodesTest, TheEndOfTheAttemptSaysWhichOneCounts) {
   const auto chain = *store_->ledger(run, "a", 1, 10);
   EXPECT_NE(chain.back().line.find(R"("episodes":[{"changed_lines":3,"episode":1,"failing_signals":0,)"),
             std::string::npos);
-  constexpr std::int64_t kOfEpisodes = 8;  // the migration that made their rows
+  constexpr std::int64_t kOfEpisodes = 8;  // the migration that added the episodes' rows
   while (schema_status("sqlite:" + path_)->database > kOfEpisodes)
     ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
   EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied);
   EXPECT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
 }
 
-// Who ended them may die before it has ended the supervisors: the next who looks does.
+// The operator's process may die before it ends the supervisors. The next process that looks ends them.
 TEST_F(EpisodesTest, GatesThatAnOperatorEndsAreEndedByTheNextWhoLooks) {
   const std::string run = create({{"a"}});
   const Claim held = claim();

@@ -1,4 +1,4 @@
-// Group commit: verbs of several threads share transactions, and none of them notices.
+// Group commit: verbs of several threads share transactions, and each behaves as if it were alone.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -20,18 +20,19 @@ class GroupTest : public StoreTest {
   }
   std::unique_ptr<Store> member() { return *group_->open(); }
 
-  // Asks `store` for a claim that keeps its group open until as many threads as `others` join it.
+  // Makes a claim whose group stays open until `others` threads join it.
   Result<ClaimResult> slow_claim(Store& store, const std::string& owner, int others) {
     auto slow = request(owner);
     slow.model_of_attempt = [this, others](const auto&, auto) {
       leads_ = true;
       wait_until([&] { return joining_ >= others; });
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // they ask next, and ask nothing else
+      // The verbs of those threads come next.
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
       return std::string("m");
     };
     return store.claim(slow);
   }
-  // Each of the others calls it before it asks.
+  // Each of the other threads calls it before its verb.
   void join() {
     wait_until([&] { return leads_.load(); });
     ++joining_;
@@ -97,7 +98,7 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   std::thread leader([&] { slow = slow_claim(*member(), "leader", 2); });
   std::thread wrong([&] {
     join();
-    // The marker of no step fails after its reservation is written.
+    // The marker with step index -1 fails after its reservation is written.
     const auto begun =
         member()->begin_step(other.lease, marker("wrong", -1, 1000), std::nullopt, std::nullopt, now_);
     EXPECT_FALSE(begun);
@@ -120,7 +121,8 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   EXPECT_EQ(store_->refusals(run)->size(), 1U) << "a refusal is kept";
 }
 
-// Workers of one process do not look twice at what they hold; what frees a phase, whoever does it, is seen.
+// Workers of one process do not read again the phases that they hold. They see every event that frees one,
+// from any process.
 TEST_F(GroupTest, WhatIsHeldIsFoundAgainWhenItIsFree) {
   const std::string run = create({{"a", "b", "c"}}, true);
   const auto workers = member();
@@ -166,7 +168,7 @@ TEST_F(GroupTest, WhatIsHeldIsFoundAgainWhenItIsFree) {
   EXPECT_EQ(claims("7")->phase.phase_id, "a") << "its lease has run out";
 }
 
-// A commit that fails fails for all who share it, and the next one works.
+// A failed commit fails for all verbs that share it, and the next commit works.
 TEST_F(GroupTest, WhatTheDiskRefusesHappenedForNobody) {
   const std::string run = create({{"a", "b"}}, true);
   const auto one = member(), two = member();

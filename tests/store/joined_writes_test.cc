@@ -1,5 +1,5 @@
-// The WAL is what SQLite alone would write, in fewer writes, and whatever is committed is there for
-// everybody.
+// The WAL has the bytes that SQLite alone would write, in fewer writes. A committed transaction is visible to
+// every connection.
 #include "store/sqlite/joined_writes.h"
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Of this thread; pwrite is one.
+// The write calls of this thread; a pwrite counts as one.
 std::int64_t write_calls() {
   std::ifstream file("/proc/thread-self/io");
   for (std::string key; file >> key;)
@@ -70,14 +70,14 @@ std::int64_t write_calls() {
   return 0;
 }
 
-// As many rows of about a fifth of a page, all with `value`.
+// `count` rows of about a fifth of a page, all with `value`.
 std::string rows(int count, const std::string& value) {
   return "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " + std::to_string(count) +
          ") INSERT OR REPLACE INTO t SELECT i, " + value + ", zeroblob(800) FROM n; ";
 }
 const std::string kTable = "CREATE TABLE t (id INTEGER PRIMARY KEY, value INTEGER, filling BLOB);";
 constexpr const char* kOneValue = "SELECT count(*) || ' of ' || min(value) || '..' || max(value) FROM t";
-// Ten pages of cache: what does not fit spills into the WAL before the commit.
+// Ten pages of cache: more pages spill into the WAL before the commit.
 constexpr const char* kSpills = "PRAGMA cache_size = 10;";
 
 class SmallDisk {
@@ -93,7 +93,7 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
-  // Room for about as many.
+  // Leaves room for about that many pages.
   void leave(int pages) {
     struct statvfs now {};
     ASSERT_EQ(statvfs(path_.c_str(), &now), 0);
@@ -110,7 +110,7 @@ class SmallDisk {
 
 class JoinedWritesTest : public ::testing::Test {
  protected:
-  // A crash of the machine, with all that was written on the disk: what another machine would find.
+  // The value after a crash of the machine with all written bytes on disk, as another machine would find it.
   std::string value_after_copy() {
     const std::string copy = folder_.path() + "/copy.db";
     for (const char* end : {"", "-wal"})
@@ -129,7 +129,7 @@ class JoinedWritesTest : public ::testing::Test {
   const std::string path_ = folder_.path() + "/t.db";
 };
 
-// Checkpoints, spills, savepoints taken back and a cut of the WAL among them.
+// The work has checkpoints, spills, savepoints that are rolled back, and a cut of the WAL.
 TEST_F(JoinedWritesTest, TheFilesAreWhatSqliteAloneWrites) {
   const auto work = [](const std::string& path, const char* vfs) {
     sqlite3_test_control(SQLITE_TESTCTRL_PRNG_RESTORE);
@@ -144,7 +144,7 @@ TEST_F(JoinedWritesTest, TheFilesAreWhatSqliteAloneWrites) {
     database.run("PRAGMA wal_checkpoint(TRUNCATE);" + rows(3, "6") + rows(120, "7"));
     return std::array{bytes_of(path), bytes_of(path + "-wal")};
   };
-  char seeded = 0;  // the salts of both WALs shall be the same
+  char seeded = 0;  // gives both WALs the same salts
   sqlite3_randomness(1, &seeded);
   sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SAVE);
   const auto alone = work(folder_.path() + "/alone.db", kSqliteAlone);
@@ -173,7 +173,8 @@ TEST_F(JoinedWritesTest, WhatIsCommittedIsThereForOthersAndAfterACrash) {
     ours.run("DROP TABLE IF EXISTS t;" + kTable + rows(300, "0"));
     for (int i = 1; i <= 20; ++i) {
       SCOPED_TRACE(i);
-      // Every second one spills, and writes what it spilled again: SQLite mends the checksums in the file.
+      // Every second transaction spills and rewrites spilled frames: SQLite corrects the checksums in the
+      // file.
       ours.run(i % 2 == 0 ? std::string(kSpills) : "PRAGMA cache_size = 2000;");
       const std::string value = std::to_string(i);
       ours.run("BEGIN;" + rows(300, "-1") + "UPDATE t SET value = " + value + "; COMMIT;");
@@ -184,8 +185,8 @@ TEST_F(JoinedWritesTest, WhatIsCommittedIsThereForOthersAndAfterACrash) {
   }
 }
 
-// What nobody would think of: transactions of anything, with savepoints, taken back or not, in a cache that
-// holds little, with another writer and checkpoints in between.
+// Random transactions with savepoints, committed or rolled back, in a small cache, with another writer and
+// checkpoints in between.
 TEST_F(JoinedWritesTest, AnythingEndsAsWithSqliteAlone) {
   for (unsigned seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
@@ -220,8 +221,7 @@ TEST_F(JoinedWritesTest, AnythingEndsAsWithSqliteAlone) {
   }
 }
 
-// A disk that is full in every part of the transaction, one frame after the other, and whoever goes on with
-// the transaction that could not be written.
+// The disk becomes full at each frame of the transaction in turn. The writer goes on after the failed write.
 TEST_F(JoinedWritesTest, WhatTheDiskRefusesIsTakenBack) {
   SmallDisk disk(folder_ / "disk");
   const std::string path = folder_ / "disk/t.db";
@@ -235,7 +235,8 @@ TEST_F(JoinedWritesTest, WhatTheDiskRefusesIsTakenBack) {
       ours.run(cache);
       disk.leave(frames);
       std::vector<std::string> statements = {"BEGIN", "UPDATE t SET value = " + std::to_string(value + 1)};
-      // A new key for each row: a statement that could fail for more than the disk takes back only itself.
+      // A new key for each row: such a statement could fail for other reasons, so SQLite rolls back only that
+      // statement.
       for (int part = 0; part < 6; ++part)
         statements.push_back("UPDATE t SET id = -id WHERE abs(id) % 6 = " + std::to_string(part));
       statements.emplace_back("COMMIT");
@@ -243,7 +244,7 @@ TEST_F(JoinedWritesTest, WhatTheDiskRefusesIsTakenBack) {
       for (const auto& statement : statements)
         if (ours.try_run(statement) != SQLITE_OK) {
           done = false;
-          if (frames % 2 == 0) disk.leave_all();  // in the middle of it
+          if (frames % 2 == 0) disk.leave_all();  // in the middle of the transaction
         }
       disk.leave_all();
       if (done) {
@@ -254,7 +255,7 @@ TEST_F(JoinedWritesTest, WhatTheDiskRefusesIsTakenBack) {
       static_cast<void>(ours.try_run("ROLLBACK"));
       EXPECT_EQ(other.ask("PRAGMA integrity_check"), "ok");
       EXPECT_EQ(other.ask("SELECT count(*) || ' ' || count(DISTINCT value) FROM t"), "300 1");
-      ours.run("UPDATE t SET value = " + std::to_string(value));  // the next one works
+      ours.run("UPDATE t SET value = " + std::to_string(value));  // the next transaction works
       const std::string expected = "300 of " + std::to_string(value) + ".." + std::to_string(value);
       EXPECT_EQ(other.ask(kOneValue), expected);
       EXPECT_EQ(ours.ask(kOneValue), expected);
@@ -282,7 +283,7 @@ TEST_F(JoinedWritesTest, WhatWasAcknowledgedOutlivesAKill) {
       }
     }
     close(ends[1]);
-    // Others read meanwhile, and see whole transactions.
+    // Another connection reads meanwhile and sees whole transactions.
     Database reader(path_, kSqliteAlone);
     for (int i = 0; i < 10; ++i) {
       ASSERT_EQ(read(ends[0], &acknowledged, sizeof(acknowledged)), sizeof(acknowledged));

@@ -1,4 +1,4 @@
-// Rows of older versions say less, and what they say is compared.
+// Rows of older versions lack members; the members that they have are compared.
 #include "store/limits.h"
 
 #include <gtest/gtest.h>
@@ -57,14 +57,18 @@ TEST(LimitsByRows, AFirstRowThatDoesNotSayTiersContradictsNone) {
   EXPECT_EQ(cap_contradicted(now, {{"tokens", 5}, {"usd_nanos", 1}}, capped), kUsdNanos);
 }
 
-// Whether an attempt was under way when an operator set the limit, no row says.
+// The rows do not say whether an attempt was under way when an operator set the limit.
 TEST(LimitsByRows, AnOperatorsLimitIsAtLeastWhatWasUsed) {
   const auto limit_is = [](std::int64_t most, std::int64_t attempts, std::int64_t limit) {
     AttemptsByRows by_rows(9, false);
     for (std::int64_t i = 0; i < attempts; ++i) by_rows.add({{"type", "attempt"}, {"revision", 0}});
     by_rows.add({{"type", "operator"}, {"action", "max_attempts " + std::to_string(most)}});
     return by_rows
-        .contradicted_by({.attempts_used = attempts, .max_attempts = limit, .attempts_total = attempts}, 0)
+        .contradicted_by({.attempts_used = attempts,
+                          .max_attempts = limit,
+                          .attempts_total = attempts,
+                          .escalation_level = std::max<std::int64_t>(attempts - 1, 0)},
+                         0)
         .empty();
   };
   EXPECT_TRUE(limit_is(5, 2, 5));
@@ -74,6 +78,47 @@ TEST(LimitsByRows, AnOperatorsLimitIsAtLeastWhatWasUsed) {
   EXPECT_TRUE(limit_is(1, 2, 2));
   EXPECT_TRUE(limit_is(1, 2, 3));
   EXPECT_FALSE(limit_is(1, 2, 4));
+}
+
+struct Counters {
+  std::int64_t level, doctor_calls, replans;
+};
+
+// Of a phase that a replanner gave a new goal after two attempts, in the first attempt at it.
+std::string_view counters_contradicted(const Counters& counters, std::optional<std::int64_t> planned,
+                                       bool inherits) {
+  const auto call = [](const std::string& label, int execution) {
+    return Json{{"type", "pre_execute"}, {"attempt_id", "a.b.2"}, {"label", label}, {"execution", execution}};
+  };
+  AttemptsByRows by_rows(planned, inherits);
+  by_rows.add({{"type", "attempt"}, {"revision", 0}});
+  by_rows.add(call("a.b.doctor.run.attempt2", 1));
+  by_rows.add(call("a.b.doctor.run.attempt2", 2));  // the first was lost
+  by_rows.add(call("a.b.replan.run.attempt2", 1));
+  by_rows.add(call("a.b.doctored.run.attempt2", 1));  // a gate
+  by_rows.add({{"type", "attempt"}, {"revision", 0}});
+  by_rows.add({{"type", "replan"}, {"revision", 1}});
+  return by_rows.contradicted_by({.attempts_used = 1,
+                                  .max_attempts = 9,
+                                  .revision = 1,
+                                  .attempts_total = 3,
+                                  .escalation_level = counters.level,
+                                  .doctor_calls = counters.doctor_calls,
+                                  .replans = counters.replans},
+                                 1);
+}
+
+TEST(LimitsByRows, TheLadderAndCallsOfHooksAreCounted) {
+  EXPECT_EQ(counters_contradicted({1, 1, 1}, 9, false), "");
+  for (const std::int64_t level : {0, 2})
+    EXPECT_EQ(counters_contradicted({level, 1, 1}, 9, false), "escalation_level");
+  for (const std::int64_t calls : {0, 2})
+    EXPECT_EQ(counters_contradicted({1, calls, 1}, 9, false), "doctor_calls");
+  for (const std::int64_t replans : {0, 2})
+    EXPECT_EQ(counters_contradicted({1, 1, replans}, 9, false), "replans");
+  EXPECT_EQ(counters_contradicted({2, 1, 1}, 9, true), "") << "a fork goes on with the level of its origin";
+  EXPECT_EQ(counters_contradicted({0, 1, 1}, 9, true), "escalation_level");
+  EXPECT_EQ(counters_contradicted({0, 0, 0}, std::nullopt, false), "") << "rows of an older version";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// When the schema may be changed.
+// Migrations: when the schema may change, and what they protect.
 #include "store/sqlite/migrations.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class MigrationsTest : public StoreTest {
     const auto down = migrate_down("sqlite:" + path_, false, kNobodyKnows);
     return down ? ErrorKind::kCancelled : down.error().kind;
   }
-  // A claim by a clock that goes as ours does, but for the wall, which is `hours` off.
+  // A claim whose monotonic clock is this host's, and whose wall clock is `hours` off.
   ClaimRequest off_by(std::int64_t hours) const {
     auto out = ClaimRequest{.owner = "me", .now = clock_.wall().plus_ms(hours * 3'600'000)};
     out.mono = clock_.mono();
@@ -28,11 +28,11 @@ class MigrationsTest : public StoreTest {
     while (schema_status("sqlite:" + path_)->database > version)
       ASSERT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
   }
-  static constexpr std::int64_t kApproved = 16;  // the migration that made the word
+  static constexpr std::int64_t kApproved = 16;  // the migration that adds `approved`
   os::SystemClock clock_;
 };
 
-// Also in the order in which they were written.
+// The rows also stay in the order in which they were written.
 TEST_F(MigrationsTest, RowsOfCostAndUsageStay) {
   create({{"a"}});
   const auto held = claim();
@@ -88,7 +88,7 @@ TEST_F(MigrationsTest, WhatWasApprovedIsNotTakenForPassedWithoutAWord) {
   EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kPassed);
 }
 
-// The database is open in another process meanwhile, which has read the old schema.
+// A connection that has read the old schema stays open during the migration.
 TEST_F(MigrationsTest, AnOpenDatabaseTakesTheNewWordAtOnce) {
   create({{"a"}});
   store_.reset();

@@ -1,4 +1,4 @@
-// What operators say of a whole run.
+// Verbs of operators that apply to a whole run.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -12,7 +12,7 @@ std::tuple<PhaseState, PhaseOutcome, std::int64_t, std::int64_t> what_it_is(cons
   return {row.state, row.outcome, row.attempts_used, row.max_attempts};
 }
 
-// Between two attempts nothing would come any more that could end it.
+// Between two attempts, no later event would end the phase.
 TEST_F(StoreTest, AFewerAttemptsThanAreUsedEndAPhaseThatWaitsForTheNext) {
   const auto run = create({{"a", "b"}, {"c"}});
   auto held = claim();

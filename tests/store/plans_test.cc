@@ -1,4 +1,4 @@
-// The rows of a plan: made with the run, read by claims, made again for runs that have none.
+// The rows of a plan: made with the run, read by claims, made later for runs without them.
 #include <gtest/gtest.h>
 
 #include "support/store_fixture.h"
@@ -8,14 +8,14 @@ namespace {
 
 class PlansTest : public StoreTest {
  protected:
-  // As a database is after it was migrated: the text is there, the rows are not.
+  // Makes the database as after a migration: it has the plan's text and no plan rows.
   void forget_rows() {
     while (schema_status("sqlite:" + path_)->database > kBefore)
       ASSERT_TRUE(migrate_down("sqlite:" + path_, false, [](std::string_view) { return true; }));
     ASSERT_TRUE(migrate_up("sqlite:" + path_, [](std::string_view) { return true; }));
     store_ = open();
   }
-  static constexpr std::int64_t kBefore = 10;  // the migration after it made them
+  static constexpr std::int64_t kBefore = 10;  // the next migration adds plan rows
   const PlanRows rows_{.common = "c",
                        .phases = {{.tier_index = 0, .phase_index = 0, .row = "row of a"},
                                   {.tier_index = 0, .phase_index = 1, .row = "row of b"}}};

@@ -1,4 +1,4 @@
-// What SQLite reads for the store's statements.
+// The query plans of SQLite for the store's statements.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -12,8 +12,8 @@
 namespace pawl::store {
 namespace {
 
-// Every statement that claims, begins, ends or reads one run uses an index; none makes one first, of a whole
-// table.
+// Every statement that claims, begins, ends or reads one run uses an index. No statement builds an index of a
+// whole table first.
 TEST_F(StoreTest, NoStatementScansATable) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
@@ -48,7 +48,7 @@ TEST_F(StoreTest, NoStatementScansATable) {
   sqlite3_close(database);
 }
 
-// Who works on a run wants what is of no phase; beside it lies a text that may have many megabytes.
+// A worker reads the plan's common row, and the text in the same table may have many megabytes.
 TEST_F(StoreTest, WhatIsOfNoPhaseIsReadWithoutThePlansText) {
   const auto run = create({{"a"}});
   sqlite3* database = nullptr;

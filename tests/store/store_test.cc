@@ -41,7 +41,7 @@ TEST_F(StoreTest, ACrashDoesNotReserveAgain) {
   EXPECT_EQ(second.claim->phase.attempts_used, 1);
   EXPECT_GT(second.claim->lease.fence, first.lease.fence);
   EXPECT_EQ(second.claim->steps.size(), 1U);
-  // The one that was thought dead commits nothing any more.
+  // The first owner, taken for dead, can commit no verb any more.
   EXPECT_EQ(store_->heartbeat(first.lease, now_, {}, 1000).error().kind, ErrorKind::kConflict);
   EXPECT_EQ(finish(first, "s1", "passed").error().kind, ErrorKind::kConflict);
   EXPECT_TRUE(finish(*second.claim, "s1", "passed"));
@@ -59,7 +59,7 @@ TEST_F(StoreTest, LeasesExpireAndAreExtended) {
   EXPECT_TRUE(store_->claim(request())->claim);
 }
 
-// Whoever shares the holder's monotonic clock goes by it; the wall clock is for the others.
+// A process with the holder's monotonic clock uses that clock; all others use the wall clock.
 TEST_F(StoreTest, AWallClockThatJumpsEndsNoLease) {
   create({{"a"}});
   auto mine = request("me"), yours = request("you");
@@ -116,7 +116,7 @@ TEST_F(StoreTest, ATierWaitsForTheOneBefore) {
   EXPECT_EQ(store_->accepted_layers(run)->size(), 2U);
 }
 
-// What it reserved would be kept for ever, and what comes first could wait for just that.
+// Otherwise its reservation is never released, and the earlier phase may wait for that budget.
 TEST_F(StoreTest, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
   for (const auto& tiers : {std::vector<std::vector<std::string>>{{"a"}, {"b"}}, {{"a", "b"}}}) {
     const auto run = create(tiers, false, true, 1000);
@@ -125,7 +125,7 @@ TEST_F(StoreTest, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
     next.run_ids = {run};
     const auto b = *store_->claim(next)->claim;
     ASSERT_EQ(b.phase.phase_id, "b");
-    const auto id = step(b, 0, 1000);  // all that is left
+    const auto id = step(b, 0, 1000);  // the whole budget
     ASSERT_TRUE(store_->operator_retry(run, "a", {}, now_));
     next.owner = "me";
     EXPECT_EQ(store_->claim(next)->nothing, Nothing::kReserved) << "whoever has the step will give it back";
@@ -143,7 +143,7 @@ TEST_F(StoreTest, AnAttemptIsAllOrNothing) {
   const auto run = create({{"a"}});
   const auto held = claim();
   const auto id = step(held);
-  // A second result of the same step breaks the transaction in its middle.
+  // A second result of the same step fails in the middle of the transaction.
   ASSERT_TRUE(store_->begin_step(held.lease,
                                  {.sandbox_run_id = "next",
                                   .step_index = 1,
@@ -239,7 +239,7 @@ TEST_F(StoreTest, CallsOfTheDoctorAreCountedWithTheirMarkers) {
   const auto run = create({{"a", "b", "c", "d", "e", "f"}}, true);
   std::vector<Claim> held;
   for (int i = 0; i < 6; ++i) held.push_back(claim(std::to_string(i)));
-  std::map<std::size_t, std::string> open;  // the step of each, which the next one ends
+  std::map<std::size_t, std::string> open;  // by claim: the open step, which its next step ends
   int id = 0;
   const auto ask = [&](std::size_t who, std::int64_t execution) {
     const StepStart start{.sandbox_run_id = "d" + std::to_string(++id),
@@ -325,7 +325,7 @@ TEST_F(StoreTest, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
   EXPECT_EQ(claim().phase.not_before, "");
 }
 
-// Hours back: it would wait for hours. Found by the simulator.
+// The clock is set back by an hour: the phase would wait that long. The simulator found it.
 TEST_F(StoreTest, AClockThatWasSetBackDoesNotMakeAPhaseWait) {
   create({{"a"}});
   const auto held = claim();

@@ -1,4 +1,4 @@
-// What agents told: written down once, counted once, whatever comes between.
+// Reports of agents: recorded once and counted once, whatever fails in between.
 #include <limits>
 
 #include "store/ended_phases.h"
@@ -56,7 +56,7 @@ TEST_F(ToldTest, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
   EXPECT_EQ(store_->attempts(run, "a")->back().told_seq, 2);
 
   auto end = ended("two");
-  end.told = told(1, 3);  // what a reader would bring that forgot how far it had come
+  end.told = told(1, 3);  // as from a reader that lost its place
   const auto finish = [&] {
     return store_->finish(
         held.lease, end, std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
@@ -124,7 +124,7 @@ TEST_F(ToldTest, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   EXPECT_FALSE(store_->budgets(run)->empty());
 }
 
-// Last words of an agent come after its phase was sealed.
+// Late reports of an agent come after its phase was sealed, which seals it again.
 TEST(EndedPhases, WorkThatIsSealedAgainKeepsItsPlace) {
   EndedPhases ends;
   for (const char* phase : {"a", "b", "a"})

@@ -1,4 +1,4 @@
-// What becomes of a step whose agent ended by itself after it had been told to.
+// The outcome of a step whose agent ended by itself after it was told to end.
 #include "supervisor/agent.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class AgentSocketTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(os::make_folders(spool_.path("context"), 0700)); }
 
-  // The answer, when a request of the agent is over.
+  // Reports usage and returns the response.
   std::string post_usage(int tokens) const {
     const std::string body =
         R"({"id":"call","model":"m","input_tokens":)" + std::to_string(tokens) + R"(,"output_tokens":0})";
@@ -41,7 +41,7 @@ class AgentSocketTest : public ::testing::Test {
     return answer;
   }
 
-  // An agent that tells that, and exits with `code` before anybody can signal it.
+  // The run of an agent that reports `tokens` and exits with `code` before it can be signalled.
   sandbox::SandboxRun run_of(int tokens, int code) {
     const agent::Context context{.key = {.run_id = "run", .goal_id = "goal", .episode_id = "fix.1"},
                                  .phase_id = "fix",

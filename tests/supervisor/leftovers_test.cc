@@ -1,4 +1,5 @@
-// Steps under real supervisors, some of which are killed at any moment: what is left, seen from outside.
+// Runs steps under real supervisors and kills some of them at any moment. Checks from outside that nothing is
+// left.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -30,8 +31,8 @@ using testing::what_stays;
 constexpr int kBatch = 16;
 constexpr int kBeginPatienceMs = 60'000;
 
-// What only Pawl ends: a daemon with a session of its own that nobody is the parent of, deaf to signals and
-// silent, and its child. Whoever starts it hears when it is there.
+// Processes that only Pawl ends: a daemon in its own session without a parent, which ignores signals and
+// prints nothing, and its child. The script waits until the daemon is up.
 constexpr std::string_view kDaemon =
     "mkfifo /tmp/up; (setsid sh -c 'trap \"\" TERM HUP INT; exec >/dev/null 2>&1; sleep 300 & echo >/tmp/up; "
     "sleep 300' &); "
@@ -41,8 +42,8 @@ class Leftovers : public ::testing::Test {
  protected:
   enum class Kill { kEarly, kAtWork };
 
-  // A batch of steps at once; of the first `kills` of them the supervisor is killed. They would go on for
-  // minutes; the others end, and leave a daemon.
+  // Runs a batch of steps at once. Kills the supervisors of the first `kills` steps, which would run for
+  // minutes. The other steps end and leave a daemon.
   void run_batch(std::size_t kills) {
     std::vector<std::string> ids;
     for (int i = 0; i < kBatch; ++i) {
@@ -58,12 +59,12 @@ class Leftovers : public ::testing::Test {
     for (std::size_t i = kills; i < ids.size(); ++i) settle(ids[i]);
   }
 
-  // The marker is in the environment of all that it starts, which can't be lost on the way.
+  // The marker is in the environment of every process that the step starts, where it cannot be lost.
   sandbox::SandboxSpec step(const std::string& id, const std::string& script) const {
     return {.env = {"STEP=" + temp_.path() + "/" + id}, .cmd = {"sh", "-c", script}};
   }
 
-  // Some moments after it has begun, however late a busy machine lets it begin.
+  // Kills the supervisor a few milliseconds after it has begun, however late a busy machine lets it begin.
   void kill_supervisor_of(const std::string& id, Kill when) {
     const Spool spool(spool_folder(temp_.path(), id));
     const auto has_begun = [&] {
@@ -76,7 +77,7 @@ class Leftovers : public ::testing::Test {
     const os::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, spool.identity()->pid, 0)));
     ASSERT_TRUE(pidfd) << "it ended by itself";
     ASSERT_EQ(syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0), 0);
-    // It is our child, and how it ended says whether it was alive.
+    // The supervisor is a child of the test; its exit status shows whether it was alive.
     siginfo_t ended{};
     ASSERT_EQ(waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &ended, WEXITED | WNOWAIT), 0);
     ASSERT_TRUE(ended.si_code == CLD_KILLED && ended.si_status == SIGKILL) << ended.si_code;
@@ -86,7 +87,7 @@ class Leftovers : public ::testing::Test {
   void settle(const std::string& id) {
     static_cast<void>(client_->wait(id, [] { return false; }));
     auto found = client_->find(id);
-    // The init of a sandbox holds the lock until all in there are dead.
+    // The init of a sandbox holds the lock until every process in it is dead.
     for (; found && *found == sandbox::Found::kRunning; found = client_->find(id))
       os::SystemClock().sleep_ms(1);
     ASSERT_TRUE(found);
@@ -104,7 +105,7 @@ class Leftovers : public ::testing::Test {
 
   void expect_nothing_left() {
     const std::vector<std::string> nothing;
-    // A supervisor that nobody wants any more may be still starting, on a busy machine and under sanitizers.
+    // An abandoned supervisor may still be starting, on a busy machine and under sanitizers.
     EXPECT_EQ(what_stays([&] { return processes_with(temp_.path()); }), nothing);
     EXPECT_EQ(what_stays([&] { return beyond(orphans_before_, testing::orphans_in_namespaces()); }), nothing);
     EXPECT_EQ(what_stays([&] { return beyond(mounts_before_, testing::mounts_with(temp_.path())); }),
@@ -113,8 +114,8 @@ class Leftovers : public ::testing::Test {
     for (const char* folder : {"spool", "work", "tmp"})
       EXPECT_EQ(os::list_folder(temp_ / folder).value_or(nothing), nothing) << folder;
     EXPECT_EQ(what_stays([&] { return beyond(files_before_, files()); }), nothing);
-    // The kernel takes them apart at its leisure, and others' sandboxes come and go: once few is enough, as
-    // what has leaked is in every count.
+    // The kernel frees namespaces with a delay, and sandboxes of other tests come and go. One low count is
+    // enough, because a leaked namespace is in every count.
     const std::int64_t most = namespaces_before_ + 4 * 16;
     std::int64_t fewest = testing::namespaces_of_kernel();
     for (int i = 0; i < 1200 && fewest > most; ++i) {
@@ -124,7 +125,7 @@ class Leftovers : public ::testing::Test {
     EXPECT_LE(fewest, most);
   }
 
-  // Of Pawl; folders of other tests come and go.
+  // Files of Pawl in /tmp; folders of other tests come and go.
   static std::vector<std::string> files() {
     auto names = *os::list_folder("/tmp");
     std::erase_if(names, [](const auto& name) {
@@ -157,7 +158,8 @@ TEST_F(Leftovers, TwoHundredSandboxesInBatchesOfSixteenLeaveNothing) {
   expect_nothing_left();
 }
 
-// An operator, whoever aborted the run, and whoever watches the step: each may give it up and forget it.
+// An operator, the process that aborted the run and the process that watches the step may each give it up and
+// forget it.
 TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
   for (int round = 0; round < 40; ++round) {
     const auto id = os::uuid7(os::SystemClock().wall(), random_);
@@ -171,7 +173,7 @@ TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
     std::thread first(give_up, round % 8), second(give_up, round % 8);
     const auto started = client_->start(id, step(id, "sleep 300"), {}, "");
     EXPECT_TRUE(started) << started.error().message;
-    // It may have come after both: then whoever watches it sees that nobody wants it.
+    // The start may have come after both; then the waiting process sees that the step is abandoned.
     const auto waited = client_->wait(id, [] { return true; });
     EXPECT_TRUE(waited || waited.error().kind == ErrorKind::kCancelled) << waited.error().message;
     first.join();

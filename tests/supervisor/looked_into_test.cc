@@ -1,5 +1,5 @@
-// Nobody of the same user looks into a supervisor: not before its sandbox, not beside it, not after it. Root
-// may look at everything, so this is run as an ordinary user only.
+// A process of the same user cannot read a supervisor's memory or environment: not before its sandbox starts,
+// not while it runs, not after it ended. Root may read every process, so this runs as an ordinary user only.
 #include <gtest/gtest.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 bool is_open_to_us(std::int64_t pid) {
   char byte = 0;
   const iovec to{.iov_base = &byte, .iov_len = 1};
-  const iovec from{.iov_base = &byte, .iov_len = 1};  // some address: refused before it is looked at
+  const iovec from{.iov_base = &byte, .iov_len = 1};  // any address: access is refused first
   const bool memory = process_vm_readv(static_cast<pid_t>(pid), &to, 1, &from, 1, 0) == 1 || errno != EPERM;
   return memory ||
          os::read_file("/proc/" + std::to_string(pid) + "/environ", testing::kProcFileBytesMax).has_value();
@@ -41,7 +41,7 @@ class OfOrdinaryUser : public ::testing::Test {
   void start(const std::string& script) {
     ASSERT_TRUE(client_->start(id_, {.cmd = {"sh", "-c", script}}, {}, ""));
   }
-  // By its command line, since it has not said who it is yet.
+  // Found by its command line, because its identity is not written yet.
   std::int64_t pid() const {
     for (const auto& [pid, seen] : testing::seen_processes())
       if (seen.words.find(spool_.folder()) != std::string::npos && pid != getpid()) return pid;
@@ -65,7 +65,7 @@ class OfOrdinaryUser : public ::testing::Test {
 
 TEST_F(OfOrdinaryUser, SupervisorIsClosedToItsUserBeforeItsSandbox) {
   ASSERT_TRUE(os::make_folders(spool_.folder(), 0700));
-  auto lock = os::FileLock::lock(spool_.path("lock"));  // it waits for it
+  auto lock = os::FileLock::lock(spool_.path("lock"));  // the supervisor waits for it
   ASSERT_TRUE(lock);
   start("true");
   ASSERT_TRUE(comes([&] { return pid() != 0 && !is_open_to_us(pid()); }));
@@ -85,7 +85,7 @@ TEST_F(OfOrdinaryUser, SupervisorIsClosedToItsUserAfterItsSandbox) {
   auto workspaces = workspace::Workspaces::open(temp_.path());
   ASSERT_TRUE(workspaces);
   {
-    const auto alone = workspaces->hold_alone();  // it waits for this before it keeps what came out
+    const auto alone = workspaces->hold_alone();  // the supervisor waits for it before it stores results
     ASSERT_TRUE(alone);
     start("echo up");
     ASSERT_TRUE(comes([&] { return has_printed("up"); }));

@@ -1,4 +1,4 @@
-"""A `pawl agentd` of a test's own. PAWL names the program."""
+"""A `pawl agentd` for one test. PAWL names the program."""
 
 import os
 import signal
@@ -6,15 +6,15 @@ import subprocess
 
 
 def start_agentd(folder):
-    """The process, and the socket that it listens at by now."""
+    """Returns the process, and the socket that it serves already."""
     socket = folder / "agentd.sock"
     agentd = subprocess.Popen([os.environ["PAWL"], "agentd", "--dir", folder / "state", "--socket", socket], stdout=subprocess.PIPE)
-    agentd.stdout.readline()  # it says where it listens when it does
+    agentd.stdout.readline()  # it prints the line when it listens
     return agentd, socket
 
 
 def stop(agentd):
-    """Its exit code after SIGTERM, or words when it did not end."""
+    """Returns its exit code after SIGTERM, or a text when it did not end."""
     agentd.send_signal(signal.SIGTERM)
     try:
         return agentd.wait(timeout=60)

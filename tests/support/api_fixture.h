@@ -1,4 +1,4 @@
-// An Api over an episode of its own, asked as its server asks it.
+// An Api with its own episode, called in the way its server calls it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class ApiTest : public ::testing::Test {
     if (const auto appended = (*saving)->append(body); !appended) return problem(appended.error());
     return api_->finish_save(call, **saving, kNow);
   }
-  // The same, in a group that the disk is too full to commit.
+  // As ask(), but in a group that cannot be committed because the disk is full.
   Answer ask_in_vain(std::string_view target, std::string_view body) {
     const auto route = find_route("POST", target, true);
     const Call call{.route = *route, .session = "s1", .body = body};

@@ -1,7 +1,7 @@
 """Runs the cases of a test file at the same time, since most of them wait more than they work.
 
-Each case is a process of its own: it changes its own environment, and what it ends with is its own. Without arguments `main` runs all cases;
-with arguments it is unittest.main, which runs the named ones one after another. A skipped case fails, and so does a file without cases.
+Each case is a process of its own, with its own environment and exit status. Without arguments `main` runs all cases; with arguments it is
+unittest.main, which runs the named ones one after another. A skipped case fails, and so does a file without cases.
 """
 
 import os
@@ -12,13 +12,13 @@ import unittest
 
 
 def waits(case):
-    """Marks a case that does nothing but wait for most of its time: it runs beside all others."""
+    """Marks a case that only waits for most of its time: it runs beside all others."""
     case.waits = True
     return case
 
 
 def main(at_once=4, enter=None):
-    """Runs `at_once` cases at a time, and beside them those that are marked with @waits. Each process calls `enter` first with the name of its case."""
+    """Runs `at_once` cases at a time, and all cases marked with @waits beside them. Each process first calls `enter` with the name of its case."""
     if len(sys.argv) > 1:
         unittest.main(verbosity=1)
     cases = list(flat(unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])))
@@ -32,7 +32,7 @@ def main(at_once=4, enter=None):
             start(others.pop(0), enter, running)
         pid, status = os.wait()
         if pid not in running:
-            continue  # an orphan of some case that is ours now
+            continue  # an orphan of a case, which this process has adopted
         case, output, began = running.pop(pid)
         output.seek(0)
         said = output.read().decode(errors="replace")
@@ -80,7 +80,7 @@ def start(case, enter, running):
 
 
 def run(case):
-    """As unittest.main does, but without the lines that say that all is well."""
+    """Like unittest.main, but prints problems only."""
     result = unittest.TextTestRunner(stream=open(os.devnull, "w")).run(unittest.TestSuite([case]))
     for what, problems in (("ERROR", result.errors), ("FAIL", result.failures)):
         for where, text in problems:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Prints what `scripts/test --changed` runs, as one regular expression for ctest: the tests that tests/changed.txt names for the files that
-differ from the upstream branch (without one: from origin's, else from HEAD). The house rules are in it whatever differs. Nothing, when no file differs."""
+"""Prints one regular expression for ctest, which selects the tests of `scripts/test --changed`. tests/changed.txt names the tests for each file
+that differs from the upstream branch (without one from origin's, otherwise from HEAD). The house rules are always included. Prints nothing when
+no file differs."""
 
 import pathlib
 import re
@@ -11,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def lines_of(text):
-    """(beginning of a path, tests) in order."""
+    """The pairs (beginning of a path, tests), in order."""
     lines = [line.partition(":") for line in text.splitlines() if line and not line.startswith("#")]
     return [(beginning, tests.split()) for beginning, _, tests in lines]
 

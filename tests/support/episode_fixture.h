@@ -1,4 +1,4 @@
-// An episode in a folder of its own, and hands to damage it with.
+// An episode in its own folder, with functions that damage it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace pawl::agent {
 
 inline constexpr WallTime kNow{1'767'323'045'000'000};
 
-// The same bytes for the same seed, as little compressible as text is: words of an agent's state.
+// Words of an agent's state, which compress about like text. The same seed gives the same bytes.
 inline std::string state_text(std::size_t size, std::uint64_t seed = 1) {
   std::string out;
   for (std::uint64_t state = seed * 0x9e3779b97f4a7c15 + 1; out.size() < size;) {
@@ -30,7 +30,7 @@ inline std::string state_text(std::size_t size, std::uint64_t seed = 1) {
   return out;
 }
 
-// What nothing makes smaller.
+// Random bytes, which cannot be compressed.
 inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
   std::mt19937_64 next(seed);
   std::string out(size, '\0');
@@ -45,7 +45,7 @@ inline Result<Checkpoint> save(Episode& episode, const std::string& id, std::str
   return saving->finish();
 }
 
-// As somebody else would: with another connection, and no respect.
+// Runs SQL over another connection, without the checks of the store.
 inline void run_sql(const std::string& path, const std::string& text) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);

@@ -1,4 +1,4 @@
-// A child that is killed at a system call of its own, so that each point of some work can be tried.
+// Kills a child at one of its system calls, so that a test can try each point of some work.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 namespace pawl::testing {
 
-// Runs `work`, which gives an exit code, in a child. Whether that was killed before it had ended: at the end
-// or the beginning of its `stops`-th system call.
+// Runs `work`, which returns an exit code, in a child. Kills the child at its `stops`-th stop: the beginning
+// or the end of a system call. False: the child ended before that stop.
 template <typename Work>
 bool kill_at(int stops, const Work& work) {
   const pid_t child = fork();

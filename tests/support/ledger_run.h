@@ -1,4 +1,5 @@
-// A run's ledger in memory: two phases, steps, attempts, seals and a signed head, as the store makes them.
+// The ledger of a run in memory: two phases, steps, attempts, seals and a signed head, in the format of the
+// store.
 #pragma once
 
 #include <functional>
@@ -14,9 +15,9 @@ namespace pawl::testing {
 
 class LedgerRun {
  public:
-  // Changes the content of a row before it is sealed; false leaves it out.
+  // Changes the content of a row before it is sealed; false omits the row.
   using Change = std::function<bool(Json&)>;
-  // `sealed`: what the last row says of the phases.
+  // `sealed`: the phases in the last row.
   explicit LedgerRun(int steps_a_phase = 3, Json sealed = Json::array(), Change change = {})
       : change_(std::move(change)) {
     sealer_ = *ledger::open_sealer(folder_.path());
@@ -58,7 +59,7 @@ class LedgerRun {
                 {"exit_code", 0},
                 {"cost", blake3_hex(cost_lines_.back())}});
   }
-  // What a call of the agent of that step took, in a line that a row names.
+  // Adds the usage of one call by that step's agent, in a line that a row names.
   void use(const std::string& phase, const std::string& id, std::int64_t tokens) {
     const std::string line = store::usage_line({.workflow_id = "w",
                                                 .run_id = "r",
@@ -77,7 +78,7 @@ class LedgerRun {
     add(phase, {{"type", "resume"}, {"label", phase + ".x"}, {"sandbox_run_id", id}, {"decision", decision}});
   }
 
-  // As the database has it: the head lists no chain that a seal ends, and no cost rows.
+  // The files as the database has them: the head lists neither chains that a seal ends nor cost rows.
   ledger::Files files_of_database() const {
     auto out = files();
     out.head = std::move(out.store_head);
@@ -104,7 +105,7 @@ class LedgerRun {
                                       {"store_head", blake3_hex(out.store_head)}}));
     return out;
   }
-  // The content of head.json, by this run's own key.
+  // The content of head.json, signed with the key of this run.
   std::string signed_head(const std::string& body) const {
     const auto head = sealer_->sign(body);
     return canonical({{"body", head.body}, {"public_key", head.public_key}, {"signature", head.signature}}) +

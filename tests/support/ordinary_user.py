@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs all tests of a GoogleTest program as an ordinary user, whoever asks: ordinary_user.py PROGRAM [NAME=FILE ...]
+"""Runs all tests of a GoogleTest program as an ordinary user, even for root: ordinary_user.py PROGRAM [NAME=FILE ...]
 
-It runs a copy, since the build may lie where only root can read; NAME is set to a copy of FILE. Fails when a test fails or was
-skipped, and when there was none.
+It runs a copy, since only root may be able to read the build folder; NAME is set to a copy of FILE. Fails when a test fails or is skipped,
+and when there is none.
 """
 
 import json

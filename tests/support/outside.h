@@ -1,5 +1,5 @@
-// What the kernel has of a step, seen by somebody who takes no part in it: through /proc, of every process
-// that can be read (as root, all; else those of the same user).
+// The kernel's view of a step, from a process that takes no part in it. It reads /proc of every readable
+// process: as root all, otherwise those of the same user.
 #pragma once
 
 #include <sys/stat.h>
@@ -38,18 +38,18 @@ inline std::string proc_link(const std::string& path) {
 struct SeenProcess {
   int parent = 0;
   unsigned long long start_ticks = 0;
-  std::string words;  // command line and environment, NULs for blanks
+  std::string words;  // command line and environment, with spaces for NULs
   std::string user_namespace, pid_namespace, mount_namespace;  // "": not readable
 };
 
-// Command line and environment, NULs for blanks.
+// The command line and the environment, with spaces in place of NULs.
 inline std::string words_of(const std::string& pid) {
   std::string words = proc_text(pid + "/cmdline") + proc_text(pid + "/environ");
   std::ranges::replace(words, '\0', ' ');
   return words;
 }
 
-// Without its words and namespaces; nothing of one that has ended: a zombie has.
+// A process without its words and namespaces. No value: it has ended; a zombie counts as ended.
 inline std::optional<SeenProcess> seen_alive(const std::string& pid) {
   const std::string stat = proc_text(pid + "/stat");
   const auto at = stat.rfind(')');
@@ -89,8 +89,8 @@ inline std::string to_text(int pid, const SeenProcess& seen) {
   return std::to_string(pid) + "@" + std::to_string(seen.start_ticks) + " " + seen.words.substr(0, 160);
 }
 
-// Processes whose command line or environment has `word`. It runs after each of a thousand steps, so it reads
-// nothing more of other processes.
+// Processes whose command line or environment contains `word`. This runs after each of a thousand steps, so
+// it reads no more of other processes.
 inline std::vector<std::string> processes_with(std::string_view word) {
   std::vector<std::string> out;
   for (const auto& pid : pids()) {
@@ -104,9 +104,9 @@ inline std::vector<std::string> processes_with(std::string_view word) {
   return out;
 }
 
-// Those in other user or pid namespaces than ours, for which no process out here answers but one that orphans
-// come to: whatever they are called. Sandboxes that other tests start at the same time have their supervisor
-// above them.
+// Orphans in other user or pid namespaces than the test's, whatever their names are. The nearest process
+// above them in the test's namespaces is one that adopts orphans. Sandboxes of tests that run at the same
+// time have their supervisor above them.
 inline std::vector<std::string> orphans_in_namespaces() {
   const auto all = seen_processes();
   const auto& own = all.at(getpid());
@@ -128,7 +128,8 @@ inline std::vector<std::string> orphans_in_namespaces() {
   return out;
 }
 
-// Lines of any process's mounts that have `word`, and namespaces that a mount or a descriptor of ours holds.
+// Mounts of any process whose lines contain `word`, and namespaces that a mount or a descriptor of this
+// process holds.
 inline std::vector<std::string> mounts_with(std::string_view word) {
   std::vector<std::string> out;
   std::set<std::string> looked_at;
@@ -151,14 +152,14 @@ inline std::vector<std::string> mounts_with(std::string_view word) {
   return out;
 }
 
-// Cgroups named "pawl-<id>", in whatever hierarchy and below whatever cgroup.
+// Cgroups named "pawl-<id>", in any hierarchy and below any cgroup.
 inline std::vector<std::string> cgroups_of(const std::set<std::string>& ids) {
   std::vector<std::string> out, folders{"/sys/fs/cgroup"};
   while (!folders.empty()) {
     const std::string folder = std::move(folders.back());
     folders.pop_back();
     const auto names = os::list_folder(folder);
-    if (!names) continue;  // cgroups of others come and go
+    if (!names) continue;  // cgroups of other processes come and go
     for (const auto& name : *names) {
       const std::string path = os::join(folder, name);
       struct stat status {};
@@ -170,8 +171,9 @@ inline std::vector<std::string> cgroups_of(const std::set<std::string>& ids) {
   return out;
 }
 
-// Objects of the kernel that no process need hold: of slabinfo(5), so only root sees them. Without what
-// processors keep for the next one (Documentation/ABI/testing/sysfs-kernel-slab, shrink).
+// Counts kernel objects that need no process to hold them, from slabinfo(5), which only root can read.
+// Objects that processors cache for reuse are not counted (Documentation/ABI/testing/sysfs-kernel-slab,
+// shrink).
 inline std::int64_t namespaces_of_kernel() {
   constexpr std::array<std::string_view, 4> kKinds{"net_namespace", "pid_namespace", "user_namespace",
                                                    "uts_namespace"};
@@ -185,8 +187,8 @@ inline std::int64_t namespaces_of_kernel() {
   return all;
 }
 
-// Of what `look` finds, that which it finds again and again: others' goes, and so does what the kernel is
-// about to take apart.
+// The results of `look` that appear in every call. Results of other tests disappear, as do objects that the
+// kernel is about to release.
 inline std::vector<std::string> what_stays(const std::function<std::vector<std::string>()>& look) {
   constexpr int kLooksMax = 300;
   auto stays = look();

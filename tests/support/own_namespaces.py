@@ -1,12 +1,12 @@
-"""Where a test may mount, and have a network of its own, whoever runs it."""
+"""Namespaces in which a test may mount, and has a network of its own, also for an ordinary user."""
 
 import os
 import sys
 
 
 def enter(kinds, *cases):
-    """Begins this program anew for these cases in namespaces of its own, which `kinds` has as unshare(1) does: "m", "mn". Who is not root has
-    a user namespace around them. Returns when it is there."""
+    """Starts this program again for these cases in namespaces of its own. `kinds` are flags of unshare(1): "m", "mn". An ordinary user also gets
+    a user namespace around them. Returns when the program runs in them."""
     if os.environ.get("PAWL_TEST_INSIDE"):
         return
     os.environ["PAWL_TEST_INSIDE"] = "1"

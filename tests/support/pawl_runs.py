@@ -1,4 +1,4 @@
-"""Plans that tests of the commands share: an agent that fails a gate and mends it, and the smallest ones."""
+"""Plans that tests of the commands share: an agent that fails a gate and then fixes its work, and the smallest plans."""
 
 import contextlib
 import os
@@ -45,7 +45,7 @@ echo '</testcase></testsuite>' >> out.xml
 class WithRun(PawlTest):
     @contextlib.contextmanager
     def changed_in_database(self, *statements):
-        """What one can do who writes the database and has no key; taken back at the end."""
+        """Changes that an attacker can make who writes the database and has no key. They are undone at the end."""
         database, kept = self.root / "source/.pawl/pawl.db", self.root / "kept.db"
         with sqlite3.connect(database) as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -74,7 +74,7 @@ class WithRun(PawlTest):
         self.write("plan.yaml", plan(**kwargs))
 
     def on_a_terminal(self, *words, expect=0):
-        """What pawl writes when stdin, stdout and stderr are a terminal."""
+        """The output of pawl when stdin, stdout and stderr are a terminal."""
         pid, fd = pty.fork()
         if pid == 0:
             os.chdir(self.root)
@@ -84,7 +84,7 @@ class WithRun(PawlTest):
             try:
                 chunk = os.read(fd, 65536)
             except OSError:
-                break  # everybody who could write has ended
+                break  # every writer has ended
             if not chunk:
                 break
             seen += chunk

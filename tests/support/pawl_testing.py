@@ -1,4 +1,4 @@
-"""What the tests of the real program share: a folder with a plan and a source, and ways to run pawl in it.
+"""Shared by the tests of the real program: a folder with a plan and a source, and functions that run pawl in it.
 
 PAWL names the program under test (CMake sets it). Standard library only.
 """
@@ -15,11 +15,11 @@ import unittest
 
 PAWL = os.environ["PAWL"]
 TIMEOUT_S = 240
-WAIT_S = 90  # for what comes within a second on a machine that is not busy
+WAIT_S = 90  # for events that take less than a second on an idle machine
 
 
 class PawlTest(unittest.TestCase):
-    """A temporary folder a test; everything that the test left running is an error."""
+    """A temporary folder for each test. A process that the test left running is an error."""
 
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="pawl-test-"))
@@ -92,21 +92,22 @@ class PawlTest(unittest.TestCase):
         return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and int(entry) != os.getpid() and self.is_ours(entry)]
 
     def is_ours(self, pid, word=b""):
-        """Also whether its command line has `word`. Of most processes that is all that is read: waiting must not be work."""
+        """Whether the process belongs to this test, and its command line has `word`. Of most processes it reads only the command line: waiting
+        should be cheap."""
         try:
             command = pathlib.Path("/proc", str(pid), "cmdline").read_bytes()
             if str(self.root).encode() not in command or word not in command:
                 return False
             return pathlib.Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
         except OSError:
-            return False  # it has gone
+            return False  # it has ended
 
     def supervisors(self):
         return [pid for pid in self.our_processes() if self.is_ours(pid, b"pawl-supervisor")]
 
     def steps_at_work(self, label=""):
-        """Folders of steps whose supervisor lives and has begun. A process of that name may not have the step's lock yet:
-        who looks at the step then finds nobody. One that was killed keeps its pid while it goes, but no command line."""
+        """Folders of steps whose supervisor lives and has begun. A process of that name may not have the step's lock yet; then the step
+        seems to have no supervisor. A killed process retains its pid while it ends, but has no command line."""
         out = []
         for identity in self.root.glob("*/.pawl/spool/*/supervisor"):
             try:
@@ -121,8 +122,8 @@ class PawlTest(unittest.TestCase):
         self.wait_until(lambda: self.steps_at_work(label), what, seconds)
 
     def wake(self, label="", steps=1):
-        """Ends the `sleep` that a step is in, as if its time had passed: so a step lasts as long as a test needs it, on any machine.
-        It is written `sleep 60 || true`, since the shell of a step ends at what fails. `steps`: so many at once, each of which must sleep by then."""
+        """Ends the `sleep` of a step, as if its time had passed, so that a step lasts as long as a test needs, on any machine. A plan writes it as
+        `sleep 60 || true`, since the step's shell ends at a failure. `steps`: how many steps must sleep; each of them is woken."""
         def asleep():
             found = [[pid for pid in self.below(self.supervisor_of(step)) if self.is_called(pid, b"sleep")] for step in self.steps_at_work(label)]
             return [pids[0] for pids in found if pids]
@@ -140,16 +141,16 @@ class PawlTest(unittest.TestCase):
 
     @classmethod
     def below(cls, pid):
-        """The processes that a process started, and those that they started."""
+        """The processes that a process started, and their descendants."""
         try:
             threads = os.listdir(f"/proc/{pid}/task")
         except OSError:
-            return  # it has gone, which pathlib's glob does not expect in the middle of its own calls
+            return  # it has ended; pathlib's glob would raise in the middle of its own calls
         for thread in threads:
             try:
                 found = pathlib.Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
             except OSError:
-                continue  # it has gone
+                continue  # it has ended
             for child in found:
                 yield int(child)
                 yield from cls.below(int(child))
@@ -162,16 +163,16 @@ class PawlTest(unittest.TestCase):
             return False
 
     def kill_all(self, process):
-        """kill -9 of an executor and of its supervisors; nothing is left when it returns."""
+        """kill -9 of an executor and its supervisors. No process is left when it returns."""
         process.kill()
         process.wait()
 
         def nothing_is_left():
-            for pid in self.supervisors():  # each time: the executor may have forked one that is none yet
+            for pid in self.supervisors():  # again each time: the executor may have forked a process that is not yet a supervisor
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
-                    pass  # a child of the one before: it went with it
+                    pass  # a child of a killed supervisor, which ended with it
             return not self.our_processes()
 
         self.wait_until(nothing_is_left, "nothing is left")
@@ -188,7 +189,7 @@ class PawlTest(unittest.TestCase):
         while (waited := time.monotonic() - started) < seconds:
             if condition():
                 return
-            time.sleep(min(0.01 + waited / 20, 0.05))  # looking takes a processor from what is waited for
+            time.sleep(min(0.01 + waited / 20, 0.05))  # looking takes processor time from the process that the test waits for
         logs = [log.read_text(errors="replace")[-2000:] for log in sorted(self.root.glob("started-*.log"))[-3:]]
         self.fail("\n".join([f"not within {seconds} s: {what}", *logs]))
 
@@ -222,8 +223,8 @@ class PawlTest(unittest.TestCase):
 
 
 def plan(agent="true", gate="true", phases=1, **top):
-    """The smallest plan with `phases` phases p1.. in one tier, whose agents need not change anything; `top` adds top-level
-    YAML lines as raw text. Its gate does not run on base: those who use it count the steps of agents and gates."""
+    """The smallest plan with `phases` phases p1.. in one tier, whose agents need not change anything. `top` adds top-level YAML lines as raw
+    text. Its gate does not run on base, since tests that use it count the steps of agents and gates."""
     lines = ["version: 1", "workflow: test", "source: {path: source}"]
     lines += [f"{key}: {value}" for key, value in top.items()]
     lines += ["gates:", f"  check: {{steps: [{{name: unit, run: {json.dumps(gate)}}}], signals: [build], baseline: none}}", "tiers:",

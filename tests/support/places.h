@@ -1,5 +1,5 @@
-// Where a test finds what it is not made of. A file of its own: what names a folder is compiled anew in each
-// clone.
+// Paths that a test needs besides its own program. They are in a file of their own, because a file that
+// contains a folder's name is compiled again in each clone.
 #pragma once
 
 namespace pawl::testing {

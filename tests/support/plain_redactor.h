@@ -1,4 +1,4 @@
-// A redactor that knows no value by name.
+// A redactor without any named value.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ class SandboxBox {
       PAWL_CHECK(os::make_folders(folder));
   }
 
-  // What happened to `sh -c script`.
+  // The result of `sh -c script`.
   sandbox::SandboxRun sh(const std::string& script) {
     spec.cmd = {"sh", "-c", script};
     return run();
@@ -54,7 +54,7 @@ class SandboxBox {
   std::function<bool()> should_stop;
   std::string out, err, id, network, trace;
   bool copied = false;
-  int input = -1;  // as Events has it
+  int input = -1;  // as in Events
 
  private:
   const std::string backend_;

@@ -1,4 +1,4 @@
-// A file system of its own, of so many bytes, in a folder that is made.
+// A file system of a given size, mounted on a new folder.
 #pragma once
 
 #include <sys/mount.h>

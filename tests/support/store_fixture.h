@@ -1,4 +1,4 @@
-// A store on a real file, and the short ways to move it that its tests share.
+// A store on a real file, with short functions for the transitions that its tests share.
 #pragma once
 
 #include <gtest/gtest.h>

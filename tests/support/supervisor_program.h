@@ -1,4 +1,4 @@
-// The program of supervisors: that of this build, or a copy where an ordinary user may run it.
+// The supervisors' program: the one of this build, or a copy that an ordinary user may run.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A folder that is gone with its test.
+// A folder that is removed at the end of its test.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ namespace pawl::testing {
 
 class TempFolder {
  public:
-  // /tmp may be memory, and /var/tmp is not.
+  // /var/tmp is on a disk, while /tmp may be in memory.
   explicit TempFolder(const std::string& where = usual()) : path_(os::join(where, "pawl-test-XXXXXX")) {
     PAWL_CHECK(mkdtemp(path_.data()) != nullptr);
   }
@@ -33,7 +33,7 @@ class TempFolder {
   std::string path_;
 };
 
-// `levels` folders named "d", each in the one before: deeper than any path can say.
+// Makes `levels` nested folders named "d", deeper than any path can name.
 inline void nest_folders(const std::string& top, int levels) {
   os::UniqueFd at(open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (int i = 0; i < levels; ++i) {

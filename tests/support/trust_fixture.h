@@ -1,4 +1,4 @@
-// A run of two phases, and somebody who can write its database and does not have the key.
+// A run of two phases, and an attacker who can write its database but does not have the key.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ class Trust : public ::testing::Test {
     store_ = open();
     create("r");
   }
-  // The same from the beginning.
+  // Starts again with a new database.
   void begin_anew() {
     store_.reset();
     for (const auto* suffix : {"", "-wal", "-shm"}) PAWL_CHECK(os::remove_tree(path_ + suffix));
@@ -124,7 +124,7 @@ class Trust : public ::testing::Test {
     attempt("passed", "L");
   }
 
-  // The phase is claimed already.
+  // As attempt(), for a phase that is claimed already.
   Result<store::Finished> finished(const Claim& claim, const std::string& word, const std::string& layer) {
     if (const auto begun = begin(claim); !begun) return std::unexpected(begun.error());
     return finish(claim, word, layer);
@@ -138,7 +138,7 @@ class Trust : public ::testing::Test {
   Result<Report> verified() { return verify_run(*store_, "r", {.public_key = sealer_->public_key()}); }
 
   // --- the attacker
-  // Writes a chain anew after `change`, with hashes that fit: all that needs no key.
+  // Rewrites a chain with `change`, with matching hashes: everything that is possible without the key.
   void rewrite(const std::string& chain, const std::function<void(Json&)>& change) {
     Database database(path_);
     std::string prev(kZeroHash);
@@ -174,13 +174,13 @@ class Trust : public ::testing::Test {
                  "', " + std::to_string(seq) + ", '" + hash + "', '" + line + "')");
     return hash;
   }
-  // As whoever may change the schema, too.
+  // Acts as an attacker who may change the schema, too.
   void sql(const std::string& text) {
     Database(path_).run("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; " + text);
   }
 
   // --- what must not happen: a verb that goes on, or a ledger that verifies after it
-  // Changes the database, and then neither the store that knows the run nor a new one claims.
+  // Changes the database. Then neither the store that knows the run nor a new store may claim.
   void refuses_to_claim_after(const std::string& change) {
     sql(change);
     refused(claim());
@@ -193,7 +193,7 @@ class Trust : public ::testing::Test {
     EXPECT_EQ(done.error().kind, ErrorKind::kForged) << done.error().message;
   }
   void every_operator_is_refused() {
-    for (const bool anew : {false, true}) {  // by who has looked before, too
+    for (const bool anew : {false, true}) {  // also by a store that has read the rows before
       if (anew) store_ = open();
       refused(store_->operator_retry("r", "one", {}, now_));
       refused(store_->operator_skip("r", "one", {}, now_));
@@ -206,8 +206,8 @@ class Trust : public ::testing::Test {
 
   static constexpr std::int64_t kCapMs = 1'000'000;
   std::vector<std::string> phases_ = {"one", "two"};  // "" begins the next tier
-  bool is_parallel_ = false;                          // each tier
-  std::int64_t took_ms_ = 0;                          // each step that ends
+  bool is_parallel_ = false;                          // all phases of a tier
+  std::int64_t took_ms_ = 0;                          // duration of each step that ends
   testing::TempFolder folder_;
   const std::string path_ = folder_ / "pawl.db";
   std::shared_ptr<const store::RowSealer> sealer_;

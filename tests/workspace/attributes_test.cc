@@ -1,4 +1,4 @@
-// Extended attributes and ACLs are no content: no tree of ours has any, whoever set them.
+// Extended attributes and ACLs are not content: no stored tree has any, regardless of their origin.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -16,18 +16,18 @@ namespace {
 constexpr const char* kAccess = "system.posix_acl_access";
 constexpr const char* kForNew = "system.posix_acl_default";
 
-// acl(5) as the kernel takes it: a version, then tag, permissions and id of each entry.
+// An ACL in the kernel's format, see acl(5): a version, then tag, permissions and id of each entry.
 std::string acl() {
   std::string out("\2\0\0\0", 4);
   const auto add = [&](char tag, char may, std::string_view id) {
     out += std::string({tag, '\0', may, '\0'}) + std::string(id);
   };
   constexpr std::string_view kNobody = "\xff\xff\xff\xff";
-  add('\x01', 7, kNobody);                          // the owner
-  add('\x02', 7, std::string_view("\0\0\0\0", 4));  // user 0, whom these namespaces have
-  add('\x04', 7, kNobody);                          // the group
-  add('\x10', 7, kNobody);                          // the mask
-  add('\x20', 0, kNobody);                          // others
+  add('\x01', 7, kNobody);                          // The owner.
+  add('\x02', 7, std::string_view("\0\0\0\0", 4));  // User 0, which these namespaces have.
+  add('\x04', 7, kNobody);                          // The group.
+  add('\x10', 7, kNobody);                          // The mask.
+  add('\x20', 0, kNobody);                          // Others.
   return out;
 }
 
@@ -42,7 +42,7 @@ bool has_attributes(const std::string& path) {
 
 class AttributesTest : public WorkspaceTest {
  protected:
-  // In a file system that bounds neither names nor values as closely as ext4 does.
+  // Uses a file system that limits names and values less than ext4 does.
   static void SetUpTestSuite() {
     testing::enter_namespaces();
     testing::use_memory_if_it_has_attributes();
@@ -96,7 +96,7 @@ TEST_F(AttributesTest, OfACommandAreNotKept) {
     struct stat status {};
     ASSERT_EQ(stat((tree + "/new/f").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0770U) << "what ls -l shows of an ACL";
-    // A merge links its files, and a filter of paths, too.
+    // A merge hard-links the files of a layer, and a filter of paths does, too.
     const auto merged = workspaces_->merge(base_.base_id, {}, {collected->layer_id});
     EXPECT_FALSE(has_attributes(workspaces_->layer_tree(*merged) + "/new/f"));
   }
@@ -115,7 +115,7 @@ TEST_F(AttributesTest, OfTheSourceAreNotTaken) {
     EXPECT_FALSE(has_attributes(workspaces_->base_tree(base->base_id) + path)) << path;
 }
 
-// Else what a command makes has other permissions there than elsewhere.
+// Otherwise the files of a command have other permissions there than elsewhere.
 TEST_F(AttributesTest, OfAFolderThatATeamSharesAreNotThoseOfTheState) {
   sh("mkdir " + (temp_ / "shared"));
   set(temp_ / "shared", kForNew, acl());
@@ -136,7 +136,7 @@ TEST_F(AttributesTest, OfAFolderThatATeamSharesAreNotThoseOfTheState) {
 
 class ReadOnlyFileTest : public WorkspaceTest {};
 
-// For an ordinary user, whom the kernel lets take no attribute of it.
+// As an ordinary user, since the kernel does not let one remove attributes of such a file.
 TEST_F(ReadOnlyFileTest, KeepsNoAttributes) {
   const uid_t self = geteuid(), user = self == 0 ? 1234 : self;
   const std::string upper = temp_ / "upper";

@@ -1,4 +1,4 @@
-// Objects that somebody changed on disk, and records that somebody else wrote.
+// Objects that were changed on disk, and records that another process wrote, are detected.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -21,7 +21,7 @@ class CheckedTest : public WorkspaceTest {
     WorkspaceTest::SetUp();
     workspaces_->use_key(kKey);
   }
-  // As another process of the same folder.
+  // The store as another process of the same folder sees it.
   Workspaces another(const std::string& key = kKey) {
     auto out = *Workspaces::open(temp_ / "pawl");
     out.use_key(key);
@@ -33,14 +33,14 @@ class CheckedTest : public WorkspaceTest {
     const auto whole = another().check_content(base, layers);
     return whole ? "whole" : std::string(name(whole.error().kind));
   }
-  // What is not written just now can be remembered.
+  // Waits until earlier writes are old enough to be cached.
   static void wait_a_tick() { sh("sleep 0.1"); }
 
-  // In a copy of the state folder: the scripts run in the tree.
+  // Runs each script in the tree, and restores the state folder from a copy afterwards.
   void expect_each_is_found(const std::string& tree, const std::string& base,
                             const std::vector<std::string>& layers, const std::vector<std::string>& scripts) {
     wait_a_tick();
-    ASSERT_EQ(found(base, layers), "whole");  // and is remembered
+    ASSERT_EQ(found(base, layers), "whole");  // The result is cached.
     for (const auto& script : scripts) {
       sh("cp -a " + (temp_ / "pawl") + " " + (temp_ / "backup") + " && cd " + tree + " && " + script);
       EXPECT_EQ(found(base, layers), "forged") << script;
@@ -56,7 +56,7 @@ class CheckedTest : public WorkspaceTest {
 };
 
 const std::vector<std::string> kChanges = {
-    // The last two leave size and mtime as they were.
+    // The last two leave size and mtime unchanged.
     "echo more >> text",
     "rm text",
     "mv text text2",
@@ -96,7 +96,7 @@ TEST_F(CheckedTest, EachChangeOfALayerIsFound) {
   expect_each_is_found(workspaces_->layer_tree(id), base_.base_id, {id}, scripts);
 }
 
-// What overlayfs would take for a deletion, and no listing shows.
+// overlayfs takes the attribute for a deletion, and no listing shows it.
 TEST_F(CheckedTest, AFolderThatHidesWhatLiesBelowIsFound) {
   const auto id = layer("echo 1 >> dir/inner");
   wait_a_tick();
@@ -118,7 +118,7 @@ TEST_F(CheckedTest, APartOfADerivedBaseIsFound) {
   ASSERT_EQ(trees.size(), 2U);
   expect_each_is_found(trees.back(), next, {}, {"echo more >> pad7", "touch more", "rm pad7"});
   expect_each_is_found(trees.front(), next, {}, {"echo more >> text", "touch more", "rm doomed"});
-  // Another derivation, of parts that are whole.
+  // Another derivation, from parts that are whole.
   sh("cd " + source_ + " && echo third >> text && git commit -qam third");
   const auto third = workspaces_->snapshot_git(source_, "HEAD")->base_id;
   const auto record = *os::read_file(object("derived/" + third), 1000);
@@ -139,25 +139,25 @@ TEST_F(CheckedTest, WhatFitsIsNotReadAgain) {
   EXPECT_EQ(read(), 0);
   EXPECT_EQ(read(kOther), 7) << "what somebody else remembered";
   EXPECT_EQ(read(), 7) << "he remembered it under his own key";
-  // What is of another object does not hold for this one, and what was changed by a byte for none.
+  // A cache of another object does not count, and a cache with a changed byte is invalid.
   const std::string of_base = object("bases/" + base_.base_id + "/checked"),
                     of_layer = object("layers/" + id + "/checked");
   sh("cp " + of_base + " " + of_layer);
   EXPECT_EQ(read(), 1);
   sh("printf x | dd of=" + of_base + " seek=200 bs=1 conv=notrunc status=none");
   EXPECT_EQ(read(), 6);
-  // One more link, as layers share files.
+  // One more link, as when layers share files.
   sh("ln " + workspaces_->base_tree(base_.base_id) + "/text " + (temp_ / "link"));
   wait_a_tick();
   EXPECT_EQ(read(), 1);
   EXPECT_EQ(read(), 0);
 }
 
-// A second write in the same tick of the kernel's clock gives no newer time.
+// A second write in the same tick of the kernel's clock does not get a newer time.
 TEST_F(CheckedTest, WhatWasWrittenJustNowIsReadOnceMore) {
   const std::string text = workspaces_->base_tree(base_.base_id) + "/text";
   bool was_read_twice = false;
-  for (int i = 0; i < 20 && !was_read_twice; ++i) {  // a machine may be too slow for "just now"
+  for (int i = 0; i < 20 && !was_read_twice; ++i) {  // A machine may be too slow for "just now".
     wait_a_tick();
     ASSERT_EQ(found(base_.base_id, {}), "whole");
     ASSERT_EQ(chmod(text.c_str(), 0644), 0);
@@ -185,7 +185,8 @@ TEST_F(CheckedTest, WhoAsksBeforeEachUseLooksOnceInAMoment) {
   EXPECT_FALSE(workspaces_->check_content(base, {})) << "who asks for a look gets one";
 }
 
-// The names of git/, merges/ and folders/ are told; what they say is believed with the folder's seal alone.
+// The names of the records in git/, merges/ and folders/ can be guessed. Their content is believed only with
+// the folder's seal.
 TEST_F(CheckedTest, RecordsOfSomebodyElseAreNotBelieved) {
   sh("cd " + source_ + " && echo other > text && git commit -qam other");
   const auto wrong = workspaces_->snapshot_git(source_, "HEAD")->base_id;
@@ -207,7 +208,7 @@ TEST_F(CheckedTest, RecordsOfSomebodyElseAreNotBelieved) {
 }
 
 TEST_F(CheckedTest, ALookOfSomebodyElseIsNotBelieved) {
-  sh("sleep 2.1");  // what was written just now is looked at again
+  sh("sleep 2.1");  // Recent writes are looked at again.
   const auto look = another().snapshot_directory(source_)->base_id;
   auto other = another(kOther);
   ASSERT_EQ(other.snapshot_directory(source_)->base_id, look);

@@ -1,4 +1,4 @@
-// What becomes a commit of a folder, and what git itself makes of the same.
+// The commit that Pawl makes from a folder, and the tree that git makes from the same folder.
 #pragma once
 
 #include <cstdlib>
@@ -33,7 +33,7 @@ class CommitsTest : public WorkspaceTest {
             .message = [](const auto&) { return "m"; },
             .of_work_tree = of_work_tree};
   }
-  // The commit of the layer's work on the folder; "" when it is refused, and then refusal_ says why.
+  // The commit of the layer's work on the folder; "" when it is refused: then refusal_ has the reason.
   std::string applied(const std::string& id) {
     const auto foretold = workspaces_->commit_id(commits(id));
     const auto made = workspaces_->apply("pawl/" + id.substr(0, 8), commits(id));
@@ -46,7 +46,7 @@ class CommitsTest : public WorkspaceTest {
     EXPECT_EQ(applied(id), "");
     return refusal_;
   }
-  // The folder after `script`, as `git add` has it.
+  // The tree that `git add` makes of the folder after `script`.
   std::string tree_by_git(const std::string& script) {
     return git("rm -rf ../by-git && cp -a . ../by-git && cd ../by-git && " + script +
                " && git add -A && git write-tree");

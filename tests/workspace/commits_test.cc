@@ -1,4 +1,4 @@
-// What is committed is what was accepted, of a base that was committed: dirty folders, filters, submodules.
+// The commit is the accepted tree, on a base that was committed: dirty folders, filters, submodules.
 #include "workspace/commits.h"
 
 #include "base/json.h"
@@ -6,7 +6,8 @@
 namespace pawl::workspace {
 namespace {
 
-// Names that no base can have, and whatever else a plan leaves out: the commit has them as the source has.
+// Names that no base can have, and other paths that a plan leaves out: the commit has them as the source
+// does.
 TEST_F(CommitsTest, WhatIsLeftOutStaysAsItIsCommitted) {
   const std::string bad = "dir/bad\x01\xe9 \\name";
   ASSERT_TRUE(os::write_atomically(source_ + "/" + bad, "1"));
@@ -20,7 +21,7 @@ TEST_F(CommitsTest, WhatIsLeftOutStaysAsItIsCommitted) {
     ASSERT_FALSE(refused);
     const auto& said = refused.error().message;
     EXPECT_NE(said.find("dir/bad\\x01\\xe9 \\\\name"), std::string::npos) << said;
-    // What it says to write is what helps.
+    // The remedy in the message works.
     const auto start = said.find("[\""), end = said.find("\"]");
     ASSERT_NE(end, std::string::npos) << said;
     const auto list = parse_json(said.substr(start, end + 2 - start));
@@ -90,7 +91,7 @@ TEST_F(CommitsTest, IgnoredFilesAreNotUncommitted) {
       "&& git commit -q -m ignore");
   git("mkdir build && echo x > build/one && touch a.o dir/local");
   take_folder();
-  // Somebody went on meanwhile: the rules are those of what the run took.
+  // The source changes meanwhile: the rules are those of the base that the run took.
   git("rm .gitignore dir/.gitignore");
   const auto made = applied(layer("echo agent > agents && rm a.o && echo y > build/one"));
   EXPECT_EQ(git("git show " + made + ":agents"), "agent") << refusal_;
@@ -100,7 +101,7 @@ TEST_F(CommitsTest, IgnoredFilesAreNotUncommitted) {
   EXPECT_NE(refused.find("kept.o (not committed), local (not committed);"), std::string::npos) << refused;
 }
 
-// A layer has changes of such files, so a commit may not be silent about them.
+// A layer has changes of such files, so a commit must report them.
 TEST_F(CommitsTest, APersonsOwnExcludesDoNotCount) {
   git("printf 'mine\\n' >> .git/info/exclude && printf 'everywhere\\n' > ../ignores && git config -f "
       "../gitconfig "
@@ -165,7 +166,7 @@ TEST_F(CommitsTest, IdsAreThoseThatGitTakesForSome) {
   }
 }
 
-// Where git only guesses that a file is text, it leaves what was committed with other line ends.
+// Where git only guesses that a file is text, it keeps the committed line ends.
 TEST_F(CommitsTest, LineEndsThatWereCommittedStay) {
   git("printf 'a\\r\\nb\\r\\n' > crlf.txt && printf 'a\\r\\nb\\n' > mixed.txt && printf 'a\\rb\\r\\n' > "
       "lone.txt && printf "
@@ -183,7 +184,7 @@ TEST_F(CommitsTest, LineEndsThatWereCommittedStay) {
           configured);
       take_folder();
       const auto made = applied(layer(script));
-      if (made.empty() && rule == "*.txt text") {  // git status says so, too
+      if (made.empty() && rule == "*.txt text") {  // git status reports it, too.
         EXPECT_NE(git("git status --porcelain"), "");
         continue;
       }
@@ -199,7 +200,7 @@ TEST_F(CommitsTest, ANewRuleForLineEndsCounts) {
   EXPECT_EQ(tree_of(applied(layer(script))), tree_by_git(script));
 }
 
-// Neither in the folder's index today nor in that of the run: rules are files of the accepted tree.
+// Neither the folder's index today nor the index at the run counts: rules are files of the accepted tree.
 TEST_F(CommitsTest, ARuleThatIsOnlyStagedDoesNotCount) {
   git("printf '*.old text\\n' > .gitattributes && git add -A && git commit -q -m rules");
   take_folder();
@@ -212,7 +213,7 @@ TEST_F(CommitsTest, ARuleThatIsOnlyStagedDoesNotCount) {
   EXPECT_EQ(tree_of(applied(id)), expected) << refusal_;
 }
 
-// An index that libgit2 can't read is refused with the command that mends it.
+// An index that libgit2 can't read is refused, with the command that repairs it.
 TEST_F(CommitsTest, AnIndexThatCantBeReadIsRefusedWithTheWayOut) {
   git("git config core.splitIndex true && git update-index --split-index");
   const auto split = workspaces_->check_source(source_, {});
@@ -231,7 +232,7 @@ TEST_F(CommitsTest, AnIndexThatCantBeReadIsRefusedWithTheWayOut) {
   EXPECT_TRUE(workspaces_->check_source(source_, {}));
 }
 
-// What the commit has is what agents and gates had, byte for byte.
+// The commit has the bytes that agents and gates had.
 TEST_F(CommitsTest, OfACommitNothingIsFiltered) {
   git("git config core.autocrlf true && printf '* text=auto\\n' > .gitattributes && git add -A && git commit "
       "-q -m rule");
@@ -242,7 +243,7 @@ TEST_F(CommitsTest, OfACommitNothingIsFiltered) {
 }
 
 TEST_F(CommitsTest, LfsFilesAreCommittedAsPointers) {
-  // git-lfs-clean(1) in a shell script.
+  // git-lfs-clean(1) as a shell script.
   sh("printf '%s\\n' '#!/bin/sh' 'cat > /tmp/lfs.$$' 'printf \"version "
      "https://git-lfs.github.com/spec/v1\\noid "
      "sha256:%s\\nsize %s\\n\" \"$(sha256sum < /tmp/lfs.$$ | cut -c1-64)\" \"$(wc -c < /tmp/lfs.$$)\"' 'rm "
@@ -267,7 +268,7 @@ TEST_F(CommitsTest, LfsFilesAreCommittedAsPointers) {
                 "-c1-2)/$(echo $h | "
                 "cut -c3-4)/$h"),
             "new");
-  // git-lfs-config(5): a relative `lfs.storage` lies in the git folder.
+  // git-lfs-config(5): a relative `lfs.storage` is relative to the git folder.
   git("git branch -q -D $(git branch --list 'pawl/*') && git config lfs.storage store");
   ASSERT_NE(applied(layer(script)), "") << refusal_;
   EXPECT_EQ(git("find .git/store/objects -type f | wc -l"), "2");
@@ -292,7 +293,8 @@ TEST_F(CommitsTest, AFilterThatOnlyACommandUndoesIsRefusedByName) {
   EXPECT_TRUE(Workspaces::check_source(temp_.path())) << "in no repository";
 }
 
-// Most sources have no such rule, so the files that may have one are read first, and no path is asked for.
+// Most sources have no such rule. The files that may have one are therefore read first, and paths are not
+// queried.
 TEST_F(CommitsTest, AFilterIsFoundWhereverItsRuleIs) {
   git("mkdir -p sub/deep && echo x > sub/deep/a.txt && git add -A && git commit -q -m files && git config "
       "filter.shout.clean 'tr a-z A-Z'");
@@ -371,7 +373,7 @@ TEST_F(CommitsTest, WhatASparseCheckoutLeavesOutIsNoDeletion) {
   wanted.left_out = {"far"};
   const auto made = workspaces_->commit_id(wanted);
   EXPECT_TRUE(made) << made.error().message;
-  // What libgit2 can't read is said before anything is paid.
+  // A state that libgit2 can't read is reported before money is spent.
   git("git sparse-checkout set --cone --sparse-index dir");
   const auto unreadable = Workspaces::check_source(source_);
   ASSERT_FALSE(unreadable);

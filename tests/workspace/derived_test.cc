@@ -1,4 +1,4 @@
-// Bases that are kept as what tells them from another one: the same ids and the same trees as whole ones.
+// Bases that are stored as the difference from another base have the same ids and trees as whole ones.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ class DerivedTest : public ::testing::Test {
     EXPECT_TRUE(base) << base.error().message;
     return base ? base->base_id : "";
   }
-  // By somebody who never took anything.
+  // The base as a store without any earlier base takes it.
   std::string take_whole() {
     sh("rm -rf " + fresh_);
     auto fresh = *Workspaces::open(fresh_);
@@ -49,7 +49,8 @@ class DerivedTest : public ::testing::Test {
 
   void expect_same_as_whole(const std::string& base_id) {
     ASSERT_EQ(base_id, take_whole());
-    // As what a sandbox without overlayfs leaves: nothing tells the whole tree from the one on its layers.
+    // Collects the tree as a sandbox without overlayfs leaves it: the whole tree and the derived one must not
+    // differ.
     const std::string upper = temp_ / "upper";
     sh("cp -a " + Workspaces::open(fresh_)->base_tree(base_id) + " " + upper);
     const auto collected = workspaces_.collect(upper, workspaces_.trees_of(base_id, {}), true);
@@ -105,7 +106,7 @@ TEST_F(DerivedTest, ASubmoduleIsAnEmptyFolderWhateverItWas) {
   };
   const std::string gitlink = "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),a";
   index("git rm -q -r --cached a && " + gitlink);
-  index(gitlink);  // another commit of it
+  index(gitlink);  // Another commit of the submodule.
   index("git rm -q --cached a && git add a/one");
   index("git rm -q -r --cached a && " + gitlink);
   index(
@@ -122,12 +123,12 @@ TEST_F(DerivedTest, TheNearestOneIsBuiltUponAndDeepOnesAreFlat) {
   }
   for (const auto& id : ids) EXPECT_TRUE(workspaces_.check_content(id, {}));
   EXPECT_EQ(objects("bases"), 1U);
-  // Half of all is another base.
+  // A change of half the files makes another whole base.
   commit("for i in $(seq 100); do echo other > pad/$i; done");
   EXPECT_EQ(depth(take()), 1U);
   commit("echo once more > top");
   EXPECT_EQ(depth(take()), 2U);
-  // Far from that one, and near to the first.
+  // Far from that base, and near to the first.
   commit("git rm -q -r . && git checkout -q HEAD~32 . && echo other > top");
   const auto base = take();
   EXPECT_EQ(workspaces_.trees_of(base, {}).back(), workspaces_.base_tree(first_));
@@ -139,7 +140,7 @@ TEST_F(DerivedTest, WhatGoesBackIsFoundAgain) {
   const auto second = take();
   commit("echo top > top");
   EXPECT_EQ(take(), first_);
-  sh("rm " + object("git/*"));  // a cache
+  sh("rm " + object("git/*"));  // It is only a cache.
   EXPECT_EQ(take(), first_);
   commit("echo other > top");
   EXPECT_EQ(take(), second);
@@ -268,7 +269,7 @@ TEST_F(DerivedTest, GcTakesWhatIsRememberedOfBasesThatGo) {
   EXPECT_EQ(take(), second);
 }
 
-// --- of a folder
+// --- bases of a folder
 
 class DerivedFolderTest : public ::testing::Test {
  protected:
@@ -285,7 +286,7 @@ class DerivedFolderTest : public ::testing::Test {
     return base ? base->base_id : "";
   }
 
-  // Content, permissions and times.
+  // The content, permissions and times of each path.
   static std::map<std::string, std::string> shown(const std::vector<std::string>& trees) {
     std::map<std::string, std::string> out;
     for (auto tree = trees.rbegin(); tree != trees.rend(); ++tree)
@@ -330,7 +331,7 @@ TEST_F(DerivedFolderTest, RandomWorkHasTheIdTheTreeAndTheTimesOfAWholeCopy) {
       work.work();
       SCOPED_TRACE("seed " + std::to_string(seed) + ", work " + std::to_string(i));
       ASSERT_NO_FATAL_FAILURE(expect_same_as_whole(take()));
-      // What the next one is told from has been written long ago.
+      // Makes the files old, so that the next base can rely on their times.
       sh("find " + source_ + " -newermt 2024-01-01 -exec touch -h -d 2021-01-0" + std::to_string(1 + i % 9) +
          " {} +");
     }
@@ -338,7 +339,7 @@ TEST_F(DerivedFolderTest, RandomWorkHasTheIdTheTreeAndTheTimesOfAWholeCopy) {
   EXPECT_EQ(os::list_folder(object("bases"))->size(), 1U);
 }
 
-// A stale program has to be built again, as in the folder itself, whatever was taken before.
+// A stale program must be built again, as in the folder itself, whatever was taken before.
 TEST_F(DerivedFolderTest, AStepSeesThePresentTimesOfWhatHasTheContentOfBefore) {
   for (const std::string script :
        {"touch a/one", "touch -d 2019-01-01 a/one", "touch -d 2020-01-01 a/one", "touch -h link", "touch a",
@@ -417,7 +418,7 @@ TEST_F(DerivedFolderTest, WhatIsLeftOutIsInNoBaseHoweverItIsMade) {
 }
 
 #ifdef PAWL_TEST_HOOKS
-// At every fsync and rename: no base, or a whole one.
+// A kill at any fsync or rename leaves no base or a whole one.
 TEST_F(DerivedTest, AKilledSnapshotLeavesNoneOrAWholeOne) {
   commit("echo other > top && rm -r c && mkdir -p deep/er && echo x > deep/er/x");
   const auto wanted = take_whole();

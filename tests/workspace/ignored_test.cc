@@ -1,4 +1,4 @@
-// What the source's .gitignore names is no work; git itself says what that is.
+// Paths that the source's .gitignore files match are not work. git itself decides which paths match.
 #include <gtest/gtest.h>
 
 #include <ranges>
@@ -46,7 +46,7 @@ TEST_F(IgnoredTest, IsNothingWithoutRulesOrWithoutSuchFiles) {
   EXPECT_EQ(without_ignored(layer("echo 2 > a.o")).layer_id, "");
 }
 
-// git add -f, and no commit yet: git tracks it, whatever its rules say.
+// With git add -f, and before the first commit: git tracks the file, whatever its rules are.
 TEST_F(IgnoredTest, IsNothingThatIsStaged) {
   sh("cd " + source_ +
      " && printf '*.o\nmods/\n' > .gitignore && git add -A && git commit -q -m rules && mkdir mods && "
@@ -70,7 +70,7 @@ TEST_F(IgnoredTest, IsNothingThatIsStaged) {
       << "the run did not start with it";
 }
 
-// Else the judged would say what is judged.
+// Otherwise an agent could decide which of its files are judged.
 TEST_F(IgnoredTest, IsWhatTheSourceSaysNotTheAgent) {
   commit("echo '*.o' > .gitignore");
   const auto id =
@@ -88,7 +88,7 @@ TEST_F(IgnoredTest, IsSaidAboveASourceThatIsAFolderOfARepository) {
   EXPECT_EQ(paths_of(without_ignored(id, source_ + "/pkg/a").layer_id), std::vector<std::string>{"f"});
 }
 
-// A folder as it is may hold what git ignores: neither its changes nor its deletion are work.
+// A folder may contain ignored files: their changes and deletion are not work.
 TEST_F(IgnoredTest, IsWhatAFolderHasAlready) {
   sh("cd " + source_ +
      " && mkdir mods && echo 1 > mods/m && printf 'mods/\\n' > .gitignore && git add -A && "
@@ -101,7 +101,7 @@ TEST_F(IgnoredTest, IsWhatAFolderHasAlready) {
       << "a file is not what mods/ names";
 }
 
-// Then the rules of the repository around it are about something else.
+// The rules of the repository around such a source do not apply to it.
 TEST_F(IgnoredTest, IsNotASourceThatItsCommitDoesNotHave) {
   sh("cd " + source_ +
      " && mkdir inner && echo 1 > inner/f && echo '*.o' > inner/.gitignore && echo '*' > .gitignore && "
@@ -118,7 +118,7 @@ TEST_F(IgnoredTest, IsNotDeletedByAFolderInItsPlace) {
   EXPECT_EQ(without_ignored(layer("rm a.log && mkdir a.log && echo 1 > a.log/x")).layer_id, "");
 }
 
-// A folder that is renamed takes its own rules with it, as with git.
+// A renamed folder takes its own rules with it, as with git.
 TEST_F(IgnoredTest, IsWhatARenamedFoldersOwnRulesSay) {
   commit(
       "mkdir -p pkg/deep/er other && printf '/build/\n*.o\n' > pkg/.gitignore && echo '*.tmp' > "
@@ -133,13 +133,13 @@ TEST_F(IgnoredTest, IsWhatARenamedFoldersOwnRulesSay) {
       "lib/deep/er", "lib/deep/er/c",  "lib/deep/new", "lib/forced.o", "pkg"};
   EXPECT_EQ(paths_of(work.layer_id), kept);
   EXPECT_EQ(work.ignored_entries, 4);
-  // Of a later phase, too, even when it changes the rules.
+  // Also in a later phase, even when it changes the rules.
   const auto later =
       layer("mkdir lib/build && touch lib/build/x lib/y.o lib/new && echo > lib/.gitignore", {work.layer_id});
   auto second = workspaces_->without_ignored(later, {.path = source_, .base = base_}, {work.layer_id});
   ASSERT_TRUE(second);
   EXPECT_EQ(paths_of(second->layer_id), (std::vector<std::string>{"lib/.gitignore", "lib/new"}));
-  // Into another folder, with most of its files.
+  // The folder moves into another folder, with most of its files.
   EXPECT_EQ(paths_of(without_ignored(layer("mkdir in && mv pkg in/lib && rm in/lib/b && "
                                            "touch in/lib/n.o in/lib/n"))
                          .layer_id),
@@ -148,7 +148,7 @@ TEST_F(IgnoredTest, IsWhatARenamedFoldersOwnRulesSay) {
                                       "in/lib/forced.o", "in/lib/n", "pkg"}));
 }
 
-// Rules that the base has somewhere are not an agent's to put elsewhere.
+// An agent must not move the base's rules to other places.
 TEST_F(IgnoredTest, IsNothingMoreByRulesThatAnAgentCopiesOrMoves) {
   commit(
       "mkdir scratch keep && printf '*\n' > scratch/.gitignore && echo 1 > scratch/a && echo 1 > scratch/b "
@@ -186,7 +186,7 @@ TEST_F(IgnoredTest, IsNothingMoreByRulesThatAnAgentCopiesOrMoves) {
       << "in a folder that is ignored";
 }
 
-// Of what can't be kept, only what would have been work is anybody's business.
+// A path that can't be stored matters only when it would have been work.
 TEST_F(IgnoredTest, IsNoMatterWhenItCanNotBeKept) {
   commit("printf 'mods/\\n*.sock\\n' > .gitignore && mkdir -p lib && echo 'tmp' > lib/.gitignore");
   const auto work = [&](const std::vector<std::string>& named, std::int64_t more = 0) {
@@ -227,7 +227,7 @@ TEST_F(IgnoredTest, IsKnownOfAFileBeforeItIsThere) {
       << "what was accepted has the folder";
 }
 
-// As on another machine.
+// The repository is missing, as on another machine.
 TEST_F(IgnoredTest, IsNothingThatTheBaseHasWhenTheRepositoryIsGone) {
   commit("printf '*.o\\n' > .gitignore && echo 1 > kept.o && git add -f kept.o");
   const auto id = layer("echo 2 > kept.o && echo 1 > new.o");
@@ -243,7 +243,7 @@ TEST_F(IgnoredTest, IsKnownOfAFolderThatIsInNoRepository) {
             std::vector<std::string>{"f"});
 }
 
-// Random rules, some against files that are committed, and random work.
+// Random rules, some of them against committed files, and random work.
 TEST_F(IgnoredTest, IsWhatGitLeavesOut) {
   const std::vector<std::string> rules = {"b",      "/a",    "a/", "t*",  "!top", "a/**/c", "d/*", "!d/one",
                                           "**/two", "/c/b/", "*",  "!*/", "# a",  "fo?r",   "[bc]"};
@@ -267,7 +267,7 @@ TEST_F(IgnoredTest, IsWhatGitLeavesOut) {
     const std::string tree = tree_of({});
     testing::RandomWork work(tree, seed + 1000);
     for (int i = 0; i < 3; ++i) work.work();
-    // git, with the rules that the source has.
+    // git decides, with the rules of the source.
     const std::string git = "git -C " + source_ + " --work-tree=" + tree + " ";
     sh("cd " + tree + " && git -C " + source_ + " ls-files -z '*.gitignore' | tar -C " + source_ +
        " --null -T - -cf - | tar -xf - --skip-old-files 2>" + (temp_ / "not-restored") + " || true");
@@ -290,7 +290,7 @@ TEST_F(IgnoredTest, IsWhatGitLeavesOut) {
   EXPECT_GE(with_ignored, 5);
 }
 
-// Each rule alone and in rows, with what few people write: escapes, classes, spaces, CRLF, a byte order mark.
+// Each rule alone and in sequences, with rare forms: escapes, classes, spaces, CRLF, a byte order mark.
 TEST(IgnoreRulesTest, AgreeWithGit) {
   const std::vector<std::string> lines = {"b",
                                           "/a",

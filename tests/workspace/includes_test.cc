@@ -1,4 +1,4 @@
-// Configuration that comes by [include] and [includeIf]: git itself says what it means.
+// Configuration from [include] and [includeIf]: git itself is the reference for its meaning.
 #include "workspace/commits.h"
 
 namespace pawl::workspace {
@@ -23,7 +23,7 @@ class IncludesTest : public CommitsTest {
     ASSERT_TRUE(os::write_atomically(temp_ / name, text));
   }
 
-  // The trees of the commit that is made, and of what `git add` makes in the same folder.
+  // Compares the tree of our commit with the tree that `git add` makes in the same folder.
   void expect_as_git(const std::string& person, const std::string& own, const std::string& differs) {
     SCOPED_TRACE(person + own);
     write("gitconfig", person);
@@ -37,7 +37,7 @@ class IncludesTest : public CommitsTest {
     git("git branch -q -D $(git branch --list 'pawl/*')");
   }
 
-  // Files as they are, with no configuration.
+  // Takes the folder and makes the layer, without any configuration.
   void take(const std::string& script) {
     take_folder();
     script_ = script;
@@ -73,7 +73,7 @@ TEST_F(IncludesTest, AreReadAsGitReadsThem) {
         when("hasconfig:remote.*.url:https://example.org/*"), when("something:new"),
         std::string("[include]\n\tpath = ~/crlf\n[core]\n\tautocrlf = false\n")})
     expect_as_git(holds_not, "", "");
-  // The repository's own: it wins over a person's.
+  // The repository's own configuration wins over a person's.
   for (const std::string& own :
        {std::string("[include]\n\tpath = ~/crlf\n"), std::string("[include]\n\tpath = ../../crlf\n"),
         when("gitdir:~/source/"), when("onbranch:main")})
@@ -100,7 +100,7 @@ TEST_F(IncludesTest, OfAFilterAreSeenByAllWhoAskForIt) {
   EXPECT_TRUE(Workspaces::check_source(source_));
 }
 
-// A repository that libgit2 would read without its configuration.
+// libgit2 alone would read this repository without its configuration.
 TEST_F(IncludesTest, DoNotHideWhatTheRepositoryIs) {
   git("git config include.path '~/anything'");
   EXPECT_EQ(workspaces_->snapshot_git(source_, "HEAD")->base_id, base_.base_id);

@@ -1,4 +1,4 @@
-// Collecting that is killed at any point: what it took apart is taken for nothing, and what it kept is whole.
+// Collecting is killed at any point: a half-collected tree is never used, and a stored layer is whole.
 #include "support/killed.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 class KilledTest : public WorkspaceTest {
  protected:
-  // What a step left in upper_, all of it written at `seconds`.
+  // Makes the result of a step in upper_, with all files written at `seconds`.
   void leave(bool copied, std::int64_t seconds) {
     fs::remove_all(upper_);
     if (copied)
@@ -51,7 +51,7 @@ class KilledTest : public WorkspaceTest {
 
   const std::string upper_ = temp_ / "upper";
   static constexpr std::int64_t kThen = 1'600'000'000, kNow = 1'700'000'000;
-  static constexpr int kEvery = 3;  // of the points: they are of the same few calls
+  static constexpr int kEvery = 3;  // Only each third point: most points are of the same few calls.
 };
 
 TEST_F(KilledTest, LeavesAllOrNothingOfWhatTheStepLeft) {
@@ -78,7 +78,7 @@ TEST_F(KilledTest, LeavesAllOrNothingOfWhatTheStepLeft) {
   }
 }
 
-// Its files are put in the place of those that are there, one by one.
+// The files of the new layer replace the stored ones one by one.
 TEST_F(KilledTest, LeavesALayerThatIsFoundAgainWholeAndItsTimesToTheNext) {
   leave(false, kThen);
   const auto id = collected(false);
@@ -94,7 +94,7 @@ TEST_F(KilledTest, LeavesALayerThatIsFoundAgainWholeAndItsTimesToTheNext) {
     killed = kill_collecting(false, stops);
     const auto whole = workspaces_->check_content("", {id});
     ASSERT_TRUE(whole) << whole.error().message;
-    // Of a folder it may be that of the kill, which builds take for a change.
+    // A folder may have the time of the kill, which builds take for a change.
     for (const char* path : {"/text", "/dir/in/x", "/other"})
       ASSERT_TRUE(time_of(path) == kNow || time_of(path) == kThen) << path;
     ASSERT_GE(time_of("/dir"), kThen);

@@ -1,5 +1,5 @@
-// Base and layers show what the step saw, for any tree and whatever was done to it, however the workspace was
-// made.
+// Base and layers show the tree that the step saw, for any tree, any change, and any way to make the
+// workspace.
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 using Ids = std::vector<std::string>;
 using Listing = std::map<std::string, std::string>;
 
-// Applies the manifest to the tree `before`, as another program would. The contents of files come from
+// Applies the manifest to the tree `before`, as an independent program would. The contents of files come from
 // `after`.
 Listing by_manifest(Listing before, const std::vector<Entry>& manifest, const Listing& after) {
   for (const auto& entry : manifest) {
@@ -47,7 +47,7 @@ Listing by_manifest(Listing before, const std::vector<Entry>& manifest, const Li
     if (is_folder) before[entry.path] = "folder " + std::to_string(entry.mode);
     if (entry.type == EntryType::kSymlink) before[entry.path] = "link " + entry.content;
     if (entry.type != EntryType::kFile) continue;
-    // The manifest has its hash only.
+    // The manifest has only the hash of a file.
     const auto seen = after.find(entry.path);
     const std::string start = "file " + std::to_string(entry.mode) + " ";
     const bool fits = seen != after.end() && seen->second.starts_with(start) &&
@@ -57,16 +57,16 @@ Listing by_manifest(Listing before, const std::vector<Entry>& manifest, const Li
   return before;
 }
 
-// An ordinary user's overlay, root's with owners mapped, and a copy.
+// An ordinary user's overlay, root's overlay with mapped owners, and a copy.
 enum class Made { kOverlay, kMapped, kCopy };
 
 // The tree of a step before and after its work, as the step sees it.
 struct Seen {
   Listing before, after;
-  Listing times = {};  // before; what another process has seen is without
+  Listing times = {};  // Before the work; empty when another process looked.
 };
 
-// Mounts trees, works on them, and leaves the upper layer in `rw`/upper.
+// Mounts the trees, works on them, and leaves the upper layer in `rw`/upper.
 Seen work_on_overlay(const Ids& lower, const std::string& rw, const std::string& merged,
                      std::optional<unsigned> seed) {
   for (const std::string& folder : {rw + "/upper", rw + "/work", merged})
@@ -81,8 +81,8 @@ Seen work_on_overlay(const Ids& lower, const std::string& rw, const std::string&
   return seen;
 }
 
-// A process in a user namespace of another user, to whom an idmapped mount gives the trees: what root's
-// sandbox is. It is told paths, and tells listings.
+// A process in a user namespace of another user. An idmapped mount gives it the trees, as in root's sandbox.
+// It receives paths, and sends listings.
 class MappedSandbox {
  public:
   MappedSandbox(const std::string& folder, const std::string& shown) : folder_(folder), shown_(shown) {
@@ -117,7 +117,7 @@ class MappedSandbox {
   }
 
  private:
-  static constexpr std::size_t kBytesMax = 1 << 17;  // of a message
+  static constexpr std::size_t kBytesMax = 1 << 17;  // The limit for one message.
   static constexpr const char* kMap = "0 1900000000 1";
 
   static Json receive(int socket) {
@@ -182,7 +182,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
 
   std::string path(const std::string& name) const { return temp_->path() + "/" + name; }
 
-  // What the next step sees, and what it leaves in own/rw/upper when it works.
+  // The tree that the next step sees. With a seed the step works, and leaves its layer in own/rw/upper.
   Seen see(std::optional<unsigned> seed) {
     const auto few = workspaces_->stack(base_, layers_);
     PAWL_CHECK(few.has_value());
@@ -191,7 +191,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     const bool copied = GetParam() == Made::kCopy && seed;
     auto seen = work_on_overlay(lower_, path("own/rw"), path("own/merged"), copied ? std::nullopt : seed);
     if (!copied) return seen;
-    // As sandboxes without overlayfs have it: the whole tree.
+    // The whole tree, as in sandboxes without overlayfs.
     const std::string copy = path("own/rw/upper");
     PAWL_CHECK(sandbox::copy_merged(lower_, copy).has_value());
     EXPECT_EQ(times_of(copy), seen.times);
@@ -210,7 +210,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     if (!collected->layer_id.empty()) layers_.insert(layers_.begin(), collected->layer_id);
   }
 
-  // From a random source on.
+  // Runs a history of steps from a random source.
   void history(unsigned seed) {
     const std::string source = path("own/source");
     ASSERT_TRUE(os::make_folders(source));
@@ -246,7 +246,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
   std::optional<Workspaces> workspaces_;
   std::unique_ptr<MappedSandbox> mapped_;
   std::string base_;
-  Ids layers_;  // accepted, topmost first
+  Ids layers_;  // The accepted layers, topmost first.
   std::vector<std::string> lower_;
 };
 
@@ -262,7 +262,8 @@ TEST_P(LayersTest, ShowWhatTheStepSaw) {
   }
 }
 
-// Root's comes first: whoever is in a user namespace maps nobody. An ordinary user can't.
+// Root's way comes first: a process in a user namespace can't map another user. It is left out for an
+// ordinary user, who can't map one.
 std::vector<Made> ways() {
   return geteuid() == 0 ? std::vector{Made::kMapped, Made::kOverlay, Made::kCopy}
                         : std::vector{Made::kOverlay, Made::kCopy};

@@ -1,4 +1,4 @@
-// A test program in namespaces of its own, where it may mount.
+// Puts a test program into namespaces of its own, where it may mount.
 #pragma once
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 namespace pawl::testing {
 
-// Mounts of our own, as an ordinary user has them and as a sandbox makes them.
+// Enters namespaces in which an ordinary user may mount, as a sandbox does.
 inline void enter_namespaces() {
   const auto user = std::to_string(geteuid()), group = std::to_string(getegid());
   PAWL_CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0);
@@ -30,8 +30,8 @@ inline void enter_namespaces() {
   write("/proc/self/gid_map", "0 " + group + " 1");
 }
 
-// A copy of `folder`'s mount at `to`, in which what user 0 owns is owned by `outside`, as root gives trees to
-// a sandbox. `user_namespace`: of a process that has that map.
+// Mounts `folder` again at `to`, where files of user 0 belong to a user outside, as root gives trees to a
+// sandbox. `user_namespace`: of a process with that map.
 inline void show_with_other_owner(const std::string& folder, const std::string& to, int user_namespace) {
   const int tree =
       static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, folder.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
@@ -44,7 +44,7 @@ inline void show_with_other_owner(const std::string& folder, const std::string& 
   close(tree);
 }
 
-// In memory, where nothing waits for a disk. An overlay's marks need user.* attributes there (Linux 6.6).
+// Uses memory, without waits for a disk. An overlay's marks need user.* attributes there (Linux 6.6).
 inline void use_memory_if_it_has_attributes() {
   if (mount("tmpfs", "/tmp", "tmpfs", 0, nullptr) != 0) return;
   if (setxattr("/tmp", "user.pawl", "", 0, 0) != 0) PAWL_CHECK(umount("/tmp") == 0);

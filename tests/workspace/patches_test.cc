@@ -1,5 +1,5 @@
-// Random trees and changes: the patch and the commit that come out are, to git, the tree that was accepted.
-// PAWL_SEED and PAWL_ROUNDS run others, and more of them.
+// Random trees and changes: git makes the accepted tree from the patch, and from the commit. PAWL_SEED and
+// PAWL_ROUNDS select other seeds and more rounds.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names that git quotes, orders or splits in ways of its own, and some that no layer may have.
+// Names that git quotes, sorts or splits in special ways, and some that no layer may have.
 const std::vector<std::string> kNames = {
     "a",         "b",
     "t",         "t-1",
@@ -53,7 +53,7 @@ class Tree {
   }
 
   static void remove(const fs::path& at) {
-    std::error_code ignored;  // a file may lie on the way to it
+    std::error_code ignored;  // A file may lie on the way.
     fs::remove_all(at, ignored);
   }
 
@@ -80,7 +80,7 @@ class Tree {
     for (auto left = 1 + below(3); left > 0; --left) out /= name();
     return out;
   }
-  // One that is there, as a rule.
+  // Mostly a path that exists.
   fs::path some() {
     std::vector<fs::path> all;
     for (const auto& entry : fs::recursive_directory_iterator(root_)) all.push_back(entry.path());
@@ -131,7 +131,7 @@ class Tree {
         return lines(1 + below(60), "\n");
     }
   }
-  // Some bytes or lines of it are others.
+  // The text with some bytes or lines changed.
   std::string edited(std::string text) {
     const std::size_t at = text.empty() ? 0 : below(text.size());
     switch (below(4)) {
@@ -149,7 +149,7 @@ class Tree {
   void write(const fs::path& at, const std::string& bytes, bool executable) {
     ASSERT_TRUE(os::write_atomically(at, bytes, executable ? 0755 : 0644));
   }
-  // Whatever is in the way goes.
+  // Removes entries that are in the way.
   void make_room(const fs::path& at) {
     fs::path on = root_;
     for (const auto& part : at.parent_path().lexically_relative(root_)) {
@@ -188,7 +188,7 @@ class Tree {
         if (!fs::is_regular_file(status)) return make(at);
         return write(at, edited(*os::read_file(at, 1 << 20)),
                      (status.permissions() & fs::perms::owner_exec) != fs::perms::none);
-      case 4: {  // moved, perhaps edited
+      case 4: {  // Moved, perhaps edited.
         if (!fs::is_regular_file(status)) return;
         const auto bytes = *os::read_file(at, 1 << 20);
         fs::remove(at);
@@ -214,7 +214,7 @@ class RandomPatches : public ::testing::Test {
   }
   void SetUp() override { line("git init -q --bare judge.git"); }
 
-  // The patch of what `change` does to the files that `make` makes in the repository `repo`.
+  // The patch of `change` to the files that `make` makes in the repository `repo`.
   Patch patch_of(const std::string& make, const std::string& change, const PatchTarget& target = {}) {
     line(
         "git init -q -b main repo && cd repo && git config user.name t && git config user.email "
@@ -230,27 +230,27 @@ class RandomPatches : public ::testing::Test {
     return *std::move(patch);
   }
 
-  // The id of the tree at `folder`, as git itself has it.
+  // The id of the tree at `folder`, by git itself.
   std::string tree_of(const std::string& folder) {
     return line("rm -f judge.git/index && git --git-dir=" + (temp_ / "judge.git") + " --work-tree=" + folder +
                 " add -A -f . && git --git-dir=" + (temp_ / "judge.git") + " write-tree");
   }
   std::string line(const std::string& command) {
-    // What git warns of on the way is no part of the answer.
+    // git's warnings are not part of the result.
     auto out = sh("export GIT_CONFIG_GLOBAL=/dev/null; cd " + temp_.path() + " && { " + command +
                   "; } 2>errors || { cat errors; exit 1; }");
     while (out.ends_with('\n')) out.pop_back();
     return out;
   }
 
-  // The tree at `prefix` in what `revision` names; the empty tree where there is none.
+  // The tree at `prefix` in `revision`; the empty tree where there is none.
   std::string below(const std::string& folder, const std::string& revision, const std::string& prefix) {
     if (prefix.empty()) return line("cd " + folder + " && git rev-parse " + revision + "^{tree}");
     return line("cd " + folder + " && git rev-parse -q --verify '" + revision + ":" + prefix +
                 "' || git hash-object -t tree /dev/null");
   }
 
-  // Applied to a clone, to the index and to files alone, at its root and in the folder.
+  // Applies the patch to a clone, to the index and to files alone, at its root and in the folder.
   void expect_patch(const Workspaces& workspaces, const Base& base, const std::vector<std::string>& layers,
                     const std::string& prefix, const std::string& accepted) {
     const auto patch = workspaces.diff(base.base_id, {}, layers, {.folder = prefix});
@@ -263,7 +263,7 @@ class RandomPatches : public ::testing::Test {
     ASSERT_TRUE(os::write_atomically(temp_ / "patch", patch->text));
     const std::string patch_file = " " + (temp_ / "patch");
     for (const std::string at : {"got", ("got/" + prefix).c_str()}) {
-      if (!os::is_folder(temp_ / at)) continue;  // which had no file
+      if (!os::is_folder(temp_ / at)) continue;  // The folder has no file.
       const auto tree = line("cd '" + at + "' && git apply --whitespace=nowarn --index" + patch_file +
                              " && git diff --quiet && git write-tree");
       EXPECT_EQ(below("got", tree, prefix), accepted) << "in " << at;
@@ -313,7 +313,7 @@ void RandomPatches::round(unsigned seed) {
   const std::string folder = source.ends_with('/') ? source.substr(0, source.size() - 1) : source;
   const auto taken = by_ref ? workspaces.snapshot_git(folder, "HEAD") : workspaces.snapshot_directory(folder);
   ASSERT_TRUE(taken) << taken.error().message;
-  // Two phases, the second on top of the first; each leaves its tree as a sandbox without overlayfs does.
+  // Two phases, the second on top of the first. Each leaves its tree as a sandbox without overlayfs does.
   line("cp -a " + workspaces.base_tree(taken->base_id) + " work");
   Tree work(temp_ / "work", random);
   std::vector<std::string> layers;
@@ -339,7 +339,7 @@ void RandomPatches::round(unsigned seed) {
                 prefix, accepted);
 }
 
-// A new file of 600 MiB, which goes again.
+// A new file of 600 MiB, which a later phase deletes.
 TEST_F(RandomPatches, OfALargeFileThePatchHasAllButNewContent) {
   line(
       "git init -q -b main repo && cd repo && git config user.name t && git config user.email t@example.org "

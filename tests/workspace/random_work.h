@@ -18,7 +18,7 @@ namespace pawl::testing {
 
 namespace fs = std::filesystem;
 
-// A tree as its user sees it: a line for each path, with type, permissions, and content or target.
+// A tree as its user sees it: for each path a line with type, permissions, and content or target.
 inline std::map<std::string, std::string> listing_of(const std::string& tree) {
   std::map<std::string, std::string> out;
   for (const auto& entry : fs::recursive_directory_iterator(tree)) {
@@ -33,7 +33,7 @@ inline std::map<std::string, std::string> listing_of(const std::string& tree) {
   return out;
 }
 
-// When each path was written.
+// The time of the last write of each path.
 inline std::map<std::string, std::string> times_of(const std::string& tree) {
   std::map<std::string, std::string> out;
   for (const auto& entry : fs::recursive_directory_iterator(tree)) {
@@ -47,7 +47,7 @@ inline std::map<std::string, std::string> times_of(const std::string& tree) {
 
 using Names = std::vector<std::string>;
 inline const Names kPlainNames = {"top", "a", "b", "c", "one", "two", "four", "d"};
-// Some are marks of other overlays, or look like temporaries of ours: all are names as any other.
+// Some names are marks of other overlays, or look like temporaries of Pawl. All are ordinary names.
 inline const Names kMarkNames = {"top", "a", "b", ".wh.a", "one", ".wh..wh..opq", ".pawl-rename-0", "d"};
 
 class RandomWork {
@@ -55,7 +55,7 @@ class RandomWork {
   RandomWork(std::string tree, unsigned seed, const Names& names = kPlainNames)
       : tree_(std::move(tree)), random_(seed), names_(names) {}
 
-  // A few changes, one after the other.
+  // Makes a few changes, one after the other.
   void work() {
     for (auto left = below(4) + 1; left > 0; --left) act();
   }
@@ -69,7 +69,7 @@ class RandomWork {
     return out;
   }
 
-  // Leaves no file on the way to `path`, which itself is not there.
+  // Makes `path` free: no entry at it, and no file above it.
   void make_room(const std::string& path) {
     remove(path);
     for (fs::path on = tree_; const auto& part : fs::path(path.substr(tree_.size() + 1)).parent_path()) {
@@ -80,7 +80,7 @@ class RandomWork {
   }
 
   static void remove(const std::string& path) {
-    std::error_code ignored;  // a file may lie on the way to it
+    std::error_code ignored;  // A file may lie on the way.
     fs::remove_all(path, ignored);
   }
 
@@ -88,7 +88,7 @@ class RandomWork {
     PAWL_CHECK(os::write_atomically(path, std::to_string(random_text_)).has_value());
   }
 
-  // mv(1) copies what rename(2) can't move.
+  // mv(1) copies when rename(2) can't move.
   static void move(const std::string& from, const std::string& to) {
     std::error_code error;
     fs::rename(from, to, error);
@@ -127,17 +127,17 @@ class RandomWork {
       case 4:
         make_room(at);
         return fs::create_symlink("elsewhere", at);
-      case 5:  // a second name of a file
+      case 5:  // A second name of a file.
         if (!fs::is_regular_file(status) || !is_apart(at, to)) return;
         make_room(to);
         if (fs::is_regular_file(fs::symlink_status(at))) fs::create_hard_link(at, to);
         return;
-      case 6:  // aside and back, as an installer does
+      case 6:  // Aside and back, as an installer does.
         if (!fs::is_directory(status)) return;
         move(at, tree_ + "/aside");
         make_again(at);
         return remove(tree_ + "/aside");
-      case 7:  // in place
+      case 7:  // In place.
         if (!fs::is_regular_file(status)) return;
         PAWL_CHECK(truncate(at.c_str(), 0) == 0);
         return;
@@ -147,8 +147,8 @@ class RandomWork {
     }
   }
 
-  // A folder that was there or not, with other content, also in folders that it had: an overlay marks only
-  // the first.
+  // Makes a folder, new or again, with other content, also in its inner folders. An overlay marks only the
+  // topmost one.
   void make_again(const std::string& at) {
     make_room(at);
     fs::create_directory(at);

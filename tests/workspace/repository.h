@@ -1,4 +1,4 @@
-// A repository, what is accepted on top of it, and what git says of both.
+// A repository, accepted layers on top of it, and git's view of both.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ class WorkspaceTest : public ::testing::Test {
     for (const auto& entry : entries) out.push_back(entry.path);
     return out;
   }
-  // The patch, applied by git to a clone, gives exactly this tree.
+  // Expects that git makes exactly this tree from the patch, in a clone.
   void expect_patch_gives(const std::vector<std::string>& layers, const std::string& script) {
     const auto patch = workspaces_->diff(base_.base_id, {}, layers);
     ASSERT_TRUE(patch) << patch.error().message;
@@ -86,7 +86,7 @@ class WorkspaceTest : public ::testing::Test {
         << patch->text;
   }
 
-  // What each_change() says, a line each.
+  // The changes from each_change(), one for each line.
   std::vector<std::string> changes(const std::string& id, const std::vector<std::string>& below = {},
                                    bool contents = true) {
     std::vector<std::string> out;

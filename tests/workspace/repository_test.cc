@@ -1,11 +1,11 @@
-// Repositories as people have them, and the commits that are made in them.
+// Typical repositories, and the commits that are made in them.
 #include "workspace/repository.h"
 
 #include "support/small_disk.h"
 #include "workspace/own_mounts.h"
 
-// libgit2 1.5 keeps what it matched the names of extensions with, a few kilobytes each time it opens a
-// repository that has some.
+// libgit2 1.5 leaks the expression for the names of extensions, a few kilobytes each time it opens a
+// repository with extensions.
 extern "C" const char*
 __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): LeakSanitizer calls it
   return "leak:libpcre2-8\n";
@@ -53,7 +53,7 @@ TEST_F(RepositoryTest, ExtensionsThatAReaderMayIgnoreAreIgnored) {
   sh("cd " + source_ + " && git config core.repositoryformatversion 1");
   for (const auto* extension : {"worktreeConfig true", "partialClone origin", "preciousObjects true",
                                 "relativeWorktrees true", "objectFormat sha1"}) {
-    // By file: this git need not know all of them itself.
+    // Written to the file, because the installed git need not know all extensions.
     sh("git config -f " + source_ + "/.git/config extensions." + extension);
     EXPECT_TRUE(workspaces_->snapshot_git(source_, "HEAD")) << extension;
   }
@@ -145,7 +145,7 @@ TEST_F(RepositoryTest, ApplyRefusesWhatWasNotCommittedAsItRan) {
   EXPECT_NE(applied.error().message.find("text"), std::string::npos);
 }
 
-// Nobody is to be waited for: what has to be done is said.
+// Waiting does not help, so the message has the remedy.
 TEST_F(RepositoryTest, ARepositoryThatCantBeWrittenIsNotBusy) {
   const auto large = layer("head -c 300000 /dev/urandom > new"), small_change = layer("echo 1 > text");
   auto id = large;

@@ -1,4 +1,5 @@
-// A gate sees protected paths as they were, whatever an agent or a step before left, and no caches of tools.
+// A gate sees protected paths as they were, whatever an agent or an earlier step left, and no caches of
+// tools.
 #include <gtest/gtest.h>
 
 #include "workspace/random_work.h"
@@ -10,7 +11,7 @@ namespace {
 
 class SightTest : public WorkspaceTest {
  protected:
-  // What is at `path` of base, `layers` (topmost first) and the lid on them.
+  // The entries of the base with the layers `above` (topmost first) and their lid.
   std::vector<std::string> seen(const std::vector<std::string>& above, const Workspaces::Sight& sight) {
     const auto lid = workspaces_->lid(base_.base_id, {}, above, sight);
     EXPECT_TRUE(lid) << lid.error().message;

@@ -1,5 +1,4 @@
-// Folders and repositories as people have them: what is taken, what is named, and that nothing is taken by
-// half.
+// Typical folders and repositories: which entries are taken, which are named, and that no base is incomplete.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +24,7 @@ class SourcesTest : public WorkspaceTest {
     EXPECT_TRUE(names);
     return names->size();
   }
-  // Folders, files and links of a tree, but for those that no base has.
+  // The folders, files and links of a tree, except those that no base has.
   static std::string listing(const std::string& tree) {
     return sh("cd " + tree +
               " && find . -mindepth 1 -name .git -prune -o \\( -type d -o -type f -o -type l \\) -printf "
@@ -46,7 +45,7 @@ class SourcesTest : public WorkspaceTest {
   }
 };
 
-// For an ordinary user: root reads all.
+// As an ordinary user, because root reads all files.
 TEST_F(SourcesTest, WhatCanNotBeReadIsNamedWithWhatToDo) {
   const uid_t self = geteuid(), user = self == 0 ? 1234 : self;
   sh("mkdir -p " + source_ + "/deep/er && echo x > " + source_ + "/deep/er/f");
@@ -108,7 +107,7 @@ TEST_F(SourcesTest, AllNamesAndTypesThatAFolderCanHaveAreTakenAsTheyAre) {
   EXPECT_EQ(workspaces_->snapshot_directory(source_)->base_id, base->base_id);
   const auto whole = workspaces_->check_content(base->base_id, {});
   EXPECT_TRUE(whole) << whole.error().message;
-  // By git as well, and out again.
+  // The same by git, and out again as a patch.
   sh("cd " + source_ +
      " && rm -rf nested sparse pipe socket && chmod 755 closed && chmod 644 closed/f && git add -A && git "
      "commit -q -m odd");
@@ -136,7 +135,7 @@ TEST_F(SourcesTest, APathBeyondAllPathsIsNamedWithTheLineThatLeavesItOut) {
   EXPECT_TRUE(os::exists(workspaces_->base_tree(base->base_id) + "/d/d/d"));
 }
 
-// Each name is a file of its own from then on, whichever way a workspace is made.
+// From then on each name is a separate file, however the workspace is made.
 TEST_F(SourcesTest, HardLinksAreFilesOfTheirOwn) {
   sh("cd " + source_ + " && ln text second && ln text dir/third");
   base_ = *workspaces_->snapshot_directory(source_);
@@ -147,7 +146,7 @@ TEST_F(SourcesTest, HardLinksAreFilesOfTheirOwn) {
   const auto first = layer("ln tool again && echo more >> again && ln text fourth");
   EXPECT_EQ(names(workspaces_->layer_tree(first)), "");
   EXPECT_EQ(paths_of(first), (std::vector<std::string>{"again", "fourth", "tool"}));
-  // Objects share files. What is copied of them is nobody else's.
+  // Objects share files. A copy of them must not.
   const auto second = layer("echo 2 > own", {first});
   const auto merged = *workspaces_->merge(base_.base_id, {}, {second, first});
   EXPECT_NE(names(workspaces_->layer_tree(merged)), "");
@@ -162,7 +161,7 @@ TEST_F(SourcesTest, HardLinksAreFilesOfTheirOwn) {
   EXPECT_TRUE(whole) << whole.error().message;
 }
 
-// A name costs what a file costs, also of the disk while it is collected.
+// A name costs as much as a file, also on the disk during collection.
 TEST_F(SourcesTest, ManyNamesOfOneFileAreNoMoreThanTheCaps) {
   const std::string upper = temp_ / "upper";
   sh("mkdir " + upper + " && cd " + upper +
@@ -174,7 +173,7 @@ TEST_F(SourcesTest, ManyNamesOfOneFileAreNoMoreThanTheCaps) {
   EXPECT_LT(bytes_on_disk(workspaces_->layer_tree(collected->layer_id)), 12'000'000);
 }
 
-// Somebody works on, or a build runs: a base is what its id says, or there is none.
+// A user works on, or a build runs: a base matches its id, or there is no base.
 TEST_F(SourcesTest, AFolderThatChangesMeanwhileIsTakenWholeOrNotAtAll) {
   std::atomic<bool> stop = false;
   std::thread others([&] {

@@ -1,4 +1,4 @@
-// Many layers as a few: the same content as merging all at once, and no work for what was merged before.
+// Many layers as a few: the same content as merging all at once, without repeating earlier merges.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -33,7 +33,7 @@ class StackTest : public ::testing::Test {
     ASSERT_TRUE(os::write_atomically(tree_ + "/" + path, text));
   }
 
-  // What tells the tree from what lies `below` (topmost first), as a sandbox without overlayfs leaves it.
+  // The difference between the tree and `below` (topmost first), as a sandbox without overlayfs leaves it.
   std::string layer(const Ids& below) {
     const std::string upper = temp_ / "upper";
     EXPECT_EQ(std::system(("cp -a " + tree_ + " " + upper).c_str()), 0);
@@ -42,7 +42,7 @@ class StackTest : public ::testing::Test {
     return collected->layer_id;
   }
 
-  // Layers that each write a file of their own, topmost first.
+  // Layers that each write a separate file, topmost first.
   Ids files(int count) {
     Ids out;
     for (int i = 0; i < count; ++i) {
@@ -78,7 +78,7 @@ TEST_F(StackTest, HasTheContentOfAllThatWereMergedAtOnce) {
     Ids layers;
     for (int i = 0; i < 36; ++i) {
       agent.work();
-      // On what the next attempt sees.
+      // The layer lies on the stack that the next attempt sees.
       auto next = layer(stack(layers));
       if (!next.empty()) layers.insert(layers.begin(), std::move(next));
       const auto few = stack(layers);
@@ -96,7 +96,7 @@ TEST_F(StackTest, OneMoreLayerCostsNothingOfThoseBelow) {
   const auto layers = files(64);
   for (std::size_t count = 1; count <= 64; ++count) {
     stack(lowest(layers, count));
-    // What is merged is not read again, nor is any layer that was made of it.
+    // Merged layers are not read again, and merges of them are not either.
     if (count % 16 != 0) continue;
     for (std::size_t i = count - 16; i < count; ++i)
       ASSERT_TRUE(os::remove_tree(temp_ / ("pawl/objects/layers/" + layers[63 - i])));
@@ -160,8 +160,8 @@ TEST_F(StackTest, TheSameLayersOverAnotherBaseAreAnotherMerge) {
   EXPECT_EQ(objects("merges"), 2U);
 }
 
-// Phases of a parallel tier work beside each other: one changes a folder's permissions, another, later
-// accepted, a file in it.
+// Phases of a parallel tier work side by side: one changes a folder's permissions. Another, accepted later,
+// changes a file in it.
 TEST_F(StackTest, ALayerThatDidNotSeeAFoldersPermissionsKeepsThem) {
   fs::permissions(tree_ + "/a", fs::perms(0700));
   const auto first = layer({});

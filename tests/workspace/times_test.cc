@@ -1,4 +1,5 @@
-// No build takes what an agent left for the product of what lies below, and what it changed is built again.
+// No build takes an agent's file for the product of lower files, and builds rebuild from the files that it
+// changed.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -22,7 +23,7 @@ class TimesTest : public WorkspaceTest {
  protected:
   void take_folder() { base_ = *workspaces_->snapshot_directory(source_); }
 
-  // A layer as a gate sees it.
+  // A layer with its times set, as a gate sees it.
   std::string judged(const std::string& script, const std::vector<std::string>& below = {}) {
     const auto id = layer(script, below);
     const auto set = workspaces_->set_times(id, base_.base_id, below);
@@ -33,7 +34,7 @@ class TimesTest : public WorkspaceTest {
   std::int64_t time_in(const std::string& id, const std::string& path) const {
     return time_at(workspaces_->layer_tree(id) + "/" + path);
   }
-  // What a sandbox with base and `layers` has at `path`.
+  // The time at `path` in a sandbox with the base and `layers`.
   std::int64_t time_seen(const std::vector<std::string>& layers, const std::string& path) const {
     const auto found = View(workspaces_->trees_of(base_.base_id, layers)).find(path);
     EXPECT_TRUE(found) << path;
@@ -54,7 +55,7 @@ TEST_F(TimesTest, TheyAreNotTheAgents) {
   }
 }
 
-// Nanoseconds of a time after 2262 are more than 64 bits hold.
+// The nanoseconds of a time after 2262 do not fit into 64 bits.
 TEST_F(TimesTest, TheyMayBeAnywhere) {
   sh("cd " + source_ + " && touch -d 2400-01-01 late && touch -d 1000-01-01 early");
   take_folder();
@@ -78,7 +79,7 @@ TEST_F(TimesTest, AFolderIsChangedWhenSomethingInItIs) {
   EXPECT_LT(time_in(id, "made"), time_seen({}, "top"));
 }
 
-// The id of a layer says nothing of the run that it was made in first.
+// The id of a layer does not depend on the run that made it first.
 TEST_F(TimesTest, ALayerThatIsFoundAgainIsNewerThanWhatLiesBelowNow) {
   std::set<std::string> ids;
   for (const char* when : {"2001-01-01", "now", "now", "1 hour", "2 hours", "2001-01-01"}) {
@@ -113,12 +114,13 @@ TEST_F(TimesTest, WhatIsMadeOfALayerIsFoundAgainWithItsTimes) {
     EXPECT_NE(filtered->layer_id, id);
     EXPECT_GT(time_in(filtered->layer_id, "text"), time_seen({}, "tool")) << when;
     ids.insert(filtered->layer_id);
-    ASSERT_TRUE(os::remove_tree(os::folder_of(workspaces_->layer_tree(id))));  // gc keeps what was accepted
+    // gc retains only accepted layers.
+    ASSERT_TRUE(os::remove_tree(os::folder_of(workspaces_->layer_tree(id))));
   }
   EXPECT_EQ(ids.size(), 1U);
 }
 
-// Steps of a gate are no agents: their times are kept, and what a step made today is of today.
+// Steps of a gate are not agents: their times are retained, and today's product has today's time.
 TEST_F(TimesTest, WhatAStepLeftAgainHasTheTimesOfToday) {
   const auto made = [&](const char* when) {
     return layer("mkdir gen && echo made > gen/a && echo changed > text && ln -s a gen/link && touch -hd '" +
@@ -131,7 +133,7 @@ TEST_F(TimesTest, WhatAStepLeftAgainHasTheTimesOfToday) {
   EXPECT_TRUE(workspaces_->check_content(base_.base_id, {again}));
 }
 
-// Another attempt may be judged on the same layer: its times never are the agent's, not for a moment.
+// Another attempt may be judged on the same layer, so its times are never the agent's, not for a moment.
 TEST_F(TimesTest, AnAgentsLayerThatIsFoundAgainKeepsItsTimes) {
   const auto id = judged("printf '\\177ELF' > prog");
   const auto before = time_in(id, "prog");
@@ -143,10 +145,10 @@ TEST_F(TimesTest, AnAgentsLayerThatIsFoundAgainKeepsItsTimes) {
   EXPECT_EQ(time_in(id, "prog"), before);
 }
 
-// A lid shares files with the base: that one keeps its own times.
+// A lid shares files with the base, and the base must retain its own times.
 TEST_F(TimesTest, WhatIsPutBackHasTheTimesOfItsOwnBase) {
   std::set<std::string> ids;
-  std::map<std::string, std::int64_t> times;  // of text in each base
+  std::map<std::string, std::int64_t> times;  // The times of text in each base.
   for (const char* when : {"2001-01-01", "2020-01-01", "2001-01-01"}) {
     sh("touch -d '" + std::string(when) + "' " + source_ + "/text");
     take_folder();

@@ -11,13 +11,13 @@
 namespace pawl::workspace {
 namespace {
 
-// What git has in its index, as git says it, against what the bytes say.
+// Compares the files in git's index, as git lists them, with the bytes of the index.
 class TrackedTest : public ::testing::Test {
  protected:
   static constexpr int kFiles = 400;
 
   std::string path(int number) const { return tree_ + "/" + name(number); }
-  // So that a bitmap of those that go has runs, and words of its own.
+  // These names give a bitmap of removed entries both runs and literal words.
   static std::string name(int number) {
     return "folder" + std::to_string(number / 150) + "/file" + std::to_string(1000 + number);
   }

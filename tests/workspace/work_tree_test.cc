@@ -1,4 +1,4 @@
-// Where `git apply` takes the paths of a patch from, and which ids a binary one has: git is the judge.
+// The root of the paths of a patch for `git apply`, and the ids in a binary patch; git is the reference.
 #include "workspace/repository.h"
 
 namespace pawl::workspace {
@@ -42,7 +42,7 @@ TEST_F(WorkTreeTest, IsTheOneThatGitFinds) {
       "git init -q own && git -C own config extensions.worktreeConfig true && git -C own config "
       "core.repositoryformatversion 1 && "
       "git -C own config --worktree core.bare true && mkdir own/pkg");
-  // Who says where a work tree is, includes nothing.
+  // Configuration for the place of a work tree does not follow includes.
   line(
       "git init -q inc && printf '[include]\\n\\tpath = more\\n' >>inc/.git/config && "
       "printf '[core]\\n\\tworktree = ../..\\n' >inc/.git/more && mkdir inc/pkg");
@@ -60,7 +60,7 @@ TEST_F(WorkTreeTest, IsTheOneThatGitFinds) {
   EXPECT_EQ(folder_of("not there"), "");
 }
 
-// Newer than this git, too: its own user has one that knows them.
+// Also formats newer than the installed git: a user may have a git that knows them.
 TEST_F(WorkTreeTest, IsFoundWhateverTheRepositoryHas) {
   line("git init -q repo && mkdir -p repo/pkg/a && git -C repo config core.repositoryformatversion 1");
   for (const auto* change :

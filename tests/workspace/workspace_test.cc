@@ -1,4 +1,4 @@
-// Snapshots, layers, patches and commits, judged by git itself.
+// Snapshots, layers, patches and commits, compared with git itself.
 #include "workspace/workspace.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST_F(WorkspaceTest, AStateFolderInsideTheSourceIsNoPartOfIt) {
   }
 }
 
-// Or a build would take an old program for a new one.
+// Otherwise a build takes an old program for a new one.
 TEST_F(WorkspaceTest, AFoldersTimesAreThoseOfTheSource) {
   sh("cd " + source_ +
      " && mkdir made && echo p > made/program && ln -s program made/link && "
@@ -118,7 +118,7 @@ TEST_F(WorkspaceTest, OnlyFilesFoldersAndLinksAreKept) {
   EXPECT_EQ(status.st_mode & 07777U, 0755U);
 }
 
-// Each is a name of .git, .pawl or .gitmodules to some file system, and to git.
+// Each twin is a name of .git, .pawl or .gitmodules to some file system, and to git.
 TEST_F(WorkspaceTest, NoTwinOfAFolderThatMeansSomethingIsKept) {
   const std::vector<std::string> twins = {".Git",
                                           ".git.",
@@ -179,7 +179,7 @@ TEST_F(WorkspaceTest, NormalisesAnOverlay) {
   expect_patch_gives({collected->layer_id}, "rm doomed dir/inner dir/other && echo n > dir/new");
 }
 
-// A hole counts like bytes, nobody reads it, and what is too much is named; the rest is kept.
+// A hole counts like bytes and is not read. Entries beyond the caps are named; the rest is stored.
 TEST_F(WorkspaceTest, KeepsNoMoreThanTheCaps) {
   const std::string upper = temp_ / "upper";
   const auto make = [&] {
@@ -299,7 +299,7 @@ TEST_F(WorkspaceTest, ContentIsCheckedToTheByte) {
   EXPECT_EQ(patch.error().kind, ErrorKind::kNotFound);
 }
 
-// For an ordinary user, who owns it.
+// As an ordinary user who owns the folder.
 TEST_F(WorkspaceTest, ATopThatACommandTookTheRightsFromIsReadAllTheSame) {
   const uid_t self = geteuid(), user = self == 0 ? 1234 : self;
   for (const mode_t mode : {0U, 0111U, 0444U, 0555U, 0200U}) {
@@ -428,7 +428,7 @@ TEST_F(WorkspaceTest, AFileThatEndsAsItWasIsNoChange) {
   EXPECT_TRUE(merged.empty() || changes(merged).empty());
 }
 
-// A mode has more bits than git knows, and a file that is put in place of itself is what it was.
+// A mode has more bits than git knows, and a file that replaces itself is unchanged.
 TEST_F(WorkspaceTest, WhatGitDoesNotSeeIsNoChangeWhoeverReadsContents) {
   const auto large = layer("truncate -s 17M large && chmod 644 large");
   for (const bool contents : {true, false}) {
@@ -448,7 +448,7 @@ TEST_F(WorkspaceTest, AChangedFileThatIsTooLargeIsNotRead) {
   EXPECT_EQ(changes(id), (std::vector<std::string>{"big: - > 17825792 unread"}));
   const auto lines = layer("yes '' | head -n 1000001 >lines");
   EXPECT_EQ(changes(lines), (std::vector<std::string>{"lines: - > 1000001 unread"}));
-  // Without the bounds each line of it is in memory, a million times the text of one.
+  // Without the bounds all lines are in memory, a million times the text of one line.
   setenv("PAWL_WALLS_OFF", "bounds", 1);
   EXPECT_GT(changes(lines).at(0).size(), 8'000'000U);
   EXPECT_EQ(changes(id), (std::vector<std::string>{"big: - > 17825792b"}));

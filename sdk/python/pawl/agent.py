@@ -23,7 +23,7 @@ T = TypeVar("T")
 Payload = Union[bytes, bytearray, memoryview, str, Mapping[str, Any], Sequence[Any], int, float, bool, None]
 
 _LOG_BYTES_MAX = 8192  # of a line
-_NOTHING: Any = object()  # None is something to save
+_NOTHING: Any = object()  # None is a valid payload
 
 
 def connect(socket: Optional[str] = None, goal: Optional[str] = None, episode: Optional[str] = None) -> "Agent":

@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-_INTEGERS = range(-(2 ** 63), 2 ** 63)  # what survives the way through the API
+_INTEGERS = range(-(2 ** 63), 2 ** 63)  # the integers that the API transports
 
 
 def _check(value: Any, where: str) -> None:

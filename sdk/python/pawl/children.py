@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Child:
-    child_id: str  # its checkpoint_id too
-    resumed: bool  # a process before this one began it: load its checkpoint
+    child_id: str  # also its checkpoint_id
+    resumed: bool  # an earlier process began it: load its checkpoint
 
 
 class Nursery:

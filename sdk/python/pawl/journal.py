@@ -31,7 +31,7 @@ class Journal:
         self._transport = transport
         self._scopes = scopes
         self._questions = questions
-        # What has run and was not kept. Asked for again, it is kept if it can be, and not run a second time.
+        # Results of calls whose step could not be completed. A repeated call stores the result if it can, and does not run again.
         self._ran: Dict[str, _Ran] = {}
 
     def decorated(self, fn: F, kind: str, on_lost: Optional[str], key: Optional[str], wait: Optional[float]) -> F:
@@ -81,18 +81,18 @@ class Journal:
         ran = self._ran.get(key)
         if ran is None or ran.execution != begun["execution"]:
             ran = self._ran[key] = _Ran(begun["execution"], self._call(key, begun["execution"], call))
-        # A result that can't be kept leaves the step begun: that it did not happen would be a lie.
+        # A result that cannot be stored leaves the step begun. To record a failure would be wrong, since the call did happen.
         kept = json_bytes(ran.result, f"the result of {key}")
         self._post("complete", b'{"key":' + json_bytes(key, "the key") + b',"result":' + kept + b"}")
-        self._ran.pop(key, None)  # another thread may have kept the same one
-        return json.loads(kept)  # the same thing as in the next process
+        self._ran.pop(key, None)  # another thread may have stored the same one
+        return json.loads(kept)  # the same value as in the next process
 
     def _call(self, key: str, execution: int, call: Callable[[], Any]) -> Any:
         try:
             with self._scopes.step(key, execution):
                 return call()
-        except Exception as error:  # what is no Exception (SystemExit, ^C) says nothing on what happened: it is lost
-            with contextlib.suppress(PawlError):  # not told: it is lost then, and what went wrong in it is raised still
+        except Exception as error:  # other exceptions (SystemExit, ^C) do not tell the outcome: the step is lost
+            with contextlib.suppress(PawlError):  # without the report the step is lost; the original error is raised in any case
                 self._fail(key, f"{type(error).__name__}: {error}")
             raise
 

@@ -58,7 +58,7 @@ class Caps:
 class Budget:
     spent: Spent
     caps: Caps
-    stop: bool  # a cap is reached: save what you have and end
+    stop: bool  # a cap is reached: save the state and end
 
     @staticmethod
     def of(told: Mapping[str, Any]) -> "Budget":
@@ -86,7 +86,7 @@ class Context:
     attempt: int
     model: str
     session: int   # 1 for the first process of the episode, 2 for the next, ...
-    resumed: bool  # there is a checkpoint or a journaled step of a process before this one
+    resumed: bool  # an earlier process left a checkpoint or a journaled step
     fingerprint: Fingerprint
     spent: Spent
     caps: Caps
@@ -108,7 +108,7 @@ class Checkpoint:
     metadata: Dict[str, Any]
     spent: Spent
     fingerprint: Fingerprint
-    changed: Tuple[str, ...]  # what is another now than when it was saved: plan, model, pawl
+    changed: Tuple[str, ...]  # what has changed since the save: plan, model, pawl
     saved_at: str
 
     @staticmethod

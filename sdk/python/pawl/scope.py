@@ -18,10 +18,10 @@ from .fork import Forked
 class Scope:
     def __init__(self, owner: "Scopes", child: str, inside: str, usage_prefix: Optional[str], depth: int = 0) -> None:
         self.owner = owner
-        self.depth = depth            # how many children are around it
-        self.child = child            # before the names that a person gives: "" or "<child_id>/"
-        self.inside = inside          # before the names that are counted: as above, or "<key of a step>/"
-        self.usage_prefix = usage_prefix  # of a step's execution; None outside of steps
+        self.depth = depth            # the number of children around it
+        self.child = child            # prefix of names that a person gives: "" or "<child_id>/"
+        self.inside = inside          # prefix of counted names: as above, or "<key of a step>/"
+        self.usage_prefix = usage_prefix  # of a step's execution; None outside steps
         self.counts: Dict[str, int] = {}
         self.failed: Dict[Tuple[str, str], List[str]] = {}
 

@@ -22,11 +22,11 @@ from .fork import Forked
 from .model import Checkpoint, Loaded
 
 _ROOT = "langgraph/"
-_PART_MAX = 120  # of 512 bytes that an id may have: a thread, a namespace, a task, and a checkpoint_id
-_HASHED = "="  # quote() leaves none in a part
-_KNOWN_MAX = 10_000  # namespaces whose highest id is remembered; forgetting costs a request
+_PART_MAX = 120  # of 512 bytes of an id: a thread, a namespace, a task, and a checkpoint_id
+_HASHED = "="  # quote() leaves no "=" in a part
+_KNOWN_MAX = 10_000  # namespaces whose highest id is remembered; a forgotten one costs a request
 
-Typed = Tuple[str, bytes]  # what LangGraph's serializers make of a value
+Typed = Tuple[str, bytes]  # the result of LangGraph's serializers for a value
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Place:
 @dataclass(frozen=True)
 class Write:
     task_id: str
-    index: int  # below 0: special ones, of which the last counts; of others the first
+    index: int  # below 0: special writes, of which the last one counts; of others the first
     channel: str
     value: Typed
     task_path: str
@@ -66,7 +66,7 @@ def _prefix(thread: Optional[str], namespace: Optional[str]) -> str:
 
 
 def _id_of(place: Place) -> str:
-    return _prefix(place.thread, place.namespace) + quote(place.checkpoint_id, safe="")  # states are ordered by it: never a hash
+    return _prefix(place.thread, place.namespace) + quote(place.checkpoint_id, safe="")  # states are ordered by it, so it is never a hash
 
 
 def _is_state(checkpoint: Checkpoint) -> bool:
@@ -96,7 +96,7 @@ def _unpacked(payload: bytes) -> Tuple[Dict[str, Any], List[Typed]]:
 @dataclass
 class _Namespace:
     putting: threading.Lock
-    highest: Optional[str] = None  # id that this process has seen in it; None: it has not looked, "": it is empty
+    highest: Optional[str] = None  # highest id that this process has seen in it; None: not read yet, "": empty
 
 
 class Threads(Forked):
@@ -109,7 +109,7 @@ class Threads(Forked):
     def after_fork(self) -> None:
         self._writing = threading.Lock()
         self._namespaces: Dict[str, _Namespace] = {}  # by prefix
-        self._looking = threading.Lock()  # into them
+        self._looking = threading.Lock()  # while _namespaces is used
 
     def put(self, place: Place, parent_id: Optional[str], checkpoint: Typed, metadata: Typed) -> None:
         head: Dict[str, Any] = {"parent_id": parent_id}
@@ -118,11 +118,11 @@ class Threads(Forked):
         payload = _packed(head, [checkpoint, metadata])
         prefix = _prefix(place.thread, place.namespace)
         namespace = self._namespace(prefix)
-        with namespace.putting:  # one after the other, so that the newest is the one that was saved last
+        with namespace.putting:  # one after the other, so that the newest state is the one that was saved last
             if namespace.highest is None:
                 newest = self._newest(prefix)
                 namespace.highest = "" if newest is None else _own_id(newest)
-            # But not where a thread is copied, or an older state is put again: readers have to look at all of them then.
+            # Not so where a thread is copied, or an older state is put again: then readers must look at all states.
             late = place.checkpoint_id < namespace.highest
             self._agent.save(_id_of(place), payload, metadata={"late": True} if late else None, keep=0)
             namespace.highest = max(namespace.highest, place.checkpoint_id)
@@ -135,7 +135,7 @@ class Threads(Forked):
         with self._writing:  # read, add, save
             for task_id, added in by_task.items():
                 name = f"{_id_of(place)}/w/{_part(task_id)}"
-                loaded = next(iter(self._agent.load_all(id=name)), None)  # as a rule there is none, which is nothing to tell
+                loaded = next(iter(self._agent.load_all(id=name)), None)  # load() would report a missing checkpoint, which is normal here
                 known = {write.index: write for write in (_writes_of(loaded) if loaded else [])}
                 for write in added:
                     if write.index < 0 or write.index not in known:
@@ -151,8 +151,8 @@ class Threads(Forked):
             return self._state(_id_of(Place(thread, namespace, checkpoint_id)), None)
         newest = self._newest(_prefix(thread, namespace))
         if newest is None:
-            if not namespace:  # of a subgraph that is usual
-                self._agent.load(_prefix(thread, namespace))  # Pawl tells of a thread under another name than before
+            if not namespace:  # normal for a subgraph
+                self._agent.load(_prefix(thread, namespace))  # Pawl reports a thread whose name has changed
             return None
         state = self._state(newest.id, newest.seq)
         if state is None:  # it is damaged, or was deleted meanwhile

@@ -15,10 +15,10 @@ from urllib.parse import quote, urlencode
 from .errors import PawlError, Unavailable, error_of
 from .fork import Forked, session
 
-_CONNECTIONS_MAX = 32       # of the 64 that the socket has: others of the episode need some too
-_LONG_POLLS_MAX = 16        # so that those who wait for a person never take all of them
+_CONNECTIONS_MAX = 32       # of the 64 that the socket allows: other processes of the episode need some, too
+_LONG_POLLS_MAX = 16        # so that requests that wait for a person never take all connections
 _PATH_BYTES_MAX = 107       # sockaddr_un holds 108 with the NUL, see unix(7)
-_TIMEOUT_S = 120.0          # longer than the longest poll (30 s) and than a large checkpoint takes to the disk
+_TIMEOUT_S = 120.0          # longer than the longest poll (30 s), and than a large checkpoint takes to reach the disk
 _HEADER_BYTES_MAX = 1 << 20  # Pawl-Checkpoint carries up to 64 KiB of metadata as base64 of JSON
 
 _LONG_HEADER = "pawl-checkpoint"
@@ -91,7 +91,7 @@ class _Connection(http.client.HTTPConnection):
         try:
             self.request(method, target, body, dict(headers))
         except (BrokenPipeError, ConnectionResetError):
-            pass  # refused before all was read, e.g. as too large: the answer is there
+            pass  # refused before all was read, for example as too large: the response is there
         reply = cast(_Reply, self.getresponse())
         return Response(reply.status, reply.read(), reply.long_header)
 
@@ -107,7 +107,7 @@ class Transport(Forked):
 
     def after_fork(self) -> None:
         for connection in getattr(self, "_idle", []):
-            connection.close()  # of this process only; it stays open in the other
+            connection.close()  # only in this process; it stays open in the other
         self._idle: List[_Connection] = []
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(_CONNECTIONS_MAX)
@@ -155,7 +155,7 @@ class Transport(Forked):
         try:
             response = connection.exchange(method, target, body, headers)
         except BaseException:
-            connection.close()  # what is left in it would be taken for the next answer
+            connection.close()  # remaining bytes would be taken for the next response
             raise
         if connection.sock is not None:
             with self._lock:

@@ -40,7 +40,7 @@ class AgentdTest(unittest.TestCase):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True, env=self.environment())
         self.addCleanup(self.closed, self.agentd)
         assert self.agentd.stdout is not None
-        line = self.agentd.stdout.readline()  # comes when it serves
+        line = self.agentd.stdout.readline()  # printed when it serves
         self.assertTrue(line, (self.root / "agentd.log").read_text())
         self.assertEqual(json.loads(line)["socket"], str(self.socket))
 

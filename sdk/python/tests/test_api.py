@@ -68,7 +68,7 @@ class Checkpoints(AgentdTest):
         self.assertEqual([agent.checkpoint_id(), agent.checkpoint_id("judge")], ["main-0", "judge-0"])
         self.assertEqual(agent.children("main-0").run("outer", outer),
                          ["main-0/0.0", "main-0/0.0/judge-1", "main-0/0.0", "main-0/0.0/0.0", "main-0/0.0/0.0/judge-2"])
-        # Another process makes the same.
+        # Another process computes the same id.
         self.assertEqual(sorted(saved.id for saved in agent.list()), ["main-0", "main-0/0.0", "main-0/0.0/0.0"])
         loaded = self.connect().load()
         assert loaded is not None
@@ -253,7 +253,7 @@ class Connections(AgentdTest):
             waiter.start()
         begun = time.monotonic()
         agent.heartbeat()
-        self.assertLess(time.monotonic() - begun, 25)  # less than the long poll that it would wait for
+        self.assertLess(time.monotonic() - begun, 25)  # less than the long poll that it would otherwise wait for
         for number in range(40):
             self.answer(f"q-{number}", "x")
         for waiter in waiters:
@@ -323,7 +323,7 @@ class Refusals(AgentdTest):
         large = "x" * ((1 << 20) + 1)
         with self.assertRaisesRegex(pawl.PawlError, "1048576"):
             agent.run_step("large", lambda: large)
-        self.assertEqual(next(agent.steps()).state, "begun")  # it ran: that it failed would be a lie
+        self.assertEqual(next(agent.steps()).state, "begun")  # it ran: to record a failure would be wrong
 
 
 if __name__ == "__main__":

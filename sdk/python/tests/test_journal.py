@@ -386,10 +386,10 @@ print("finished")
             if verb == "done":
                 done.add(number)
                 continue
-            self.assertNotIn(number, done, told)  # what was completed does not run again
+            self.assertNotIn(number, done, told)  # a completed step does not run again
             runs[number] = runs.get(number, 0) + 1
         self.assertEqual(done, {str(number) for number in range(self.STEPS)})
-        self.assertLessEqual(sum(runs.values()), self.STEPS + kills)  # a kill repeats one step at most: the one in flight
+        self.assertLessEqual(sum(runs.values()), self.STEPS + kills)  # a kill repeats at most one step: the one in flight
         self.assertGreater(kills, 0)
 
 

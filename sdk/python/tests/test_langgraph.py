@@ -58,7 +58,7 @@ class Kept(AgentdTest):
         self.assertEqual(self.ids("t", None, None, "3"), ["2", "1"])
         self.assertEqual(self.ids("t", "sub|x:1", None, "3"), ["2"], "before a state of another namespace")
         self.assertEqual(self.ids("t", "", None, "2"), ["1"], "and before one that is not there")
-        self.put("t", "", "3", "1")  # put again: one state still
+        self.put("t", "", "3", "1")  # put again: still one state
         self.assertEqual(self.ids("t", "", None, None), ["3", "1"])
 
     def test_writes_come_in_the_order_of_the_tasks_paths(self) -> None:

@@ -101,7 +101,7 @@ class Names(unittest.TestCase):
 
     def test_the_inside_of_a_step_and_of_a_child_count_for_themselves(self) -> None:
         scopes = Scopes()
-        for _ in range(2):  # entered again it counts from the beginning
+        for _ in range(2):  # a scope that is entered again counts from the beginning
             with scopes.child("p/0.0"):
                 self.assertEqual(scopes.step_key("f", "h"), "p/0.0/f:0")
                 with scopes.step("p/0.0/f:0", 2):

@@ -1,7 +1,7 @@
 // Serialized values side by side in one payload: the parts without gaps, the header as JSON, its length (4 bytes,
-// little endian), "PWL2". A value that did not change since the checkpoint before is the same run of bytes, which
-// Pawl stores once; and one that is not asked for is not read. What is new in each checkpoint, the header and the
-// last messages, lies side by side at the end: in one chunk, mostly.
+// little endian), "PWL2". A value that did not change since the last checkpoint has the same bytes, which Pawl stores
+// once. A value that is not requested is not read. The parts that are new in each checkpoint, the header and the last
+// messages, are side by side at the end: mostly in one chunk.
 
 import type { Texts } from "./texts.js";
 import type { Writer } from "./writer.js";
@@ -17,7 +17,7 @@ export interface Frame<Header> {
   part(index: number): Typed;
 }
 
-// Memory of `writer`: until its release().
+// The result is memory of `writer`, valid until its release().
 export function pack(writer: Writer, header: object, parts: Part[]): Uint8Array {
   const sizes = parts.map(([type, value]) => [type, writer.add(value)]);
   writer.uint32(writer.add(JSON.stringify({ ...header, parts: sizes })));
@@ -43,7 +43,7 @@ export function unpack<Header>(payload: Uint8Array): Frame<Header> {
     part(index) {
       const [type, length] = header.parts[index]!;
       const begin = bytes.byteOffset + offsets[index]!;
-      // Bytes are a value as they are: nobody else's memory.
+      // A value of type bytes gets memory of its own.
       if (type === "bytes") return [type, new Uint8Array(bytes.buffer.slice(begin, begin + length))];
       return [type, new Uint8Array(bytes.buffer, begin, length)];
     },

@@ -1,9 +1,9 @@
-// checkpoint_ids in Pawl: `langgraph/<thread>/<ns>/<checkpoint>` and, for what a task of it wrote,
-// `langgraph/<thread>/<ns>/<checkpoint>/w/<task>`. Parts are percent-encoded, so a slash is always a border.
+// checkpoint_ids in Pawl: `langgraph/<thread>/<ns>/<checkpoint>`, and `langgraph/<thread>/<ns>/<checkpoint>/w/<task>`
+// for the writes of its tasks. Parts are percent-encoded, so a slash always separates parts.
 import { createHash } from "node:crypto";
 
 const ROOT = "langgraph/";
-const PART_MAX = 120; // of 512 that an id may have: four parts and what is between them
+const PART_MAX = 120; // of the 512 bytes of an id: four parts and the text between them
 
 export interface Place {
   thread: string;
@@ -15,7 +15,7 @@ function escape(part: string): string {
   return encodeURIComponent(part).replaceAll("~", "%7E");
 }
 
-// A part that is too long goes by its hash; nothing else begins with `~`.
+// A part that is too long is replaced by its hash; no other part begins with `~`.
 function encode(part: string): string {
   const encoded = escape(part);
   return encoded.length <= PART_MAX ? encoded : `~${createHash("sha256").update(part).digest("hex")}`;
@@ -31,7 +31,7 @@ export function prefixOf(thread?: string, ns?: string): string {
 }
 
 export function baseId(place: Place): string {
-  return prefixOf(place.thread, place.ns) + escape(place.checkpoint); // ordered by what it is: never a hash
+  return prefixOf(place.thread, place.ns) + escape(place.checkpoint); // ids are ordered by it, so it is never a hash
 }
 
 export function writesPrefix(place: Place): string {
@@ -42,7 +42,7 @@ export function writesId(place: Place, task: string): string {
   return writesPrefix(place) + encode(task);
 }
 
-// The place as the id tells it: a hashed part is still one. `task` is there for writes.
+// The parts of an id; a hashed part stays hashed. `task` is set for writes.
 export interface Parsed extends Place {
   isWrite: boolean;
 }

@@ -1,4 +1,4 @@
-// What is saved for a checkpoint, and for what a task of it wrote; and both read again.
+// The payloads of a checkpoint and of its tasks' writes, and how both are read again.
 import {
   compareWritesSortKeys, WRITES_IDX_MAP, writesSortKey,
   type Checkpoint, type CheckpointMetadata, type CheckpointPendingWrite, type PendingWrite, type SerializerProtocol,
@@ -11,7 +11,7 @@ import type { Writer } from "./writer.js";
 interface BaseHeader {
   checkpoint: Omit<Checkpoint, "channel_values">;
   parent?: string;
-  channels: string[]; // of the parts before the last, which is the metadata
+  channels: string[]; // of all parts but the last, which is the metadata
 }
 
 export interface BaseRecord {
@@ -64,9 +64,9 @@ export interface Write {
   value(): Promise<unknown>;
 }
 
-// Of all that the tasks of one checkpoint wrote, oldest first: what counts, in the order of live execution. A
-// write that was made stays: a task that is run again does not change what others may have seen. A special one
-// (an error, an interrupt, an answer: a negative index) is about the task's latest run.
+// The writes that count, in the order of live execution. `payloads` are all writes of a checkpoint's tasks, oldest
+// first. The first write of an index stays, so a repeated task does not change what others may have seen. A special
+// write (an error, an interrupt, an answer: a negative index) counts from the task's latest run.
 export function mergeWrites(serde: SerializerProtocol, payloads: Uint8Array[]): Write[] {
   const counting = new Map<string, { key: ReturnType<typeof writesSortKey>; write: Write }>();
   for (const payload of payloads) {

@@ -1,5 +1,5 @@
-// LangGraph's checkpoints in Pawl. A checkpoint is one payload with all its channels, so that it is read with one
-// request; what did not change is the same bytes as before, which Pawl stores once.
+// LangGraph's checkpoints in Pawl. A checkpoint is one payload with all its channels, so one request reads it.
+// Unchanged parts have the same bytes as before, which Pawl stores once.
 import { isDeepStrictEqual } from "node:util";
 
 import {
@@ -17,16 +17,16 @@ import { Writer } from "./writer.js";
 
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
-const AT_ONCE = 8; // tuples of list() that are read at once
-const META_BYTES_MAX = 16 * 1024; // of metadata that a filter sees without reading the payload
+const AT_ONCE = 8; // tuples of list() that are read at the same time
+const META_BYTES_MAX = 16 * 1024; // of metadata that a filter can check without the payload
 
 export interface PawlSaverOptions extends ConnectOptions {
-  pawl?: Pawl; // instead of a connection of its own
+  pawl?: Pawl; // replaces a connection of its own
   serde?: SerializerProtocol;
 }
 
 export class PawlSaver extends BaseCheckpointSaver {
-  readonly pawl: Pawl; // for steps inside of nodes: `saver.pawl.step(...)`
+  readonly pawl: Pawl; // for steps inside nodes: `saver.pawl.step(...)`
   private readonly threads: Threads;
 
   constructor(options: PawlSaverOptions = {}) {
@@ -35,13 +35,13 @@ export class PawlSaver extends BaseCheckpointSaver {
     this.threads = new Threads(this.pawl);
   }
 
-  // What PAWL_SOCKET, PAWL_GOAL_ID and PAWL_EPISODE_ID say.
+  // Connects by PAWL_SOCKET, PAWL_GOAL_ID and PAWL_EPISODE_ID.
   static fromEnv(): PawlSaver {
     return new PawlSaver();
   }
 
-  // The configuration of the thread that each process finds again: `graph.invoke(input, saver.config())`. Its name is checkpointId() of the
-  // agent. A name of random bits would be another thread in the next process.
+  // The configuration of the thread that each process finds again: `graph.invoke(input, saver.config())`. Its name is
+  // checkpointId() of the agent. A random name would be another thread in the next process.
   config(role?: string): { configurable: { thread_id: string } } {
     return { configurable: { thread_id: this.pawl.checkpointId(role) } };
   }
@@ -72,7 +72,7 @@ export class PawlSaver extends BaseCheckpointSaver {
     config: Config, checkpoint: Checkpoint, metadata: CheckpointMetadata, newVersions: ChannelVersions,
   ): Promise<Config> {
     const { thread, ns, checkpoint: parent } = placeOf(config, "put a checkpoint");
-    // Without a parent nothing is carried over: only what is new has a value.
+    // Without a parent no value is carried over: only new versions have a value.
     const channels = Object.keys(checkpoint.channel_values).filter((name) => parent !== "" || Object.hasOwn(newVersions, name));
     const writer = new Writer();
     const payload = await packBase(writer, this.serde, checkpoint, metadata, parent || undefined, channels);
@@ -93,7 +93,7 @@ export class PawlSaver extends BaseCheckpointSaver {
     await this.threads.remove(threadId);
   }
 
-  // As the inherited one, but reads no channel that is not asked for.
+  // Like the inherited method, but reads only the requested channels.
   override async getDeltaChannelHistory(options: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>> {
     const blocks = new Map(options.channels.map((channel): [string, CheckpointPendingWrite[][]] => [channel, []]));
     const seeds = new Map<string, unknown>();
@@ -125,7 +125,7 @@ export class PawlSaver extends BaseCheckpointSaver {
   }
 
   private async tupleOfListed({ place }: Listed): Promise<CheckpointTuple | undefined> {
-    const records = await this.threads.at(place); // nothing: it was deleted meanwhile
+    const records = await this.threads.at(place); // undefined: it was deleted meanwhile
     return records && this.tupleOf(records);
   }
 
@@ -145,7 +145,7 @@ export class PawlSaver extends BaseCheckpointSaver {
     return { config: configOf(place), checkpoint, metadata, pendingWrites: pending, parentConfig: configOf(parent) };
   }
 
-  // Before version 4 what was sent to the next step stood with the parent's writes.
+  // Before version 4, sends to the next step were stored with the parent's writes.
   private async addPendingSends(checkpoint: Checkpoint, parent: Place): Promise<void> {
     const sends = mergeWrites(this.serde, await this.threads.writesOf(parent)).filter((write) => write.channel === TASKS);
     checkpoint.channel_values[TASKS] = await Promise.all(sends.map((write) => write.value()));
@@ -154,7 +154,7 @@ export class PawlSaver extends BaseCheckpointSaver {
   }
 }
 
-// `checkpoint` is "" when the config names none.
+// `checkpoint` is "" if the config does not name one.
 function placeOf(config: Config, what: string): Place {
   const thread: unknown = config.configurable?.["thread_id"];
   if (typeof thread !== "string" || thread === "") {
@@ -167,13 +167,13 @@ function configOf(place: Place): Config {
   return { configurable: { thread_id: place.thread, checkpoint_ns: place.ns, checkpoint_id: place.checkpoint } };
 }
 
-// As text: the numbers of a checkpoint's own metadata are integers.
+// As text: the numbers in a checkpoint's metadata header are integers.
 function filterable(metadata: CheckpointMetadata): { [key: string]: Json } {
   try {
     const meta = JSON.stringify(metadata);
     return meta.length <= META_BYTES_MAX ? { meta } : {};
   } catch {
-    return {}; // what only the serializer can write: filters read the payload
+    return {}; // only the serializer can write it: filters read the payload
   }
 }
 

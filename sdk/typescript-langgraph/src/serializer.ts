@@ -3,10 +3,10 @@ import { JsonPlusSerializer, type SerializerProtocol } from "@langchain/langgrap
 import type { Part, Typed } from "./frame.js";
 import { TEXTS, textsOf, valueOf } from "./texts.js";
 
-// Writes and reads what LangGraph's own serializer does. A value that is JSON as it stands, which most are, is
-// written by JSON.stringify alone: the serializer's replacer is called for each value, and takes some ten times as
-// long. One without a revived object in it is read by JSON.parse alone: the reviver makes a promise for each value,
-// and takes some thirty times as long.
+// Writes and reads the format of LangGraph's own serializer. Most values are plain JSON, and JSON.stringify alone
+// writes them. The serializer's replacer is called for each value, and takes some ten times as long. A value without
+// revived objects is read by JSON.parse alone. The reviver makes a promise for each value, and takes some thirty
+// times as long.
 export class PlainSerializer extends JsonPlusSerializer {
   override async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
     return isPlain(value) ? ["json", Buffer.from(JSON.stringify(value))] : super.dumpsTyped(value);
@@ -19,7 +19,7 @@ export class PlainSerializer extends JsonPlusSerializer {
   }
 }
 
-// What `serde` writes of it, in a form that saves copies: what changes in `value` from now on is not in it.
+// The output of `serde` for `value`, in a form that saves copies. Later changes of `value` do not affect it.
 export async function dump(serde: SerializerProtocol, value: unknown): Promise<Part> {
   if (serde.constructor !== PlainSerializer || !isPlain(value)) return serde.dumpsTyped(value);
   const texts = textsOf(value);
@@ -30,9 +30,9 @@ export async function load(serde: SerializerProtocol, [type, bytes]: Typed): Pro
   return type === TEXTS ? valueOf(bytes) : serde.loadsTyped(type, bytes);
 }
 
-const DEPTH_MAX = 64; // what is deeper may be a circle
+const DEPTH_MAX = 64; // a deeper value may be circular
 
-// Whether JSON has this value and all that is in it: no undefined, no object of a class, none that writes itself.
+// Whether JSON can represent the whole value: no undefined, no object of a class, no object with toJSON.
 function isPlain(value: unknown, depth = 0): boolean {
   if (typeof value !== "object") return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   if (value === null) return true;

@@ -1,13 +1,14 @@
-// A plain value with long texts: JSON in whose place of a long text the text itself stands, so that a text is copied
-// once, and neither looked at nor escaped, which takes JSON.stringify and JSON.parse some ten times as long. Pieces of
-// JSON and texts in turn, each behind its length in bytes (4 bytes, little endian); the first and the last are JSON.
+// A plain value with long texts: JSON with the long texts cut out, and the texts themselves. So a text is copied
+// once, and is neither scanned nor escaped, which takes JSON.stringify and JSON.parse some ten times as long. The
+// format has pieces of JSON and texts in turn, each after its length in bytes (4 bytes, little endian). The first and
+// the last piece are JSON.
 import { isAscii } from "node:buffer";
 
 export const TEXTS = "pawl-texts"; // the type of such a value
 
-const TEXT_LENGTH_MIN = 256; // a shorter one costs more by itself than within JSON
-const LENGTH_MIN = 16 * 1024; // of all texts; a value with less is JSON
-const MARK = "\0"; // the only key of what stands for a text: JSON writes it as below
+const TEXT_LENGTH_MIN = 256; // a shorter text costs more by itself than within JSON
+const LENGTH_MIN = 16 * 1024; // of all texts; a value with less is stored as JSON
+const MARK = "\0"; // the only key of an object that replaces a text: JSON writes it as below
 const markOf = (index: number): string => `{"\\u0000":${index}}`;
 
 export interface Texts {
@@ -15,22 +16,22 @@ export interface Texts {
   texts: string[];
 }
 
-// Nothing: JSON alone does as well. `value` is plain (serializer.ts).
+// undefined: plain JSON is as good. `value` is plain (serializer.ts).
 export function textsOf(value: unknown): Texts | undefined {
   const taking = new Taking();
   const rest = taking.take(value);
   if (taking.length < LENGTH_MIN || taking.confused) return undefined;
   const json = JSON.stringify(rest);
-  // LangGraph's serializer revives what has this key, and only that can.
+  // LangGraph's serializer revives objects with this key, and only it can.
   return json.includes('"lc"') ? undefined : { json: json.split(markOf(0)), texts: taking.texts };
 }
 
 class Taking {
   readonly texts: string[] = [];
-  length = 0; // of them
-  confused = false; // the value has a key like ours
+  length = 0; // of all texts
+  confused = false; // the value has a key like MARK
 
-  // The value with marks for its long texts: itself where it has none.
+  // The value with marks in place of its long texts; the value itself if it has none.
   take(value: unknown): unknown {
     if (typeof value === "string") return this.text(value);
     if (typeof value !== "object" || value === null) return value;
@@ -56,7 +57,7 @@ class Taking {
   private object(value: Record<string, unknown>): unknown {
     let taken: Record<string, unknown> | undefined;
     for (const key of Object.keys(value)) {
-      this.confused ||= key === MARK || key === "__proto__"; // which assignment takes for something else
+      this.confused ||= key === MARK || key === "__proto__"; // assignment would treat __proto__ differently
       const item = this.take(value[key]);
       if (item !== value[key]) (taken ??= { ...value })[key] = item;
     }
@@ -66,7 +67,7 @@ class Taking {
 
 export function valueOf(data: Uint8Array): unknown {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  const encoding = isAscii(bytes) ? "latin1" : "utf8"; // the same then, and faster
+  const encoding = isAscii(bytes) ? "latin1" : "utf8"; // the same result, but faster
   const texts: string[] = [];
   let json = "";
   for (let at = 0, isText = false; at < bytes.length; isText = !isText) {

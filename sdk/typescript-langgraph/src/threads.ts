@@ -1,21 +1,22 @@
-// The records of threads: bases (checkpoints) and writes, kept all, each save one more. Reading takes one
-// request as a rule: the newest saved are listed with their payloads, and a checkpoint's writes follow it.
+// The records of threads: bases (checkpoints) and writes. Each save adds a record, and all are retained. A read
+// usually takes one request: the newest saves are listed with their payloads, and the writes of a checkpoint follow
+// it.
 import type { Checkpoint as Saved, CheckpointPage, Json, Pawl } from "@pawl/sdk";
 
 import { baseId, isHashed, parseId, prefixOf, writesId, writesPrefix, type Place } from "./ids.js";
 
-const LARGE_BYTES = 64 * 1024; // from here on a payload by itself is cheaper than as base64 in a list
-const GUESS = 4; // a checkpoint and what a few tasks wrote
+const LARGE_BYTES = 64 * 1024; // from this size on, a separate request is cheaper than base64 in a list
+const GUESS = 4; // a checkpoint and the writes of a few tasks
 const PAGE = 100;
 const PAGE_MAX = 1000;
-const KNOWN_MAX = 10_000; // threads whose state is remembered; forgetting costs a request
+const KNOWN_MAX = 10_000; // threads whose state is remembered; a forgotten one costs a request
 
-// What this process has seen of one thread and namespace.
+// The state of one thread and namespace, as far as this process has seen it.
 interface Known {
-  newest: string; // the highest checkpoint id; "" for none
-  writes: number; // records saved behind it
+  newest: string; // the highest checkpoint id; "": none
+  writes: number; // records saved after it
   bytes: number; // of the last checkpoint
-  puts: Promise<unknown>; // the last one of this process: what is saved later has to be newer
+  puts: Promise<unknown>; // the last put of this process: a later save must be newer
 }
 
 export interface Records {
@@ -42,8 +43,8 @@ export class Threads {
   async put(place: Place, payload: Uint8Array, metadata: { [key: string]: Json }): Promise<void> {
     const known = await this.knownOf(place);
     const { thread, ns } = place;
-    // The newest saved is the highest id, but for a thread that is copied or a checkpoint that is put again: then
-    // its readers must look at all of them.
+    // The newest save usually has the highest id. Not so if a thread is copied, or a checkpoint is put again: then
+    // readers must look at all saves.
     const late = place.checkpoint <= known.newest;
     if (!late) Object.assign(known, { newest: place.checkpoint, writes: 0, bytes: payload.length });
     const save = known.puts.then(() => this.pawl.save(baseId(place), payload, {
@@ -56,9 +57,9 @@ export class Threads {
 
   async putWrites(place: Place, task: string, payload: Uint8Array): Promise<void> {
     const known = await this.knownOf(place);
-    if (place.checkpoint > known.newest) known.newest = place.checkpoint; // its checkpoint comes after it: late
+    if (place.checkpoint > known.newest) known.newest = place.checkpoint; // its checkpoint comes later: late
     known.writes += 1;
-    await known.puts; // writes stand behind their checkpoint, so that whoever lists down to it has seen them
+    await known.puts; // writes follow their checkpoint, so that a reader who lists down to it has seen them
     await this.pawl.save(writesId(place, task), payload, { keep: 0 });
   }
 
@@ -78,7 +79,7 @@ export class Threads {
     const { base, behind } = await this.highest(prefix, page);
     if (base === undefined) {
       if (behind.length === 0) this.learn(prefix, { newest: "", writes: 0, bytes: 0 });
-      // Pawl tells of a thread under another name than before. Of a subgraph that is usual.
+      // Pawl reports a thread whose name has changed. For a subgraph a missing thread is normal.
       if (behind.length === 0 && ns === "") await this.pawl.load(prefix);
       return undefined;
     }
@@ -141,7 +142,7 @@ export class Threads {
     }
   }
 
-  // The base with the highest id, and the writes that were saved behind it.
+  // The base with the highest id, and the writes that were saved after it.
   private async highest(prefix: string, first: CheckpointPage): Promise<Highest> {
     const behind: Saved[] = [];
     for (let page = first; ;) {
@@ -174,7 +175,7 @@ export class Threads {
     if (known === undefined) {
       if (this.known.size >= KNOWN_MAX) this.known.clear();
       this.known.set(prefix, { ...seen, puts: Promise.resolve() });
-    } else if (seen.newest >= known.newest) { // else this process has put a newer one meanwhile
+    } else if (seen.newest >= known.newest) { // otherwise this process has put a newer one meanwhile
       Object.assign(known, seen);
     }
   }
@@ -182,5 +183,5 @@ export class Threads {
 
 interface Highest {
   behind: Saved[];
-  base?: { checkpoint: string; entry: Saved; whole: boolean }; // whole: `behind` has all that was written to it
+  base?: { checkpoint: string; entry: Saved; whole: boolean }; // whole: `behind` has all of its writes
 }

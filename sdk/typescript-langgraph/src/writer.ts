@@ -1,12 +1,12 @@
-// Bytes, one piece behind the other, in memory that was used before: the first use of a page takes the kernel longer
-// than what is written to it takes us.
+// Appends bytes in memory that was used before. The kernel needs longer for the first use of a page than this code
+// needs to write to it.
 import type { Texts } from "./texts.js";
 
 const BYTES_MIN = 64 * 1024;
 const KEPT_BYTES_MAX = 8 * 1024 * 1024;
-const UTF8_BYTES_MAX = 3; // of a unit of a string
+const UTF8_BYTES_MAX = 3; // of a UTF-16 code unit of a string
 
-let kept: Buffer | undefined; // for the next one
+let kept: Buffer | undefined; // for the next writer
 
 export class Writer {
   private bytes: Buffer;
@@ -17,8 +17,8 @@ export class Writer {
     kept = undefined;
   }
 
-  // What was written may be written over from now on. Whoever does not call it, because somebody may still read, has
-  // only used memory that the next one can't use.
+  // From now on the written bytes may be overwritten. A caller whose bytes may still be read omits the call; then the
+  // next writer only cannot reuse the memory.
   release(): void {
     if (this.bytes.length <= KEPT_BYTES_MAX) kept = this.bytes;
   }
@@ -27,7 +27,7 @@ export class Writer {
     return this.bytes.subarray(0, this.end);
   }
 
-  // How many bytes it takes.
+  // Appends `value`, and returns its number of bytes.
   add(value: Uint8Array | string | Texts): number {
     const begin = this.end;
     if (typeof value === "string") this.text(value);
@@ -58,7 +58,7 @@ export class Writer {
   }
 
   private text(text: string): void {
-    // Counting takes as long as writing.
+    // Counting the bytes takes as long as writing them.
     if (this.end + text.length * UTF8_BYTES_MAX > this.bytes.length) this.reserve(Buffer.byteLength(text));
     this.end += this.bytes.write(text, this.end);
   }

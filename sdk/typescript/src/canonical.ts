@@ -1,14 +1,14 @@
-// Values as JSON: arguments as text that is the same for the same values, which the journal compares between processes, and results.
+// Values as JSON: arguments in a canonical form, which the journal compares between processes, and results.
 import { createHash } from "node:crypto";
 
-// Keys sorted, no spaces. What JSON would silently lose (NaN, a Map, a class without toJSON) is refused: two
-// different arguments must not look the same. Members that are undefined are as if absent.
+// Sorted keys, no spaces. Throws for values that JSON would silently lose (NaN, a Map, a class without toJSON), since
+// two different arguments must not look the same. Undefined members count as absent.
 export function canonicalJson(value: unknown): string {
   return textOf(value, "arguments", (keys) => keys.sort());
 }
 
-// What is kept of a result or a state: the same is refused, and members keep their order. `what` is named when it is
-// refused.
+// The stored form of a result or a state. Refuses the same values, but keeps the order of members. The error names
+// `what`.
 export function plainJson(value: unknown, what: string): string {
   return textOf(value, what, (keys) => keys);
 }
@@ -23,7 +23,7 @@ function textOf(value: unknown, what: string, order: Order): string {
   try {
     return write(value, what, order) ?? "null";
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // of the stack
+    if (!(error instanceof RangeError)) throw error; // stack overflow
     throw new TypeError(`${what} is nested too deeply, or in itself`, { cause: error });
   }
 }

@@ -1,6 +1,7 @@
-// Children of one parent. Their places are counted in the order of the calls, which a program that is started
-// again repeats; so each child finds its own checkpoints and result, twins too. A step does not repeat its calls when it
-// is answered, nor does a child: there a spawn is counted only of the child itself, else it throws.
+// Children of one parent. Their places are counted in the order of the calls, which a restarted program repeats. So
+// each child, also one of twins, finds its own checkpoints and result. A step or a child that is answered from the
+// journal does not repeat its calls. Therefore a spawn inside a step throws, and so does a spawn inside a child for a
+// parent outside that child.
 import { argsHash, plainJson } from "./canonical.js";
 import { JSON_BODY, type Connection } from "./connection.js";
 import { determinismErrorOf } from "./errors.js";
@@ -9,11 +10,11 @@ import type { Json } from "./types.js";
 
 export interface ChildRun {
   id: string; // its checkpoint_id: `{parent}/{spawn_seq}.{ordinal}`
-  resumed: boolean; // a process before has spawned it, and it has not finished: look for its checkpoint
+  resumed: boolean; // an earlier process has spawned it, and it has not finished: look for its checkpoint
 }
 
 export interface ChildSpec<T> {
-  spec: unknown; // what the child is to do, as plain data
+  spec: unknown; // the task of the child, as plain data
   run: (child: ChildRun) => Promise<T> | T;
 }
 
@@ -23,7 +24,7 @@ interface Spawned {
   result?: Json;
 }
 
-// The child at this place: its result, from its run or from the journal.
+// The result of the child at this place, from its run or from the journal.
 export async function runChild<T>(connection: Connection, parent: string, spawnSeq: number, ordinal: number,
                                   { spec, run }: ChildSpec<T>): Promise<T> {
   const hash = argsHash(spec);
@@ -51,12 +52,12 @@ export class Children {
     this.parent = parent;
   }
 
-  // One child. Its result, from its run or from the journal.
+  // Runs one child. Returns its result, from its run or from the journal.
   async spawn<T>(spec: unknown, run: (child: ChildRun) => Promise<T> | T): Promise<T> {
     return runChild(this.connection, this.parent, this.next(), 0, { spec, run });
   }
 
-  // Several that belong together: one spawn, ordinals in the order of the array.
+  // Runs several children as one spawn; their ordinals follow the order of the array.
   async spawnAll<T>(children: ChildSpec<T>[]): Promise<T[]> {
     const spawnSeq = this.next();
     return Promise.all(children.map((child, ordinal) => runChild(this.connection, this.parent, spawnSeq, ordinal, child)));

@@ -1,4 +1,4 @@
-// Requests over the Unix socket, on connections that are kept.
+// Requests over the Unix socket, on connections that are reused.
 import { openSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorOf, TooManyError, UnavailableError } from "./errors.js";
 import { Pool, type Reply } from "./wire.js";
 
-const SOCKETS = 24; // of ordinary requests: what is in flight together becomes durable together, and Pawl has 64 for all
-const LONG_SOCKETS = 16; // of those that wait for a person; apart, so that they hold up nobody
-const COMES_BACK_MS = 10_000; // how long one who answered before may be away: `pawl agentd` is started again
+const SOCKETS = 24; // for ordinary requests: those in flight together become durable together. Pawl allows 64 in all
+const LONG_SOCKETS = 16; // for requests that wait for a person; separate, so that they delay no other request
+const COMES_BACK_MS = 10_000; // how long a server that has responded before may be away: `pawl agentd` restarts
 const RETRY_MS = 25;
 const ADDRESS_BYTES = 107; // of a Unix socket's address (unix(7)); longer paths go through their folder's descriptor
 
@@ -20,7 +20,7 @@ export interface Ask {
   long?: boolean;
 }
 
-// Of the process, however often it connects, by address.
+// One per address for the whole process, however often it connects.
 const pools = new Map<string, Pool>();
 const longPools = new Map<string, Pool>();
 
@@ -33,7 +33,7 @@ function poolOf(address: string, long: boolean): Pool {
 
 export class Connection {
   readonly socket: string;
-  readonly episode: string; // tells apart what this process talks to
+  readonly episode: string; // identifies the episode among those that this process uses
   private readonly headers: string;
   private readonly address: string;
   private answered = false;
@@ -45,8 +45,9 @@ export class Connection {
     this.episode = [socket, headers["Pawl-Goal"], headers["Pawl-Episode"]].join("\n");
   }
 
-  // A status of 2xx, or an error. Each request of the API may come twice, so one whose answer was lost with the
-  // connection is sent again: a checkpoint saved twice is one more of the same, all else counts once.
+  // Returns a response of status 2xx, or throws. Each request of the API may be repeated, so a request whose response
+  // was lost with the connection is sent again. A checkpoint saved twice is stored twice; everything else counts
+  // once.
   async ask(ask: Ask): Promise<Reply> {
     let away: number | undefined;
     for (;;) {
@@ -55,7 +56,7 @@ export class Connection {
         this.answered = true;
         if (reply.status < 300) return reply;
         const error = errorOf(reply.status, reply.body);
-        // No place for one more connection, which is closed with that; there will be one.
+        // All connections are taken, and the server has closed this one. Another try finds a free place later.
         if (error instanceof TooManyError && reply.headers["connection"] === "close") throw new UnavailableError(error, { cause: error });
         throw error;
       } catch (error) {
@@ -119,7 +120,7 @@ function addressOf(socket: string): string {
 }
 
 const NOBODY = new Set(["ECONNREFUSED", "ENOENT"]);
-const LEFT = new Set(["ECONNRESET", "EPIPE", "EAGAIN"]); // EAGAIN: more connect at once than the socket's queue holds
+const LEFT = new Set(["ECONNRESET", "EPIPE", "EAGAIN"]); // EAGAIN: the socket's queue of connects is full
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "";

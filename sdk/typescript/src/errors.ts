@@ -1,5 +1,5 @@
-// What can go wrong, one class a reaction of the caller. `type` is the urn of docs/agent-api.yaml, or one of
-// this package's own where no server answered.
+// Errors, one class per reaction of the caller. `type` is the urn of docs/agent-api.yaml, or one of this package's
+// own if no server answered.
 
 export interface Problem {
   type: string;
@@ -11,7 +11,7 @@ export interface Problem {
 export class PawlError extends Error {
   readonly type: string;
   readonly title: string;
-  readonly status: number; // of HTTP; 0 where no server answered
+  readonly status: number; // of HTTP; 0: no server answered
   readonly detail: string;
 
   constructor(problem: Problem, options?: ErrorOptions) {
@@ -25,7 +25,7 @@ export class PawlError extends Error {
 }
 
 export class InvalidError extends PawlError {}
-export class ForeignError extends PawlError {} // the socket is of another goal or episode
+export class ForeignError extends PawlError {} // the socket belongs to another goal or episode
 export class NotFoundError extends PawlError {}
 export class ConflictError extends PawlError {}
 export class TooLargeError extends PawlError {}
@@ -33,18 +33,18 @@ export class TooManyError extends PawlError {}
 export class CorruptError extends PawlError {}
 export class NoSpaceError extends PawlError {}
 
-// Nobody listens on the socket, or who listened went away (or could not, 503) and did not come back in time.
+// No server listens on the socket, or the server went away (or responded 503) and did not come back in time.
 export class UnavailableError extends PawlError {
   static of(detail: string, cause?: unknown): UnavailableError {
     return new UnavailableError({ type: "urn:pawl:unavailable", title: "Pawl does not answer", status: 0, detail }, { cause });
   }
 }
 
-// The same step (or place of a child) was used with other arguments by a process before: the program is not
-// the one that wrote the journal, or its keys depend on something that changes.
+// An earlier process used the same step (or place of a child) with other arguments. The program has changed since it
+// wrote the journal, or its keys depend on something that changes.
 export class DeterminismError extends ConflictError {
   readonly key: string;
-  readonly recordedHash: string; // of the arguments that are in the journal
+  readonly recordedHash: string; // of the arguments in the journal
   readonly givenHash: string;
 
   constructor(key: string, recordedHash: string, givenHash: string, problem?: Problem) {
@@ -61,7 +61,7 @@ export class DeterminismError extends ConflictError {
   }
 }
 
-// The step was begun by a process that is gone, nobody knows whether it happened, and it must not run again.
+// A process that is gone began the step, its outcome is unknown, and it must not run again.
 export class StepLostError extends PawlError {
   readonly key: string;
 
@@ -77,7 +77,7 @@ export class StepLostError extends PawlError {
   }
 }
 
-// A person was asked and has not answered in the time given.
+// A person was asked, and did not answer in the given time.
 export class UnansweredError extends PawlError {
   readonly key: string;
 
@@ -116,7 +116,7 @@ export function errorOf(status: number, body: Buffer): PawlError {
   return new (CLASSES[problem.type] ?? PawlError)(problem);
 }
 
-// A conflict about hashes names both: the one that is not ours is the one that is recorded.
+// A conflict names both hashes: the one that is not `given` is the recorded one.
 export function determinismErrorOf(key: string, given: string, error: unknown): unknown {
   if (!(error instanceof ConflictError)) return error;
   const recorded = (error.detail.match(/\b[0-9a-f]{64}\b/g) ?? []).find((hash) => hash !== given);

@@ -1,11 +1,11 @@
-// What an agent can ask Pawl for, over the Unix socket that PAWL_SOCKET names (docs/agent-api.yaml).
+// The agent's interface to Pawl, over the Unix socket that PAWL_SOCKET names (docs/agent-api.yaml).
 //
 //   const pawl = connect();
 //   const before = await pawl.load("coder-0");
 //   const reply = await pawl.step("ask-model-1", { kind: "effect" }, { prompt }, () => model(prompt));
 //   await pawl.save("coder-0", { turn: 1, reply });
 //
-// What a promise of this package resolves for a write is durable: a kill -9 after it loses nothing of it.
+// A write is durable when its promise resolves: a kill -9 after that loses nothing of it.
 export { Children, type ChildRun, type ChildSpec } from "./children.js";
 export { argsHash, canonicalJson } from "./canonical.js";
 export {

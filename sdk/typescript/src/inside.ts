@@ -1,4 +1,4 @@
-// Which step or child a call is made from, however many promises lie between.
+// The step or child from which a call is made, however many promises lie between.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 interface Inside {
@@ -8,8 +8,8 @@ interface Inside {
 }
 
 interface Around extends Inside {
-  child: string; // the innermost child's id; "" outside of all
-  depth: number; // how many children are around
+  child: string; // the innermost child's id; "": outside all children
+  depth: number; // the number of children around
 }
 
 const current = new AsyncLocalStorage<Around>();
@@ -24,15 +24,15 @@ export function runInside<T>(inside: Inside, run: () => Promise<T> | T): Promise
   return current.run(inside.what === "child" ? { ...inside, child: inside.name, depth: depth + 1 } : { ...inside, child, depth }, run);
 }
 
-// The id of what runs here: `{role}-{depth}`; inside of a child the child's id, and a role's is below it.
+// The id of the running code: `{role}-{depth}`. Inside a child it is the child's id, and a role's id is below it.
 export function checkpointId(episode: string, role: string | undefined): string {
   const { child, depth } = around(episode) ?? { child: "", depth: 0 };
   if (role === undefined && child !== "") return child;
   return `${child === "" ? "" : `${child}/`}${role ?? "main"}-${depth}`;
 }
 
-// Refuses to count a spawn of `parent` where the next process may count another one: a step that is answered from
-// the journal spawns nothing, nor does a child, and the places of all later spawns would shift.
+// Throws where the next process may count another spawn of `parent`. A step or a child that is answered from the
+// journal does not spawn again, so the places of all later spawns would shift.
 export function countHere(episode: string, parent: string): void {
   const inside = around(episode);
   if (inside === undefined) return;

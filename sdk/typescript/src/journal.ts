@@ -1,4 +1,4 @@
-// Steps that are not to be paid twice: begin, do, complete.
+// Steps that must not be paid for twice: begin, run, complete.
 import { inspect } from "node:util";
 
 import { argsHash, plainJson } from "./canonical.js";
@@ -8,14 +8,15 @@ import { runInside } from "./inside.js";
 import type { Json, Question } from "./types.js";
 
 const ERROR_CHARACTERS_MAX = 2000; // the API takes 8192 bytes of UTF-8
-const POLL_MS = 30_000; // the longest wait that the API knows
+const POLL_MS = 30_000; // the longest wait of the API
 
 export interface StepOptions {
-  // An effect is paid, or seen outside of the workspace; a pure step may be done again at will. "effect" without it.
+  // An effect costs money, or is visible outside the workspace; a pure step may be repeated. Default: "effect".
   kind?: "pure" | "effect";
-  // When it was begun by a process that is gone. Without it: re_execute for pure steps, ask for effects.
+  // The policy for a step that a process which is gone has begun. Default: re_execute for pure steps, ask for
+  // effects.
   onLost?: "re_execute" | "ask" | "fail";
-  // With ask: how many milliseconds to wait for a person; without it for ever. Then UnansweredError.
+  // With ask: how many milliseconds to wait for a person, then UnansweredError. Default: for ever.
   wait?: number;
 }
 
@@ -27,10 +28,11 @@ interface Begun {
   question?: string;
 }
 
-// By episode and key, whatever connection asked: Pawl takes what one process begins for one run.
+// By episode and key, for all connections: Pawl treats all calls of one process as one run of the step.
 const running = new Map<string, { hash: string; result: Promise<unknown> }>();
 
-// What has run and was not kept. Asked for again, it is kept if it can be, and not run a second time.
+// Results of runs whose step could not be completed. A repeated call stores the result if it can, and does not run
+// again.
 const ran = new Map<string, { execution: number | undefined; result: unknown }>();
 
 export class Journal {
@@ -40,7 +42,7 @@ export class Journal {
     this.connection = connection;
   }
 
-  // Asked for while it runs in this very process, it is the same run.
+  // A call during a run of the same step in this process shares that run.
   step<T>(key: string, options: StepOptions, args: unknown, run: () => Promise<T> | T): Promise<T> {
     const hash = argsHash(args);
     const name = `${this.connection.episode}\n${key}`;
@@ -67,8 +69,8 @@ export class Journal {
       known = { execution: begun.execution, result: await this.run(key, run) };
       ran.set(name, known);
     }
-    // The first run gives what the next process will read: JSON, not an object with more to it. A result that JSON can't
-    // tell leaves the step begun: that it did not happen would be a lie.
+    // The first call returns what the next process will read: plain JSON. A result that JSON cannot represent leaves
+    // the step begun. To record a failure would be wrong, since the step did happen.
     const text = plainJson(known.result, `the result of ${key}`);
     await this.connection.ask({
       method: "POST", path: "/v1/steps/complete", body: `{"key":${JSON.stringify(key)},"result":${text}}`,
@@ -87,13 +89,13 @@ export class Journal {
     }
   }
 
-  // Not told, the step is lost; what went wrong in it is thrown on still.
+  // Without this report the step is lost. The original error is thrown in any case.
   private async fail(key: string, thrown: unknown): Promise<void> {
     try {
       const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : typeof thrown === "string" ? thrown : inspect(thrown);
       await this.connection.post("/v1/steps/fail", { key, error: text.slice(0, ERROR_CHARACTERS_MAX).toWellFormed() });
     } catch {
-      // what was thrown says more
+      // The original error is more useful.
     }
   }
 
@@ -111,7 +113,7 @@ export class Journal {
   }
 }
 
-// The question with its answer; UnansweredError when `until` (of performance.now()) comes first.
+// The question with its answer. Throws UnansweredError when `until` (of performance.now()) comes first.
 export async function waitForAnswer(connection: Connection, key: string, until: number): Promise<Question & { answer: string }> {
   for (;;) {
     const left = Math.max(0, Math.min(POLL_MS, Math.ceil(until - performance.now())));

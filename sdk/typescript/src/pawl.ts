@@ -1,4 +1,4 @@
-// One episode, seen by its agent.
+// One episode, as its agent sees it.
 import { randomBytes } from "node:crypto";
 
 import { plainJson } from "./canonical.js";
@@ -13,16 +13,16 @@ import type {
   Step, StepPage, Usage,
 } from "./types.js";
 
-// By it Pawl tells a step that this process has begun from one that a lost process has begun.
+// Pawl uses it to distinguish a step that this process has begun from a step of a lost process.
 const SESSION = randomBytes(16).toString("hex");
 
 export interface ConnectOptions {
-  socket?: string; // PAWL_SOCKET without it
-  goal?: string; // PAWL_GOAL_ID without it: what the socket must be of; of `pawl agentd`, which goal is meant
-  episode?: string; // PAWL_EPISODE_ID without it
+  socket?: string; // default: PAWL_SOCKET
+  goal?: string; // default: PAWL_GOAL_ID; must match the socket's goal. With `pawl agentd` it selects the goal
+  episode?: string; // default: PAWL_EPISODE_ID
 }
 
-// Connects with the first request. UnavailableError without a socket's name.
+// The first request connects. UnavailableError: no socket is named.
 export function connect(options: ConnectOptions = {}): Pawl {
   const socket = options.socket ?? process.env["PAWL_SOCKET"];
   if (!socket) {
@@ -62,14 +62,14 @@ export class Pawl {
 
   // --- checkpoints
 
-  // The same in every process: `main-0`; of a role `{role}-0`; inside of a child the child's id, and of a role there
-  // `{child}/{role}-{depth}`.
+  // The same in every process: `main-0`, or `{role}-0` with a role. Inside a child it is the child's id, or
+  // `{child}/{role}-{depth}` with a role.
   checkpointId(role?: string): string {
     return checkpointId(this.connection.episode, role);
   }
 
-  // Bytes and strings are saved as they are, everything else as JSON; TypeError for what JSON can't tell. An id that is
-  // undefined is checkpointId().
+  // Bytes and strings are saved unchanged, all else as JSON; TypeError for what JSON cannot represent. If `id` is
+  // undefined, it is checkpointId().
   async save(id: string | undefined, payload: Uint8Array | string | Json | object, options: SaveOptions = {}): Promise<Checkpoint> {
     id ??= this.checkpointId();
     const headers: Record<string, string> = { "Content-Type": "application/octet-stream" };
@@ -78,15 +78,15 @@ export class Pawl {
     }
     if (options.spent !== undefined) headers["Pawl-Spent"] = JSON.stringify(options.spent);
     const keep = options.keep === undefined ? "" : `&keep=${options.keep}`;
-    // Nothing, saved as null, would be what the next process goes on from.
+    // undefined would be saved as null, and the next process would resume from that.
     if (payload === undefined) throw new TypeError(`the payload of ${id} is undefined: save what to go on from, or null`);
     const body = typeof payload === "string" || payload instanceof Uint8Array ? payload : plainJson(payload, `the payload of ${id}`);
     const path = `/v1/checkpoint?id=${encodeURIComponent(id)}${keep}`;
     return fromWire(await this.connection.json<object>({ method: "PUT", path, headers, body }));
   }
 
-  // The newest whole one, or that seq; undefined when there is none: then the step's log and the ledger name the others,
-  // if there are any.
+  // The newest valid checkpoint, or the one with `seq`. undefined: there is none. If there are checkpoints of other
+  // ids, the step's log and the ledger name them.
   async load(id: string = this.checkpointId(), options: { seq?: number } = {}): Promise<Loaded | undefined> {
     const seq = options.seq === undefined ? "" : `&seq=${options.seq}`;
     try {
@@ -103,7 +103,7 @@ export class Pawl {
     }
   }
 
-  // One page. The next one: `before` the last seq of this one.
+  // One page. For the next page, `before` is the last seq of this one.
   async list(options: ListOptions = {}): Promise<CheckpointPage> {
     const path = `/v1/checkpoints?${queryOf(options)}`;
     const page = await this.connection.json<{ checkpoints: (object & { payload?: string })[]; more: boolean }>({ method: "GET", path });
@@ -115,7 +115,7 @@ export class Pawl {
     return { checkpoints, more: page.more };
   }
 
-  // Removes all of a prefix or of an id. How many.
+  // Removes all checkpoints of a prefix or of an id. Returns how many.
   async prune(what: { prefix: string } | { id: string }): Promise<number> {
     const query = "id" in what ? `id=${encodeURIComponent(what.id)}` : `prefix=${encodeURIComponent(what.prefix)}`;
     return (await this.connection.json<{ pruned: number }>({ method: "DELETE", path: `/v1/checkpoints?${query}` })).pruned;
@@ -123,9 +123,9 @@ export class Pawl {
 
   // --- the journal
 
-  // Runs `run` once for this key in the whole episode, whatever process asks: a step that was completed is
-  // answered from the journal. What `run` throws is recorded as failed and thrown on; it may then run again.
-  // The result is what JSON makes of it. DeterminismError: the key was used with other arguments.
+  // Runs `run` once for this key in the whole episode, whichever process calls: a completed step is answered from the
+  // journal. An exception of `run` is recorded as a failure and rethrown; then the step may run again. The result is
+  // converted to JSON and back. DeterminismError: the key was used with other arguments.
   step<T>(key: string, options: StepOptions, args: unknown, run: () => Promise<T> | T): Promise<T> {
     return this.journal.step(key, options, args, run);
   }
@@ -137,15 +137,15 @@ export class Pawl {
 
   // --- children, usage, questions
 
-  // The one object of this parent: two of them would give two children the same place.
+  // Returns the same object for the same parent: two objects would give two children the same place.
   children(parent: string): Children {
     let children = this.parents.get(parent);
     if (children === undefined) this.parents.set(parent, (children = new Children(this.connection, parent)));
     return children;
   }
 
-  // The child at a place that you name: inside of a step, where children() counts none. `parent` is one that is
-  // counted nowhere else.
+  // The child at an explicit place, for use inside a step, where children() refuses to count. No other code may count
+  // spawns of `parent`.
   child<T>(parent: string, spawnSeq: number, ordinal: number, spec: unknown, run: (child: ChildRun) => Promise<T> | T): Promise<T> {
     return runChild(this.connection, parent, spawnSeq, ordinal, { spec, run });
   }
@@ -156,7 +156,7 @@ export class Pawl {
     return { children: page.children.map((child) => fromWire<Child>(child)), more: page.more };
   }
 
-  // `id` is the agent's own name of the call: told twice it counts once.
+  // `id` is the agent's own name of the call: a repeated report counts once.
   async usage(id: string, usage: Usage): Promise<Budget> {
     return this.connection.postFor("/v1/usage", {
       id, model: usage.model, input_tokens: usage.inputTokens, output_tokens: usage.outputTokens,
@@ -164,8 +164,8 @@ export class Pawl {
     });
   }
 
-  // Asks a person and waits for the answer: for ever, or `wait` milliseconds (then UnansweredError). Asked
-  // again with the same key it is the same question, answered at once when it was.
+  // Asks a person and waits for the answer: for ever, or `wait` milliseconds (then UnansweredError). A repeated key
+  // asks the same question, which is answered at once if it has an answer.
   async ask(key: string, question: string, options: { choices?: string[]; wait?: number } = {}): Promise<string> {
     const until = options.wait === undefined ? Infinity : performance.now() + options.wait;
     const body = JSON.stringify({ question, ...(options.choices && { choices: options.choices }) });

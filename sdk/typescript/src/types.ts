@@ -1,4 +1,4 @@
-// What goes over the socket, with this language's spelling of names.
+// The values of the API, with names in the spelling of this language.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -16,7 +16,7 @@ export interface Caps {
 export interface Budget {
   spent: Spent;
   caps: Caps;
-  stop: boolean; // a cap is reached: save what you have and end
+  stop: boolean; // a cap is reached: save the state and end
 }
 
 export interface Fingerprint {
@@ -33,7 +33,7 @@ export interface Context extends Budget {
   episodeId: string;
   attempt: number;
   model: string;
-  session: number; // 1 for the first process that asked in this episode
+  session: number; // 1 for the first process that called in this episode
   resumed: boolean;
   fingerprint: Fingerprint;
 }
@@ -48,7 +48,7 @@ export interface Checkpoint {
   fingerprint: Fingerprint;
   changed: ("plan" | "model" | "pawl")[];
   savedAt: string;
-  payload?: Uint8Array; // in a list that was asked for with payload
+  payload?: Uint8Array; // in a list that was requested with payloads
 }
 
 export interface CheckpointPage {
@@ -64,15 +64,15 @@ export interface Loaded {
 
 export interface SaveOptions {
   metadata?: { [key: string]: Json }; // its numbers are integers
-  spent?: Spent; // what was spent up to here; without it what was told to usage(), and the time since the start
-  keep?: number; // how many of this id are left at most: 5 without it, 0 for all
+  spent?: Spent; // spent so far; default: the sum of usage() and the time since the start
+  keep?: number; // how many checkpoints of this id are retained: default 5, 0 for all
 }
 
 export interface ListOptions {
   prefix?: string;
-  id?: string; // exactly this one instead of a prefix
-  before?: number; // seq: only older ones
-  limit?: number; // up to 1000; 100 without it
+  id?: string; // exactly this id instead of a prefix
+  before?: number; // only checkpoints with a lower seq
+  limit?: number; // up to 1000; default 100
   payload?: boolean;
 }
 
@@ -107,10 +107,10 @@ export interface ChildPage {
   more: boolean;
 }
 
-// Of the journal and of the children: by key, from the one behind `after`.
+// A page of the journal or of the children: by key, starting after `after`.
 export interface PageOptions {
   after?: string;
-  limit?: number; // up to 1000; 100 without it
+  limit?: number; // up to 1000; default 100
 }
 
 export interface Usage {
@@ -118,14 +118,14 @@ export interface Usage {
   inputTokens: number;
   outputTokens: number;
   cachedTokens?: number;
-  usd?: string; // what it cost; without it the price file says
+  usd?: string; // the cost; default: from the price file
 }
 
 export interface Question {
   key: string;
   question: string;
   choices?: string[];
-  answer?: string; // absent while there is none
+  answer?: string; // absent until it is answered
   askedAt: string;
   answeredAt?: string;
 }
@@ -140,7 +140,7 @@ function camelCase(name: string): string {
   return camel;
 }
 
-// Only the outermost names: what is inside of results and metadata is the agent's.
+// Only the outermost names: the content of results and metadata belongs to the agent.
 export function fromWire<T>(object: object): T {
   const out: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(object)) out[camelCase(name)] = value;

@@ -1,13 +1,13 @@
-// HTTP/1.1 as far as docs/agent-api.yaml needs it, over Unix sockets: an answer has a Content-Length, or no body.
-// node:http takes longer for a small request than Pawl does, its commit to the disk included.
+// The part of HTTP/1.1 that docs/agent-api.yaml needs, over Unix sockets: a response has a Content-Length or no body.
+// node:http takes longer for a small request than Pawl does, including its commit to the disk.
 import net from "node:net";
 
-const HEAD_BYTES_MAX = 256 * 1024; // a checkpoint's metadata come as a header: 64 KiB, then base64
-const SMALL_BYTES = 64 * 1024; // a body up to this is written together with its head
+const HEAD_BYTES_MAX = 256 * 1024; // a checkpoint's metadata come as a header: 64 KiB before base64
+const SMALL_BYTES = 64 * 1024; // a body up to this size is written together with its head
 
 export interface Reply {
   status: number;
-  headers: Record<string, string>; // by their names in lower case
+  headers: Record<string, string>; // names in lower case
   body: Buffer;
 }
 
@@ -19,20 +19,20 @@ interface Job {
 }
 
 const NOTHING = Buffer.alloc(0);
-const ARRIVED = Buffer.allocUnsafeSlow(64 * 1024); // of all connections: what arrives is taken before the next one's
+const ARRIVED = Buffer.allocUnsafeSlow(64 * 1024); // shared: bytes are consumed before the next connection reads
 
-// One connection: one request at a time.
+// One connection, which handles one request at a time.
 class Wire {
   private readonly socket: net.Socket;
   private readonly pool: Pool;
   private job: Job | undefined;
-  private head: Buffer = NOTHING; // of an answer, as long as it is not whole
+  private head: Buffer = NOTHING; // of a response, until it is complete
   private reply: Reply | undefined;
   private got = 0; // bytes of its body
 
   constructor(address: string, pool: Pool) {
     this.pool = pool;
-    // Without the stream that net.Socket is, which makes memory, objects and events of each chunk.
+    // Bypasses the stream of net.Socket, which allocates memory, objects and events for each chunk.
     const callback = (count: number): boolean => {
       this.take(ARRIVED.subarray(0, count));
       return true;
@@ -61,7 +61,7 @@ class Wire {
   }
 
   private take(chunk: Buffer): void {
-    if (this.job === undefined) return this.drop(); // nobody asked
+    if (this.job === undefined) return this.drop(); // no request is open
     if (this.reply === undefined) {
       const all = this.head.length === 0 ? chunk : Buffer.concat([this.head, chunk]);
       const end = all.indexOf("\r\n\r\n");
@@ -120,12 +120,12 @@ function replyOf(head: string): Reply {
   return { status: Number(lines[0]!.slice(9, 12)), headers, body: NOTHING };
 }
 
-// As many connections to one address as are in use at once, at most `most`. Idle ones do not keep the process alive.
+// Connections to one address: as many as are in use at once, at most `most`. Idle ones do not keep the process alive.
 export class Pool {
   private readonly address: string;
   private readonly most: number;
   private readonly wires = new Set<Wire>();
-  private readonly idle: Wire[] = []; // the last used is the next one
+  private readonly idle: Wire[] = []; // the last used one is used next
   private readonly waiting: Job[] = [];
 
   constructor(address: string, most: number) {
@@ -133,7 +133,7 @@ export class Pool {
     this.most = most;
   }
 
-  // `head`: the request line and the headers, with the empty line behind them.
+  // `head`: the request line and the headers, with the empty line after them.
   ask(head: string, body: Uint8Array | string | undefined): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ head, body, resolve, reject });

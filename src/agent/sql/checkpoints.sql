@@ -40,7 +40,7 @@ FROM checkpoints WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2;
 SELECT seq, id, hash, size, metadata, usd_micros, tokens, milliseconds, fingerprint, saved_at, chunks, seal, damage_told
 FROM checkpoints WHERE id = ?3 AND seq < ?1 ORDER BY seq DESC LIMIT ?2;
 -- name: list_of_prefix
--- By the index on the ids: what it costs grows with what the prefix has, not with what the episode has.
+-- Uses the index on ids: the cost grows with the rows of the prefix, not with those of the episode.
 SELECT seq, id, hash, size, metadata, usd_micros, tokens, milliseconds, fingerprint, saved_at, chunks, seal, damage_told
 FROM checkpoints WHERE seq IN (
   SELECT seq FROM checkpoints WHERE id >= ?3 AND id < ?4 AND seq < ?1 ORDER BY seq DESC LIMIT ?2)

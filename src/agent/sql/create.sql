@@ -1,17 +1,17 @@
-CREATE TABLE totals (  -- so that no bound and no sum counts rows. counted_: up to the last checkpoint whose runs are counted (chunks.h)
+CREATE TABLE totals (  -- counters: no bound and no sum counts rows. counted_*: up to the last checkpoint with counted runs (chunks.h)
   name TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO totals VALUES ('counted_seq', 0), ('told_seq', 0), ('counted_checkpoints', 0), ('children', 0),
   ('child_bytes', 0), ('usage', 0), ('events', 0), ('questions', 0), ('sessions', 0), ('usd_micros', 0), ('tokens', 0),
-  ('counted_chunk', 0);  -- the highest that there was when runs were counted
+  ('counted_chunk', 0);  -- the highest chunk when runs were last counted
 
 CREATE TABLE chunks (
   chunk INTEGER PRIMARY KEY,
-  runs INTEGER NOT NULL,      -- how many runs of consecutive checkpoints of an id have it, of counted ones (chunks.h)
+  runs INTEGER NOT NULL,      -- how many runs of consecutive checkpoints of an id contain it, among counted ones (chunks.h)
   size INTEGER NOT NULL,
-  hash BLOB NOT NULL UNIQUE,  -- BLAKE3 of what it unpacks to
-  bytes BLOB NOT NULL         -- zstd, or as they are when they are `size` bytes
+  hash BLOB NOT NULL UNIQUE,  -- BLAKE3 of the unpacked bytes
+  bytes BLOB NOT NULL         -- zstd, or unpacked when they are `size` bytes
 ) STRICT;
 CREATE TABLE checkpoints (
   seq INTEGER PRIMARY KEY,
@@ -24,19 +24,19 @@ CREATE TABLE checkpoints (
   milliseconds INTEGER NOT NULL,
   fingerprint TEXT NOT NULL,
   saved_at TEXT NOT NULL,
-  chunks BLOB NOT NULL,       -- the payload's, in order: pack_list() of chunks.h; or a small payload behind kPayload
-  seal BLOB NOT NULL,         -- of everything above
+  chunks BLOB NOT NULL,       -- in order: pack_list() of chunks.h; or kPayload and a small payload
+  seal BLOB NOT NULL,         -- a hash over all columns above
   damage_told INTEGER NOT NULL DEFAULT 0,
   UNIQUE (id, seq)
 ) STRICT;
-CREATE TABLE steps (  -- many are begun at once, and lie side by side: with row ids. Counted by who writes, not in totals
+CREATE TABLE steps (  -- with row ids: steps begun together are stored side by side. The writer counts them, not totals
   key TEXT NOT NULL UNIQUE,
   kind TEXT NOT NULL,
   args_hash TEXT NOT NULL,
   state TEXT NOT NULL,
   executions INTEGER NOT NULL,
-  session TEXT NOT NULL,       -- that began the last execution
-  lost TEXT NOT NULL,          -- '', or what became of it: ask (a person is asked), fail
+  session TEXT NOT NULL,       -- the session that began the last execution
+  lost TEXT NOT NULL,          -- '', or the decision about a lost step: ask (a person was asked), fail
   result TEXT NOT NULL,
   error TEXT NOT NULL,
   begun_at TEXT NOT NULL,

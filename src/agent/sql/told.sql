@@ -20,7 +20,7 @@ UPDATE questions SET text = ?2, answer = NULL, asked_at = ?3, answered_at = '' W
 -- name: answer_question
 UPDATE questions SET answer = ?2, answered_at = ?3 WHERE key = ?1;
 -- name: resumed_since
--- It is among the first things that are told.
+-- The event is among the first of its session, so the search is short.
 SELECT 1 FROM events WHERE seq > ?1 AND event = 'resumed' LIMIT 1;
 -- name: session
 SELECT number FROM sessions WHERE session = ?1;

@@ -1,4 +1,5 @@
--- Of version 1 all runs are counted. An older pawl that still has it open finds no total of that name, and is refused.
+-- In version 1 all runs are counted. An older pawl that has the file open finds no total of the old name, and
+-- its writes fail.
 UPDATE totals SET name = 'counted_checkpoints' WHERE name = 'checkpoints';
 UPDATE totals SET name = 'counted_seq' WHERE name = 'checkpoint_seq';
 INSERT INTO totals SELECT 'counted_chunk', COALESCE(MAX(chunk), 0) FROM chunks;

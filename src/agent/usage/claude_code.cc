@@ -1,5 +1,5 @@
-// Claude Code: `claude -p ... --output-format json`, or stream-json, whose last line is the same: one object
-// of type "result" that has what each model used since the process began. A recorded one:
+// Claude Code: `claude -p ... --output-format json`, or stream-json with the same last line. That is an
+// object of type "result" with the usage of each model since the process began. A recorded example:
 // github.com/link-assistant/hive-mind/issues/640.
 #include "agent/printed.h"
 #include "agent/usage_reader.h"
@@ -13,7 +13,7 @@ std::vector<Usage> claude_code(std::string_view printed, const std::string& /*mo
     const auto models = result.object("modelUsage");
     if (result.text("type") != "result" || !models) continue;
     models->each_object([&](const std::string& name, const PrintedObject& used) {
-      // What is written to the cache is paid for as input, and a little more.
+      // Tokens written to the cache cost as much as input, and a little more.
       out.push_back(
           {.model = name,
            .input_tokens = sum_at_most_max(used.count("inputTokens"), used.count("cacheCreationInputTokens")),

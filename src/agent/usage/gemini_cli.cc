@@ -1,5 +1,5 @@
-// Gemini CLI: `gemini -p ... --output-format json`, one object on many lines, with what each model used under
-// stats.models (geminicli.com/docs/cli/headless). No money.
+// Gemini CLI: `gemini -p ... --output-format json`, one object on many lines. stats.models has the usage of
+// each model (geminicli.com/docs/cli/headless), without money.
 #include <algorithm>
 
 #include "agent/printed.h"
@@ -17,7 +17,7 @@ std::vector<Usage> gemini_cli(std::string_view printed, const std::string& /*mod
     models->each_object([&](const std::string& name, const PrintedObject& model) {
       const auto tokens = model.object("tokens");
       if (!tokens) return;
-      const std::int64_t cached = tokens->count("cached");  // among the prompt
+      const std::int64_t cached = tokens->count("cached");  // part of the prompt
       out.push_back({.model = name,
                      .input_tokens = sum_at_most_max(
                          std::max<std::int64_t>(tokens->count("prompt") - cached, 0), tokens->count("tool")),

@@ -1,5 +1,5 @@
-// pawl-engine: every command. `pawl` (front/main.cc) becomes it for what no smaller program does, and for the
-// help of all.
+// pawl-engine: every command. `pawl` (front/main.cc) becomes this program for commands that no smaller
+// program has, and for the help of all.
 #include "cli/context.h"
 
 int main(int argc, char** argv) {

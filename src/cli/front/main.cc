@@ -1,6 +1,7 @@
-// `pawl` as people call it: a small static program, because a sandbox is started often. It does what starts
-// one by itself, and what agents call in there, where it may be alone; for the rest it becomes a program that
-// lies beside it (execve(2): the same process, the same arguments).
+// `pawl` as people call it: a small static program, because a sandbox is started often. It has two commands
+// of its own: `sandbox` starts one, and agents call `checkpoint` in there, where this may be the only
+// program. For all others it becomes a program that lies beside it (execve(2): the same process, the same
+// arguments).
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // pawl-reader: the commands that people and scripts call again and again to look at a run. Static, so that it
-// starts in a millisecond. `pawl` (front/main.cc) becomes it.
+// starts in a millisecond. `pawl` (front/main.cc) becomes this program.
 #include "cli/context.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// What was accepted, file by file, and the evidence of it all.
+// The accepted changes, file by file, and the evidence for the run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace pawl::cli::page {
 namespace {
 
 constexpr std::size_t kProblemsMax = 100;
-constexpr std::size_t kFilesOpenMax = 20;  // of more, a reader opens those that he wants
+constexpr std::size_t kFilesOpenMax = 20;  // with more files, each is closed until the reader opens it
 
 struct File {
   std::string path;
@@ -19,7 +19,8 @@ struct File {
   bool binary = false;
 };
 
-// "diff --git a/x b/x": halves, for " b/" may be part of a name. Of a rename, both names as they are.
+// "diff --git a/x b/x": split in the middle, because " b/" may be part of a name. A rename shows both names
+// as they are.
 std::string path_of(std::string_view heading) {
   const auto names = heading.substr(std::string_view("diff --git ").size());
   const auto half = names.size() / 2;
@@ -53,7 +54,7 @@ std::vector<File> files_of(std::string_view patch) {
     if (line.starts_with("@@")) in_hunk = true;
     if (in_hunk && line.starts_with('+')) ++file.added;
     if (in_hunk && line.starts_with('-')) ++file.removed;
-    // The summary names the file; of a binary there is nothing to read.
+    // The summary names the file. A binary file has no text to read.
     if (!file.binary && (in_hunk || !is_name_or_hash(line))) file.lines.push_back(line);
   }
   return out;
@@ -65,7 +66,7 @@ std::string_view kind_of(std::string_view line, bool in_hunk) {
   return line.starts_with('+') ? "add" : line.starts_with('-') ? "del" : "same";
 }
 
-// The beginning of at most kPatchLineBytesMax bytes, on a boundary of characters.
+// The longest beginning of at most kPatchLineBytesMax bytes that ends between two characters.
 std::string_view beginning_of(std::string_view line) {
   if (line.size() <= kPatchLineBytesMax) return line;
   std::size_t bytes = kPatchLineBytesMax;

@@ -15,7 +15,7 @@ std::string base64(std::string_view hex) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const auto nibble = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
   std::string out;
-  for (std::size_t at = 0; at < hex.size(); at += 6) {  // three bytes are four digits
+  for (std::size_t at = 0; at < hex.size(); at += 6) {  // three bytes give four digits
     unsigned bits = 0;
     for (std::size_t i = 0; i < 6; ++i) bits = bits << 4 | (at + i < hex.size() ? nibble(hex[at + i]) : 0);
     for (int shift = 18; shift >= 0; shift -= 6) out += kDigits[bits >> shift & 63];
@@ -80,7 +80,7 @@ std::string facts(const Content& content) {
   return out + "</dl>\n";
 }
 
-// What became of the phases, in a sentence.
+// The number of phases in each state, in one sentence.
 std::string sentence(const Content& content) {
   std::string out;
   std::int64_t all = 0;
@@ -156,7 +156,7 @@ std::string badge(std::string_view word) {
 std::string render(const Content& content) {
   const auto& run = content.story.run;
   const std::string css = style();
-  // The hash: not even a style that somebody smuggled in would hold.
+  // The policy has the hash of the style sheet, so that an injected style has no effect either.
   const std::string policy =
       fmt::format("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
                   base64(ledger::sha256_hex(css)));

@@ -1,4 +1,4 @@
-// Each phase with its attempts: steps, signals, decisions, what they printed.
+// Each phase with its attempts: steps, signals, decisions and output.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string table_of(std::initializer_list<const char*> headings, const std::str
 
 std::string number_cell(const std::string& text) { return "<td class=\"n\">" + text + "</td>"; }
 
-// The time of day: the attempt has the date.
+// Only the time of day, because the attempt has the date.
 std::string time_of_day(const std::string& at) { return at.size() < 19 ? at : at.substr(11, 8) + "Z"; }
 
 std::string step_row(const StepStory& step) {
@@ -42,7 +42,7 @@ std::string step_row(const StepStory& step) {
   return out + number_cell(time_of_day(step.row.started_at)) + "</tr>\n";
 }
 
-// What a step was refused, and what of its changes was not kept.
+// Network connections that a step was refused, and changes that were not stored.
 std::string refusals(const AttemptStory& attempt) {
   std::string rows;
   for (const auto& step : attempt.steps) {
@@ -93,7 +93,7 @@ std::string bytes_text(std::int64_t bytes) {
   return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
 }
 
-// Lines end as Unix ends them; the rest of what a terminal would obey stays visible.
+// Changes CR LF to LF. Other bytes that a terminal would obey stay visible.
 std::string without_carriage_returns(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -110,7 +110,7 @@ std::string log_part(const StepStory& step, const Log& log, const std::string& c
                                 succeeded ? "" : " open", label, done ? bytes_text(log.bytes) : "until now");
   if (log.is_cut)
     out += fmt::format("<p class=\"none\">This is its end; all of it: <code>{}</code></p>\n", command);
-  // HTML drops a newline that follows <pre> at once.
+  // HTML drops a newline directly after <pre>. This one protects a newline with which the log begins.
   return out + fmt::format("<pre>\n{}</pre></details>\n", escaped(without_carriage_returns(log.tail)));
 }
 

@@ -1,5 +1,5 @@
-// The page's style sheet. Colours come in pairs, for light and for dark; all have a contrast of at least 4.5
-// on their ground (WCAG 2.1, AA).
+// The page's style sheet. Colours come in pairs, for light and for dark. All have a contrast of at least 4.5
+// to their background (WCAG 2.1, AA).
 #include "cli/report/page.h"
 
 namespace pawl::cli::page {

@@ -1,4 +1,5 @@
-// Attempts over time, a lane a phase, as inline SVG: positions are percentages, so that it fits any width.
+// Attempts over time, one lane for each phase, as inline SVG. Positions are percentages, so that it fits any
+// width.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,11 +9,11 @@
 namespace pawl::cli::page {
 namespace {
 
-constexpr double kWidthMin = 0.5;    // percent: what is shorter would not be seen
-constexpr double kNumberFits = 3.0;  // percent: from this width on a bar has its number
+constexpr double kWidthMin = 0.5;    // percent: a shorter bar could not be seen
+constexpr double kNumberFits = 3.0;  // percent: from this width on a bar shows its number
 constexpr int kTicks = 4;
 
-// Of times of the store, 0 to 100.
+// Maps times of the store to 0 to 100.
 class Scale {
  public:
   Scale(const std::string& from, const std::string& to)

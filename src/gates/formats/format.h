@@ -1,5 +1,5 @@
-// What a file of these folders gives: FAMILY/NAME.cc defines `pawl::gates::formats::NAME`, a function of its
-// family's type. CMakeLists.txt lists the files, so nothing else names them.
+// The interface of a file of these folders: FAMILY/NAME.cc defines `pawl::gates::formats::NAME`, a function
+// of its family's type. CMakeLists.txt collects the files of the folders; no other file names them.
 #pragma once
 
 #include "gates/report.h"

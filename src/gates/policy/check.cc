@@ -13,8 +13,8 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::size_t kFindingBytesMax = 400;  // a path can have 3000
-constexpr char kGate[] = "diff";               // where a gate's name stands in signals
+constexpr std::size_t kFindingBytesMax = 400;  // a path can have 3000 bytes
+constexpr char kGate[] = "diff";               // stands in place of a gate's name in signals
 
 bool matches(const std::vector<std::string>& patterns, std::string_view path) {
   return std::ranges::any_of(patterns, [&](const auto& pattern) { return glob_matches(pattern, path); });
@@ -49,7 +49,7 @@ void PolicyCheck::check_path(const FileChange& change) {
     find(policy_->watched, path, "watched", fmt::format("steers {}", what));
   else if (matches(policy_->watched_paths, path))
     find(policy_->watched, path, "watched", "is one of watched_paths");
-  // Only what can be run stands in for a command.
+  // Only a file that can run replaces a command.
   const auto command = change.after && (change.after->is_executable || change.after->is_link)
                            ? shadows(path)
                            : std::string_view();
@@ -74,7 +74,7 @@ void PolicyCheck::check_kind(const FileChange& change) {
 
 void PolicyCheck::check_secrets(const FileChange& change) {
   if (!change.after || matches(policy_->secrets_except, change.path)) return;
-  // A name is read by whoever lists a folder, and by its history.
+  // A secret in a name is visible in each listing of the folder, and in the history.
   if (!change.before)
     for (const auto& found : secrets::find(change.path))
       find(policy_->secrets, "a name", "secrets", fmt::format("looks like a {}", found.kind));
@@ -90,7 +90,8 @@ void PolicyCheck::check_secrets(const FileChange& change) {
            "a value as random as a secret");
     }
   };
-  // What git calls binary has no lines; one NUL byte must not hide a token. A whole key has several lines.
+  // A file that git calls binary has no lines; one NUL byte must not hide a token. A whole key has several
+  // lines, so neighbouring added lines are searched together.
   if (change.after->is_binary || change.after->is_link)
     return report(change.after->content, change.after->is_link ? 0 : 1);
   std::string block;
@@ -122,7 +123,7 @@ void PolicyCheck::see(const FileChange& change) {
   check_path(change);
   check_kind(change);
   if (change.unread) {
-    // Whoever asks for rules on contents gets none unseen.
+    // A policy with rules on contents must not accept a content that was not read.
     const Reaction reaction = std::max(policy_->secrets, policy_->npm_lockfile);
     return find(
         reaction, change.path, "unread",

@@ -1,4 +1,4 @@
-// A policy's rules on what an attempt changed. docs/policy.md says what each means.
+// Checks the changes of an attempt against the rules of a policy. docs/policy.md defines each rule.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,23 @@
 
 namespace pawl::gates {
 
-constexpr std::size_t kFindingsShown = 20;  // of each reaction; the others are counted
+// Findings of each reaction that are shown; further ones are only counted.
+constexpr std::size_t kFindingsShown = 20;
 
-class PolicyCheck {  // for one thread
+// Collects findings over all changed files of an attempt. Not thread-safe: one thread uses an object.
+class PolicyCheck {
  public:
   // REQUIRES: `policy` and `redactor` outlive it.
   PolicyCheck(const Policy& policy, const secrets::Redactor& redactor, Shadows shadows = {})
       : policy_(&policy), redactor_(&redactor), shadows_(std::move(shadows)) {}
 
-  // Each file once, in the order of their paths.
+  // Adds the findings of one changed file. REQUIRES: each file is passed once, in the order of the paths.
   void see(const FileChange& change);
 
-  // The signal diff.policy: failed when a rule that fails has a finding. details: files, lines and bytes
-  // changed; failures and failing, told and telling: how many findings of either reaction, and the first of
-  // them, one a line, each "PATH[:LINE]: RULE: WORDS" in printable ASCII, without any secret.
+  // The signal diff.policy. It fails when a rule with the reaction `fail` has a finding. details: files,
+  // lines and bytes changed; `failures` and `failing`, `told` and `telling`: the number of findings of either
+  // reaction, and the first of them. A finding is one line "PATH[:LINE]: RULE: WORDS" in printable ASCII,
+  // without secrets.
   Signal signal() const;
 
  private:
@@ -49,7 +52,8 @@ class PolicyCheck {  // for one thread
   Findings failing_, told_;
 };
 
-// When the policy can't be had or does not parse any more: evidence is missing, so the attempt escalates.
+// The signal for a policy that is missing or does not parse any more: evidence is missing, so the attempt
+// escalates.
 Signal policy_missing(const std::string& why);
 
 }  // namespace pawl::gates

@@ -18,7 +18,7 @@ bool names(std::string_view path, std::string_view file) {
   return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
 }
 
-// Schemes have no case (RFC 3986, section 3.1).
+// The text in lower case: schemes ignore case (RFC 3986, section 3.1).
 std::string lower(std::string_view text) {
   std::string out(text);
   std::ranges::transform(
@@ -26,7 +26,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// npm's own order: a scheme, or the short form OWNER/REPOSITORY of hosted git.
+// Whether a specification is from git, in the order in which npm decides: a scheme, or the short form
+// OWNER/REPOSITORY of hosted git.
 bool is_git(std::string_view any_case) {
   const std::string spec = lower(any_case);
   constexpr std::array<std::string_view, 8> kStarts = {
@@ -40,8 +41,8 @@ bool is_git(std::string_view any_case) {
   return short_form;
 }
 
-// As npm reads it: numbers of any kind, of two equal keys the last. Nothing, when it is no object or too
-// deep.
+// Parses JSON as npm does: all numbers are accepted, and the last of two equal keys counts. nullopt when the
+// text is not an object or is nested too deeply.
 std::optional<Json> parse_as_npm(std::string_view text) {
   bool too_deep = false;
   const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
@@ -58,7 +59,7 @@ bool is_url(std::string_view any_case) {
   return spec.starts_with("http:") || spec.starts_with("https:");
 }
 
-// Of a URL, with its port; "" for what is none.
+// The host of a URL, with its port; "" when the text is not a URL.
 std::string host_of(std::string_view url) {
   if (!is_url(url)) return {};
   auto rest = url.substr(url.find(':') + 1);
@@ -67,7 +68,7 @@ std::string host_of(std::string_view url) {
   return lower(host.substr(host.rfind('@') + 1));
 }
 
-// A folder or a file of whoever installs, which no integrity holds.
+// Whether a specification is a folder or a file on the machine that installs; no integrity protects it.
 bool is_local(std::string_view any_case) {
   const std::string spec = lower(any_case);
   constexpr std::array<std::string_view, 7> kStarts = {"file:", "link:", "portal:", "./", "../", "/", "~/"};
@@ -83,7 +84,7 @@ class LockReader {
  public:
   LockReader(std::string_view text, Json before) : text_(text), before_(std::move(before)) {
     for (const auto* group : {"packages", "dependencies"}) collect_hosts(member_or_empty(before_, group), 0);
-    // Of a first lockfile: what npm and Yarn ask without being told to.
+    // Without an earlier lockfile: the registries that npm and Yarn ask by default.
     if (hosts_.empty()) hosts_ = {"registry.npmjs.org", "registry.yarnpkg.com"};
   }
 
@@ -91,10 +92,11 @@ class LockReader {
     for (const std::string group :
          {"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"})
       each_new(now, group, [&](const std::string& name, const Json& value) { specification(name, value); });
-    // An override that stands at the top holds for the whole tree, whoever depends on the package.
+    // An override at the top level applies to the whole tree, whichever package has the dependency.
     for (const std::string group : {"overrides", "resolutions"})
       each_new(now, group, [&](const std::string& name, const Json& value) {
-        // An object is a parent with its own; "." in it is the parent itself, for everybody again.
+        // An object is a parent with overrides for its own tree. "." in it overrides the parent itself, in
+        // the whole tree.
         const bool scoped = value.is_object() ? member(value, ".") == nullptr
                                               : group == "resolutions" &&
                                                     name.find('/') != std::string::npos && name[0] != '@';
@@ -116,7 +118,7 @@ class LockReader {
   std::vector<NpmFinding> take() { return std::move(out_); }
 
  private:
-  static constexpr int kNestingMax = 32;  // of lockfileVersion 1
+  static constexpr int kNestingMax = 32;  // for lockfileVersion 1
   static constexpr std::string_view kAlias = "npm:";
   using Hosts = std::set<std::string>;
 
@@ -128,7 +130,8 @@ class LockReader {
     }
   }
 
-  // What the same version has now that it had not: a registry never changes what it gave once.
+  // Reports a change of an entry that an update does not explain: another host, another package or version
+  // under this name, or another integrity for the same version. A registry never changes a published version.
   void compare(const std::string& name, const Json& value, const Json& old) {
     const std::string resolved = text_in(value, "resolved"), was = text_in(old, "integrity");
     const std::string version = text_in(value, "version");
@@ -144,7 +147,7 @@ class LockReader {
     const std::string called =
         last == name.npos ? name : name.substr(last + std::string_view("node_modules/").size());
     const std::string real = text_in(value, "name");
-    // registry.npmjs.org/NAME/-/NAME-VERSION.tgz
+    // A tarball of the registry is at registry.npmjs.org/NAME/-/NAME-VERSION.tgz.
     const auto tarball = resolved.find("/-/");
     const bool is_other = !host.empty() && tarball != resolved.npos &&
                           !lower(resolved.substr(0, tarball)).ends_with("/" + lower(called)) &&
@@ -153,7 +156,7 @@ class LockReader {
       add(name, fmt::format("{} is another package under this name: {}", shown(name),
                             shown(real.empty() ? resolved : real)));
     else if (!host.empty() && tarball != resolved.npos && resolved.find(version, tarball) == resolved.npos &&
-             version.find('+') == version.npos)  // a registry leaves what is behind a + out
+             version.find('+') == version.npos)  // a registry leaves out the part behind a +
       add(name, fmt::format("{} is fetched as another version than {}: {}", shown(name), shown(version),
                             shown(resolved)));
     if (resolved.starts_with("file:"))
@@ -165,7 +168,7 @@ class LockReader {
     return link != nullptr && *link == Json(true);
   }
 
-  // @scope/name in a URL.
+  // @scope/name as it is written in a URL.
   static std::string scope_encoded(std::string name) {
     if (const auto slash = name.find('/'); slash != name.npos) name.replace(slash, 1, "%2f");
     return name;
@@ -179,7 +182,7 @@ class LockReader {
 
   static std::string shown(const std::string& name) { return name.substr(0, kNameShownMax); }
 
-  // Where the key stands; the first place, when it stands at several.
+  // Adds a finding at the line of the key; at its first line when the key occurs several times.
   void add(const std::string& key, std::string words) {
     std::string quoted;
     append_json_string(quoted, key);
@@ -219,7 +222,7 @@ class LockReader {
     before_ = saved;
   }
 
-  // "": not there.
+  // Checks the source and the integrity of an entry; "" stands for a missing value.
   void resolved_from(const std::string& name, const std::string& resolved, const std::string& integrity) {
     if (is_git(resolved))
       return add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
@@ -237,17 +240,18 @@ class LockReader {
     if (!value.is_object()) return add(name, fmt::format("{} is no mapping", shown(name)));
     const auto* bundled = member(value, "inBundle");
     const std::string resolved = text_in(value, "resolved");
-    // Part of another package's content, whose integrity holds for it: it lies below that one, and is fetched
-    // from nowhere.
+    // The package is part of the content of another package, whose integrity covers it. It is below that
+    // package and is not fetched.
     const bool in_bundle = bundled != nullptr && *bundled == Json(true) && resolved.empty() &&
                            name.find("node_modules/") != name.rfind("node_modules/");
-    if (in_bundle || is_link(value)) return;  // or a folder of this workspace
+    if (in_bundle || is_link(value)) return;  // a link may be a folder of this workspace
     if (resolved.empty() && name.find("node_modules/") != name.npos && text_in(value, "integrity").empty())
       return add(name, fmt::format("{} says neither whence it comes nor its integrity", shown(name)));
     resolved_from(name, resolved, text_in(value, "integrity"));
   }
 
-  // lockfileVersion 1, also kept by version 2 for old programs: a tree, the git dependencies in "version".
+  // The tree of lockfileVersion 1, which version 2 also has for old programs. Git dependencies are in
+  // "version".
   void old_tree(const Json& now, const Json& before, int depth) {
     if (depth > kNestingMax) return add("dependencies", "dependencies are nested too deeply");
     const Json& entries = member_or_empty(now, "dependencies");
@@ -275,7 +279,7 @@ class LockReader {
 
   std::string_view text_;
   Json before_;
-  Hosts hosts_;  // that packages may be fetched from
+  Hosts hosts_;  // hosts from which packages may be fetched
   std::vector<NpmFinding> out_;
 };
 

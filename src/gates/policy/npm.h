@@ -1,4 +1,4 @@
-// What an attempt does to what npm installs. A detail of this room.
+// Findings about the packages that npm installs after an attempt. A detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace pawl::gates {
 
 struct NpmFinding {
-  std::int64_t line = 0;  // 0: of the file as a whole
+  std::int64_t line = 0;  // 0: the file as a whole
   std::string words;
 };
 
-// Of a changed package.json, package-lock.json or npm-shrinkwrap.json, what its version before did not have
-// already; nothing for other files. Formats: docs.npmjs.com, "package.json" and "package-lock.json".
+// Findings in a changed package.json, package-lock.json or npm-shrinkwrap.json that its earlier version does
+// not have already. Empty for other files. Formats: docs.npmjs.com, "package.json" and "package-lock.json".
 std::vector<NpmFinding> npm_findings(const FileChange& change);
 
 }  // namespace pawl::gates

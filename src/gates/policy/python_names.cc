@@ -6,10 +6,10 @@
 namespace pawl::gates {
 namespace {
 
-// sys.stdlib_module_names of Python 3.8 to 3.13, without those that each interpreter has built in, where no
-// file can stand in for them; a module in C that is a file comes behind the working folder. Without `test`,
-// which is what many projects call their own, and what nothing imports (`this`, IDLE, Windows'). Test
-// runners, their plugins, and what they import. Sorted.
+// sys.stdlib_module_names of Python 3.8 to 3.13, and test runners, their plugins, and the modules that these
+// import. Sorted. Left out are modules built into each interpreter, which no file can replace: a C module
+// that is a file is found after the working folder. Left out too are `test`, a name that many projects use,
+// and modules that no program imports (`this`, IDLE, those of Windows).
 constexpr auto kNames = std::to_array<std::string_view>({"__future__",
                                                          "_abc",
                                                          "_aix_support",

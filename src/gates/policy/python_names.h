@@ -1,4 +1,4 @@
-// Modules that Python's own programs and its test runners import. A detail of this room.
+// Names of modules that Python's own programs and its test runners import. A detail of this room.
 #pragma once
 
 #include <string_view>

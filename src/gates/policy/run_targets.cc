@@ -15,9 +15,10 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t kTargetsMax = 1000;           // that are followed, and rules that are read
-constexpr std::size_t kRecipeBytesMax = 1 << 20;    // of a Makefile
-constexpr std::size_t kCommandBytesMax = 64 << 10;  // of what one script or line of a recipe is looked at
+constexpr std::size_t kTargetsMax = 1000;         // targets that are followed, and rules that are read
+constexpr std::size_t kRecipeBytesMax = 1 << 20;  // bytes of all recipes of a Makefile
+// Bytes of one script or one line of a recipe that are examined.
+constexpr std::size_t kCommandBytesMax = 64 << 10;
 
 std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -25,13 +26,14 @@ bool is_any_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-// Options of make and npm with a value in the next word.
+// Whether an option of make or npm has its value in the next word.
 bool takes_value(std::string_view option) {
   return is_any_of(option, {"-C", "-f", "--directory", "--file", "--prefix", "-w", "--workspace", "--filter",
                             "-F", "--cwd", "--dir"});
 }
 
-// A Makefile that includes no other, as far as it is needed: rules, and variables as they are written.
+// A Makefile, as far as the check needs it: rules, and variables as they are written. Includes are not
+// followed.
 struct Rule {
   Names needs;
   Lines recipe;
@@ -39,14 +41,14 @@ struct Rule {
 struct Makefile {
   std::map<std::string, Rule, std::less<>> rules;
   std::map<std::string, std::string, std::less<>> variables;
-  std::string first;         // target
-  bool ignores = false;      // .IGNORE without a target, or in MAKEFLAGS
-  std::string runs_nothing;  // the line that has make, or its shell, run nothing
-  std::size_t bytes = 0;     // of its recipes
-  bool is_cut = false;       // it is larger than what is read
+  std::string first;         // the first target
+  bool ignores = false;      // .IGNORE without a target, or -i in MAKEFLAGS
+  std::string runs_nothing;  // the line by which make, or its shell, runs no command
+  std::size_t bytes = 0;     // bytes of its recipes
+  bool is_cut = false;       // a part of it is over the limits and was not read
 };
 
-// Lines, with those that end in a backslash joined to the next.
+// The lines of a text. A line that ends in a backslash is joined with the next one.
 Lines logical_lines(std::string_view text) {
   Lines out;
   bool goes_on = false;
@@ -75,7 +77,7 @@ std::vector<std::string_view> words_in(std::string_view text) {
   return out;
 }
 
-// "-i", "-ri", "--ignore-errors": `letter` among one dash's letters, or the long name.
+// Whether flags have `letter` or one of the long names: "-i", "-ri", "--ignore-errors".
 bool has_flag(std::string_view flags, char letter, std::initializer_list<std::string_view> names) {
   return std::ranges::any_of(words_in(flags), [&](std::string_view word) {
     if (word.starts_with("--")) return is_any_of(word, names);
@@ -94,7 +96,7 @@ void take_variable(std::string_view name, std::string_view value, const std::str
   if (name == "SHELL") {
     const auto words = words_in(value);
     const auto shell = words.empty() ? std::string_view() : last_part(words.back());
-    // "$(shell which bash)" and the like are not known.
+    // A shell such as "$(shell which bash)" is not known and therefore accepted.
     if (value.find('$') == value.npos &&
         !is_any_of(shell, {"sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "fish", "cmd.exe", "pwsh"}))
       to.runs_nothing = line;
@@ -102,7 +104,7 @@ void take_variable(std::string_view name, std::string_view value, const std::str
   if (to.variables.size() < kTargetsMax) to.variables[std::string(name)] = value;
 }
 
-// "NAME = value", "NAME := value", "export NAME ?= value"; nothing for a rule.
+// Reads "NAME = value", "NAME := value" or "export NAME ?= value". Returns false for a rule.
 bool take_assignment(std::string_view line, Makefile& to) {
   const auto sign = line.find('=');
   if (sign == line.npos) return false;
@@ -147,7 +149,7 @@ void take_rule(std::string_view line, Makefile& to, Names& open) {
   }
 }
 
-// It stands within a recipe as well as outside of one.
+// Whether a line is a condition. Conditions occur inside a recipe as well as outside.
 bool is_condition(std::string_view line) {
   return is_any_of(line.substr(0, line.find_first_of(" \t(")),
                    {"ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"});
@@ -155,7 +157,7 @@ bool is_condition(std::string_view line) {
 
 Makefile read_makefile(std::string_view text) {
   Makefile out;
-  Names open;  // targets of the rule whose recipe is read
+  Names open;  // targets of the current rule
   for (const auto& line : logical_lines(text)) {
     if (line.starts_with('\t')) {
       const auto command = trimmed(line);
@@ -170,7 +172,7 @@ Makefile read_makefile(std::string_view text) {
   return out;
 }
 
-// Cleans up, or says something, and nothing else: a failure of it is nobody's loss.
+// Whether a command only handles files or processes, or prints a text. Its failure may be ignored.
 bool is_housekeeping(std::string_view command) {
   for (const std::string_view end : {"|| true", "|| :"})
     if (command.ends_with(end)) command.remove_suffix(end.size());
@@ -181,7 +183,7 @@ bool is_housekeeping(std::string_view command) {
                                               "docker", "echo", "printf", "touch", "cp", "mv"});
 }
 
-// Whether each command of a script only says something or ends it well.
+// Whether each command of a script only prints a text or ends it with success.
 bool runs_nothing(std::string_view script) {
   while (!script.empty()) {
     const auto end = std::min(script.find_first_of(";&|\n"), script.size());
@@ -195,7 +197,7 @@ bool runs_nothing(std::string_view script) {
   return true;
 }
 
-// "pytest; true", "pytest | tee log": whatever came before, the last command ends it well.
+// Whether the last command makes a script succeed, whatever came before: "pytest; true", "pytest | tee log".
 bool always_ends_well(std::string_view script) {
   script = trimmed(script);
   const auto last = trimmed(script.substr(script.find_last_of(";\n|") + 1));
@@ -203,8 +205,9 @@ bool always_ends_well(std::string_view script) {
   return runs_nothing(last) || (!words.empty() && is_any_of(words[0], {"tee", "cat", "head", "tail"}));
 }
 
-// Why a script passes although a command of it failed. An honest one also has `cd a; make` and `run | diff -
-// b`: what no word of it asks for counts where its end lets nothing fail.
+// Why a script passes although a command of it failed. Honest scripts also have `cd a; make` and
+// `run | diff - b`. So a reason that no word of the script asks for only counts when its end hides every
+// failure.
 std::vector<std::string> hidden_in(const std::string& script, const RunTargets& targets) {
   if (!targets.hidden_failures || script.size() > kCommandBytesMax) return {};
   auto reasons = targets.hidden_failures({"sh", "-c", script});
@@ -215,7 +218,7 @@ std::vector<std::string> hidden_in(const std::string& script, const RunTargets& 
   return reasons;
 }
 
-// Why a script is weaker than the one before it; "" when it is not.
+// Why a script is weaker than its earlier version; "" when it is not.
 std::string weaker(const std::string& before, const std::string& after, const RunTargets& targets) {
   if (before == after) return "";
   if (runs_nothing(after) && !runs_nothing(before)) return "runs nothing any more";
@@ -226,10 +229,10 @@ std::string weaker(const std::string& before, const std::string& after, const Ru
   return "";
 }
 
-// A line of a recipe: with what stands before the command.
+// One line of a recipe, without the characters before its command.
 struct Command {
   std::string text;
-  bool ignored = false;  // make ignores that it fails
+  bool ignored = false;  // make ignores its failure
 };
 Command command_of(std::string_view line) {
   Command out;
@@ -237,7 +240,7 @@ Command command_of(std::string_view line) {
     out.ignored = out.ignored || line.front() == '-';
     line.remove_prefix(1);
   }
-  // "$(CC)" is no command substitution of the shell, and "$$" is the shell's "$".
+  // "$(CC)" is a variable of make and not a command of the shell. "$$" is the shell's "$".
   for (std::size_t at = 0; at < line.size();) {
     const auto rest = line.substr(at);
     const auto closes = rest.starts_with("$(") ? rest.find_first_of(") ") : rest.npos;
@@ -261,10 +264,10 @@ std::string weaker_recipe(const Rule& before, const Rule& after, const RunTarget
       std::ranges::any_of(before.needs, [&](const auto& need) { return !after.needs.contains(need); });
   const bool needs_more = std::ranges::any_of(after.needs, [&](const auto& need) {
     return !before.needs.contains(need);
-  });  // its commands may be there
+  });  // the new prerequisites may have the commands
   if (nothing(after) && !needs_more && (!nothing(before) || (needs_less && after.needs.empty())))
     return "runs nothing any more";
-  // What the lines that went hid already is no change.
+  // Failures that the removed lines hid already do not count.
   std::string old;
   for (const auto& line : before.recipe)
     if (std::ranges::find(after.recipe, line) == after.recipe.end()) old += command_of(line).text + "; ";
@@ -281,7 +284,7 @@ std::string weaker_recipe(const Rule& before, const Rule& after, const RunTarget
   return "";
 }
 
-// The targets that are asked for, and what they need.
+// The requested targets, and the targets that they need.
 Names reached(const Makefile& in, const Names& targets) {
   std::vector<std::string> todo;
   for (const auto& target : targets) todo.push_back(target.empty() ? in.first : target);
@@ -296,7 +299,7 @@ Names reached(const Makefile& in, const Names& targets) {
   return out;
 }
 
-// Why a variable that recipes use names a program that does nothing now.
+// Why a variable that recipes use now names a program without effect; "" when there is none.
 std::string emptied_variable(const Makefile& before, const Makefile& after, const Names& targets) {
   for (const auto& [name, value] : after.variables) {
     const auto old = before.variables.find(name);
@@ -366,7 +369,7 @@ std::string weakened_scripts(const FileChange& change, const RunTargets& targets
   return "";
 }
 
-// Words that the wrappers of all versions have.
+// Why a wrapper is not one any more. `marks`: texts that the wrappers of all versions have.
 std::string weakened_wrapper(const FileChange& change, std::string_view tool,
                              std::initializer_list<std::string_view> marks) {
   const auto has_mark = [&](std::string_view text) {
@@ -376,7 +379,7 @@ std::string weakened_wrapper(const FileChange& change, std::string_view tool,
   return was && !is ? fmt::format("is no wrapper of {} any more", tool) : "";
 }
 
-// The host of "distributionUrl=https\://services.gradle.org/distributions/x.zip".
+// The host in a line such as "distributionUrl=https\://services.gradle.org/distributions/x.zip".
 std::string host_in(std::string_view properties, std::string_view key) {
   while (!properties.empty()) {
     const auto end = std::min(properties.find('\n'), properties.size());
@@ -401,7 +404,7 @@ std::string weakened_properties(const FileChange& change) {
   return "";
 }
 
-// "- pytest" in tox.ini: tox goes on when it fails.
+// The number of lines such as "- pytest" in tox.ini: tox continues when such a command fails.
 std::int64_t ignored_commands(std::string_view ini) {
   std::int64_t out = 0;
   while (!ini.empty()) {
@@ -415,7 +418,7 @@ std::int64_t ignored_commands(std::string_view ini) {
   return out;
 }
 
-// The script or the targets that a command asks for by name.
+// Adds the script or the targets that a command asks for by name.
 void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
   const auto is_runner = [](std::string_view word) {
     return is_any_of(last_part(word), {"npm", "yarn", "pnpm", "bun", "make", "gmake"});

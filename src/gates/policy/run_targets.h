@@ -1,5 +1,5 @@
-// Programs that a gate's command runs by a name: a script of package.json, a target of a Makefile, a wrapper
-// of Gradle or Maven. Its file may change for many reasons, and an agent that weakens what runs decides what
+// Programs that a gate's command runs by name: a script of package.json, a target of a Makefile, a wrapper of
+// Gradle or Maven. Their files may change for many reasons, but an agent that weakens what runs decides what
 // the gate says. Pure.
 #pragma once
 
@@ -13,21 +13,22 @@
 namespace pawl::gates {
 
 struct RunTargets {
-  std::set<std::string, std::less<>>
-      scripts;  // of package.json, as npm, yarn, pnpm and bun are asked for them
-  std::set<std::string, std::less<>> targets;  // of Makefiles; "" is the first one
-  // Why such an argument list can end with 0 although a command in it failed; empty: nobody is asked.
+  // Scripts of package.json that npm, yarn, pnpm and bun are asked for.
+  std::set<std::string, std::less<>> scripts;
+  std::set<std::string, std::less<>> targets;  // targets of Makefiles; "" is the first one
+  // Returns why an argument list can end with 0 although a command in it failed. Null: the check is skipped.
   std::function<std::vector<std::string>(const std::vector<std::string>& argv)> hidden_failures;
 
-  // Adds what a command (its words, or a script among them) says.
+  // Adds the targets that a command names (its words, or a script among them).
   void add(const std::vector<std::string>& argv);
 };
 
-// Whether a file of this path can have such a target: then its content has to be read.
+// Whether a file at this path can have such targets; then its content has to be read.
 bool may_have_targets(std::string_view path);
 
-// How `change` weakens what the commands run: it can end with 0 now although something failed, runs nothing
-// any more, or is no wrapper. In words; "" when it does not. What base did already is no change.
+// How `change` weakens what the commands run, in words; "" when it does not. The result can now end with 0
+// although a command failed, runs no command any more, or is not a wrapper any more. Weaknesses that base has
+// already do not count.
 std::string weakened_target(const FileChange& change, const RunTargets& targets);
 
 }  // namespace pawl::gates

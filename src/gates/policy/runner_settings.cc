@@ -13,8 +13,8 @@ namespace {
 
 using Words = std::span<const std::string_view>;
 
-// Names of the file, each with its folder where it counts in one only, "*.x" for all of that extension; keys
-// of "KEY = VALUE"; words, as options are; and texts of a line without its spaces and quotes.
+// `files`: names, each with its folder when it only counts there; "*.x" stands for an extension. `keys`: keys
+// of "KEY = VALUE". `words`: options. `texts`: parts of a line without its spaces and quotes.
 struct Settings {
   std::string_view tool;
   Words files, keys, words, texts;
@@ -45,7 +45,7 @@ constexpr std::string_view kPomTexts[] = {"<testFailureIgnore>true", "<maven.tes
 constexpr std::string_view kGradleFiles[] = {"*.gradle", "*.gradle.kts"};
 constexpr std::string_view kGradleTexts[] = {"ignoreFailures=true", "ignoreFailurestrue",
                                              "ignoreFailures.set(true)", "setIgnoreFailures(true)"};
-// mochajs.org, "--dry-run": each test passes, and none runs. RSpec's is the same.
+// mochajs.org, "--dry-run": each test passes and none runs. RSpec has the same option.
 constexpr std::string_view kMochaFiles[] = {".mocharc.json", ".mocharc.jsonc", ".mocharc.yml",
                                             ".mocharc.yaml", ".mocharc.js",    ".mocharc.cjs",
                                             "package.json"};
@@ -62,7 +62,7 @@ constexpr std::string_view kToxFiles[] = {"tox.ini"};
 constexpr std::string_view kToxTexts[] = {"ignore_outcome=true", "ignore_errors=true"};
 constexpr std::string_view kNoxFiles[] = {"noxfile.py"};
 constexpr std::string_view kNoxTexts[] = {"success_codes="};
-// docs.pytest.org/en/stable/reference/reference.html, of addopts
+// docs.pytest.org/en/stable/reference/reference.html, for addopts
 constexpr std::string_view kPytestFiles[] = {"pytest.ini", ".pytest.ini", "pytest.toml",   ".pytest.toml",
                                              "tox.ini",    "setup.cfg",   "pyproject.toml"};
 constexpr std::string_view kPytestWords[] = {"--collect-only", "--co", "--setup-plan"};
@@ -87,7 +87,7 @@ bool holds_settings(const Settings& of, std::string_view path) {
   return std::ranges::any_of(of.files, [&](auto name) { return is_called(path, name); });
 }
 
-// Of "target.'cfg(unix)'.runner = x" and "{ runner = x }" the last part before the sign.
+// The last part of a key, from "target.'cfg(unix)'.runner = x" or "{ runner = x }".
 std::string_view key_before(std::string_view text) {
   constexpr std::string_view kAround = " \t'\"";
   while (!text.empty() && kAround.find(text.back()) != text.npos) text.remove_suffix(1);
@@ -106,7 +106,7 @@ bool has_word(std::string_view line, std::string_view word) {
   return false;
 }
 
-// Whether `text` is there, at the beginning of a word.
+// Whether a line has `text` at the beginning of a word.
 bool has_text(std::string_view compact, std::string_view text) {
   for (auto at = compact.find(text); at != compact.npos; at = compact.find(text, at + 1)) {
     const auto before = at == 0 ? ' ' : compact[at - 1];
@@ -148,7 +148,7 @@ std::int64_t times_in(std::string_view content, std::string_view setting, const 
   return out;
 }
 
-// A line that is only moved, or set in another way, adds nothing.
+// Whether the content before had the setting at least as often. A line that only moved adds nothing.
 bool was_there(const FileChange& change, std::string_view setting, const Settings& of) {
   if (!change.before || change.before->content.empty()) return false;
   return times_in(change.before->content, setting, of) >= times_in(change.after->content, setting, of);
@@ -164,7 +164,7 @@ std::string runner_setting(const FileChange& change) {
   if (!change.after) return "";
   for (const auto& of : kSettings) {
     if (!holds_settings(of, change.path)) continue;
-    std::set<std::string_view> known;  // each is counted once
+    std::set<std::string_view> known;  // each setting is counted once
     for (const auto& line : change.added)
       if (const auto setting = setting_in(line.text, of);
           !setting.empty() && known.insert(setting).second && !was_there(change, setting, of))

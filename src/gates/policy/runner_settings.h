@@ -1,5 +1,5 @@
-// Settings by which a build tool runs another program than its own in place of a test or a compiler, or takes
-// failures for success. Its file may change for many reasons, so the added lines decide. Pure.
+// Settings that make a build tool run another program in place of a test or a compiler, or treat failures as
+// success. Their files may change for many reasons, so the check reads the added lines. Pure.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace pawl::gates {
 
-// Whether a file of this path has such settings: then its lines have to be read, whatever the policy asks
-// for.
+// Whether a file at this path can have such settings; then its lines have to be read, whatever the policy
+// asks for.
 bool has_runner_settings(std::string_view path);
 
-// The first such setting that `change` adds, in words with its line; "" when there is none.
+// The first such setting that `change` adds, in words with its line; "" when it adds none.
 std::string runner_setting(const FileChange& change);
 
 }  // namespace pawl::gates

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kWorkspaceFolder = "/workspace";
 
-// What a word of a path names in the workspace; nothing when it is elsewhere.
+// The folder in the workspace that a path names; nullopt when it is elsewhere.
 std::optional<std::string> in_workspace(std::string_view path) {
   constexpr std::array<std::string_view, 5> kHere = {"$PWD", "${PWD}", "$(pwd)", "`pwd`", kWorkspaceFolder};
   bool is_here = !path.starts_with('/') && !path.starts_with('$') && !path.starts_with('`');
@@ -33,11 +33,11 @@ std::optional<std::string> in_workspace(std::string_view path) {
   return out;
 }
 
-// The folders where a command may be: the root, and each that a `cd` before it may have led to. Subshells and
-// conditions are not followed, so there may be more of them than can be true.
+// The folders in which a command may run: the root, and each folder that a `cd` before it may have reached.
+// Subshells and conditions are not followed, so the set may have more folders than are possible.
 class Places {
  public:
-  // Adds what `path` names from each of them to `to`.
+  // Adds to `to` what `path` names from each of these folders.
   void add(std::string_view path, std::set<std::string>& to) const {
     const auto folder = in_workspace(path);
     if (!folder) return;
@@ -57,7 +57,7 @@ class Places {
   }
 
  private:
-  static constexpr std::size_t kPlacesMax = 64;  // each `cd` may double them
+  static constexpr std::size_t kPlacesMax = 64;  // each `cd` may double the number of folders
   std::set<std::string> places_{""};
 };
 
@@ -70,7 +70,7 @@ void add_list(std::string_view list, const Places& places, std::set<std::string>
   }
 }
 
-// NAME=" comes apart at the quote.
+// A word such as NAME=" ends at the quote, so the value may be the next word.
 bool is_assignment(std::string_view word, std::string_view name) {
   return word.starts_with(name) && word.substr(name.size()).starts_with('=');
 }
@@ -80,14 +80,14 @@ bool is_script(std::string_view word) {
   return std::ranges::any_of(kEnds, [&](auto end) { return word.ends_with(end); });
 }
 
-// Options of make, perl, prove, ruby, unittest and pytest whose value is a folder where modules are looked
-// for, or where the command works.
+// Options of make, perl, prove, ruby, unittest and pytest. Their value is a folder in which modules are
+// looked for, or in which the command works.
 constexpr auto kFolderOptions = std::to_array<std::string_view>(
     {"-C", "-I", "-s", "-t", "--start-directory", "--top-level-directory", "--rootdir", "--directory",
      "--prefix", "--include", "--chdir", "--cwd"});
 
-// The folder that an option names: in the next word, behind a '=', or glued to -C or -I. "" when it names
-// none.
+// The folder that an option names: in the next word, behind a '=', or directly behind -C or -I. "" when the
+// word is not such an option.
 std::string_view folder_of_option(std::string_view word, std::string_view next) {
   for (const auto option : kFolderOptions) {
     if (word == option) return next;
@@ -105,7 +105,7 @@ std::vector<std::string_view> words_of_command(std::string_view text) {
   constexpr std::string_view kBreaks = " \t\n;&|()<>\"'";
   std::vector<std::string_view> out;
   for (std::size_t start = 0; start < text.size();) {
-    // $(pwd) is one piece of a path.
+    // $(pwd) is a part of a path and does not end a word.
     auto end = start;
     while (end < text.size() && kBreaks.find(text[end]) == std::string_view::npos) {
       ++end;

@@ -1,4 +1,5 @@
-// Where the commands of a plan look for programs, modules and libraries, as far as their text says it.
+// The folders in which the commands of a plan look for programs, modules and libraries, as far as their text
+// shows.
 #pragma once
 
 #include <set>
@@ -8,17 +9,17 @@
 
 namespace pawl::gates {
 
-// The words of a command or a script, without quotes, brackets and what separates commands.
+// The words of a command or a script, without quotes, brackets and separators of commands.
 std::vector<std::string_view> words_of_command(std::string_view text);
 
-// Folders of the workspace; "" is its root.
+// Folders, relative to the workspace; "" is its root.
 struct SearchFolders {
-  std::set<std::string> programs;  // of PATH
-  std::set<std::string>
-      modules;  // of PYTHONPATH, PERL5LIB, RUBYLIB and NODE_PATH, and of scripts that are run
-  std::set<std::string> libraries;  // of LD_LIBRARY_PATH
+  std::set<std::string> programs;  // from PATH
+  // From PYTHONPATH, PERL5LIB, RUBYLIB and NODE_PATH, from options, and from the folders of scripts that run.
+  std::set<std::string> modules;
+  std::set<std::string> libraries;  // from LD_LIBRARY_PATH
 
-  // Adds what a command (its words, or a script among them) says.
+  // Adds the folders that a command names (its words, or a script among them).
   void add(const std::vector<std::string>& argv);
 };
 

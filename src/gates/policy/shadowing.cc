@@ -15,8 +15,8 @@
 namespace pawl::gates {
 namespace {
 
-// Where Python looks for modules besides the folders that the commands name: the working directory, the usual
-// folders of sources, and the folders of tests, which pytest adds.
+// Folders in which Python looks for modules, besides those that the commands name: the working directory, the
+// usual folders of sources, and the folders of tests, which pytest adds.
 constexpr std::array<std::string_view, 4> kModuleFolders = {"", "src", "lib", "python"};
 constexpr std::array<std::string_view, 5> kTestFolders = {"test", "tests", "testing", "spec", "t"};
 constexpr std::array<std::string_view, 2> kSitePackages = {"site-packages", "dist-packages"};
@@ -28,7 +28,7 @@ constexpr auto kNodeRunners = std::to_array<std::string_view>(
      "mocha",      "nyc",    "power-assert", "qunit",   "should",      "sinon",       "supertest", "tap",
      "tap-parser", "tape",   "ts-jest",      "ts-node", "tsx",         "typescript",  "uvu",       "vitest"});
 
-// Of the folder of modules that `path` lies in: all that perl's test programs load.
+// Paths relative to a folder of modules: modules that perl's test programs load.
 constexpr auto kPerlModules = std::to_array<std::string_view>({"App/Prove.pm",
                                                                "App/Prove/*",
                                                                "AutoLoader.pm",
@@ -207,8 +207,8 @@ constexpr auto kScannerRules = std::to_array<std::string_view>({".auditrc",
                                                                 "trivy.yaml",
                                                                 "trivy.yml"});
 
-// Behind a folder that a compiler looks into (-I), such a file is read instead of the compiler's or the
-// framework's.
+// When such a file is below a folder that a compiler searches (-I), it is read instead of the compiler's or
+// the framework's own.
 constexpr auto kHeaders = std::to_array<std::string_view>({"CUnit/Basic.h",
                                                            "CUnit/CUnit.h",
                                                            "assert.h",
@@ -230,8 +230,8 @@ constexpr auto kHeaders = std::to_array<std::string_view>({"CUnit/Basic.h",
                                                            "unity.h",
                                                            "unity_fixture.h",
                                                            "boost/test/*"});
-// Java and Kotlin packages. A build puts test classes before libraries on the class path, so a class here
-// wins.
+// Java and Kotlin packages. A build puts test classes before libraries on the class path, so a class in these
+// folders is loaded first.
 constexpr auto kJavaPackages = std::to_array<std::string_view>(
     {"com/google/common/truth", "io/kotest", "junit/framework", "kotlin/test", "org/assertj", "org/hamcrest",
      "org/junit", "org/mockito", "org/testng"});
@@ -249,7 +249,7 @@ bool has(const List& list, std::string_view one) {
   return std::ranges::find(list, one) != list.end();
 }
 
-// "gtest/*" has all that is below.
+// "gtest/*" matches everything below the folder.
 template <typename Patterns>
 bool fits(const Patterns& patterns, std::string_view name) {
   return std::ranges::any_of(patterns, [&](std::string_view pattern) {
@@ -257,7 +257,7 @@ bool fits(const Patterns& patterns, std::string_view name) {
   });
 }
 
-// What comes behind the last folder called `name` on the way; nothing when there is none.
+// The part behind the last folder called `name` in a path; nullopt when there is none.
 std::optional<std::string_view> behind(std::string_view path, std::string_view name) {
   const std::string inside = fmt::format("/{}/", name);
   if (const auto at = path.rfind(inside); at != std::string_view::npos)
@@ -266,7 +266,8 @@ std::optional<std::string_view> behind(std::string_view path, std::string_view n
   return std::nullopt;
 }
 
-bool ends_alike(std::string_view text, std::string_view lower_end) {  // whatever their case
+// Compares in any case of the letters.
+bool ends_alike(std::string_view text, std::string_view lower_end) {
   return text.size() >= lower_end.size() &&
          std::ranges::equal(text.substr(text.size() - lower_end.size()), lower_end, {}, [](char c) {
            return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -277,7 +278,7 @@ struct Module {
   std::string_view folder, name;
 };
 
-// The module of Python that `path` is, or the package of which it is the beginning.
+// The Python module that `path` is, or the package that begins with it.
 std::optional<Module> module_of(const FileChange& change) {
   const std::string_view path = change.path, file = name_of(path), folder = folder_of(path);
   const bool is_python = file.ends_with(".py") || file.ends_with(".so");
@@ -333,7 +334,7 @@ class Look {
            has(kSitePackages, name_of(folder)) || shadows_.folders.modules.contains(std::string(folder));
   }
 
-  // Packages that somebody installed are nobody's to edit, and a nearer one is found first.
+  // An installed package is not to be edited, and a package in a nearer folder is found first.
   std::string installed() const {
     for (const auto store : {"site-packages", "dist-packages", "vendor/bundle", "vendor/phpunit"})
       if (behind(path_, store) && !is_new()) return "is a file of an installed package";
@@ -390,7 +391,7 @@ class Look {
                : fmt::format("would be loaded instead of {}'s {}", perl ? "Perl" : "Ruby", *found);
   }
 
-  // Its own name, and that with each of the folders above.
+  // Compares the file's name alone, and with each of the folders above it.
   std::string header() const {
     if (!change_.after || !is_new()) return {};
     for (auto slash = path_.size(); slash != std::string_view::npos;) {

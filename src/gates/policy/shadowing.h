@@ -1,5 +1,6 @@
-// Files that stand in for something else by their name: for a test runner, a library, a program or the rules
-// of a scanner. They decide what a gate says, and no test of the source has them. docs/policy.md lists them.
+// Files that replace something else by their name: a part of a test runner, a library, a program or the rules
+// of a scanner. They decide what a gate says, although no test of the source contains them. docs/policy.md
+// lists them.
 #pragma once
 
 #include <functional>
@@ -14,15 +15,16 @@ namespace pawl::gates {
 
 struct Shadows {
   SearchFolders folders;
-  std::function<bool(const std::string& path)> was_there;  // before the change; empty: nothing was
-  std::vector<std::string> allowed;                        // patterns
+  // Whether a path existed before the change; null: none did.
+  std::function<bool(const std::string& path)> was_there;
+  std::vector<std::string> allowed;  // glob patterns of paths that may change
   RunTargets targets;
 };
 
-// What `change` does instead of what it should, in words; "" when it stands in for nothing, or may.
+// How `change` replaces something else, in words; "" when it does not, or is allowed to.
 std::string shadowing(const FileChange& change, const Shadows& shadows);
 
-// Names of the files by which people tell scanners what not to report.
+// Names of the files that tell scanners what not to report.
 std::vector<std::string> scanner_rules();
 
 }  // namespace pawl::gates

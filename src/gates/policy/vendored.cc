@@ -9,17 +9,17 @@ namespace pawl::gates {
 namespace {
 
 constexpr std::string_view kVendor = "vendor/";
-// `go mod vendor` and Composer write them. Go reads the first one, and the policy watches it; what it names
-// may grow.
+// Files that `go mod vendor` and Composer write. Go reads modules.txt and the policy watches it; its list may
+// grow.
 constexpr std::string_view kGoList = "modules.txt", kComposersLoader = "autoload.php";
 
-// Packages below `vendor` that tests of Go import, or that PHP's runners load.
+// Packages below `vendor` that Go tests import or that PHP runners load.
 constexpr auto kTestPackages = std::to_array<std::string_view>(
     {"github.com/google/go-cmp/", "github.com/onsi/ginkgo/", "github.com/onsi/gomega/",
      "github.com/smartystreets/goconvey/", "github.com/stretchr/testify/", "gopkg.in/check.v1/",
      "gotest.tools/", "mockery/", "pestphp/", "phpunit/", "sebastian/"});
 
-// Files of test frameworks of C and C++ by the end of their paths, and folders of their headers.
+// Files of C and C++ test frameworks, by the end of their paths, and folders of their headers.
 constexpr auto kFrameworks = std::to_array<std::string_view>(
     {"CUnit/Basic.h", "CUnit/CUnit.h", "catch.hpp", "catch_amalgamated.cpp", "catch_amalgamated.hpp",
      "cmocka.c", "cmocka.h", "doctest.h", "gmock-all.cc", "googlemock/src/*", "googletest/src/*",
@@ -27,7 +27,7 @@ constexpr auto kFrameworks = std::to_array<std::string_view>(
      "unity_internals.h"});
 constexpr auto kHeaderFolders =
     std::to_array<std::string_view>({"boost/test/", "catch2/", "criterion/", "gmock/", "gtest/"});
-// Where these projects themselves have them.
+// Folders where these projects have their own sources.
 constexpr auto kOwn = std::to_array<std::string_view>(
     {"CUnit/", "doctest/", "extras/", "googlemock/", "googletest/", "include/boost/test/", "include/cmocka.h",
      "include/criterion/", "src/catch2/", "src/cmocka.c", "src/unity"});
@@ -37,7 +37,7 @@ bool is_header(std::string_view path) {
   return std::ranges::any_of(kEnds, [&](const auto end) { return path.ends_with(end); });
 }
 
-// Calls `fits` with the path and with what stands behind each of its slashes, until one fits.
+// Calls `fits` with the path and with the part behind each of its slashes, until it returns true.
 template <class Fits>
 bool any_end(std::string_view path, const Fits& fits) {
   for (;;) {

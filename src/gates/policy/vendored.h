@@ -1,4 +1,5 @@
-// Packages of others that a project keeps as copies: Go's and Composer's `vendor`, and C's test frameworks.
+// Packages of other authors that a project stores as copies: `vendor` of Go and Composer, and C's test
+// frameworks.
 #pragma once
 
 #include <functional>
@@ -8,8 +9,8 @@
 
 namespace pawl::gates {
 
-// Says in words how `change` touches such a copy; "" when it touches none. `was_there`: of a path before the
-// change; empty: nothing was.
+// How `change` touches such a copy, in words; "" when it touches none. `was_there`: whether a path existed
+// before the change; null: none did.
 std::string vendored(const FileChange& change, const std::function<bool(const std::string& path)>& was_there);
 
 }  // namespace pawl::gates

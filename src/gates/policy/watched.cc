@@ -9,11 +9,11 @@ namespace pawl::gates {
 namespace {
 
 struct Steering {
-  std::string_view pattern;  // of the last component; with a slash, of the end of the path
+  std::string_view pattern;  // matches the last component; with a slash, the end of the path
   std::string_view what;
 };
 
-// From the manuals of each: what it reads without being told to.
+// Files that a tool reads without being told to, from its manual.
 constexpr std::array kSteering = {
     Steering{"conftest.py", "pytest"},
     Steering{"pytest.ini", "pytest"},
@@ -128,7 +128,7 @@ constexpr std::array<std::string_view, 46> kCommands = {
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The path's last component, or its last two.
+// The last component of the path. The last two for a pattern with a slash.
 std::string_view end_for(std::string_view pattern, std::string_view path) {
   const auto slash = path.rfind('/');
   if (pattern.find('/') == std::string_view::npos || slash == std::string_view::npos)

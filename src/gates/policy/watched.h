@@ -1,4 +1,4 @@
-// Files that steer a build or a test runner without being tests: who changes one decides what a gate runs. A
+// Files that steer a build or a test runner without being tests: a change of one decides what a gate runs. A
 // detail of this room.
 #pragma once
 
@@ -6,11 +6,10 @@
 
 namespace pawl::gates {
 
-// What the file at `path` steers ("pytest", "npm"), or "".
+// The tool that the file at `path` steers ("pytest", "npm"), or "".
 std::string_view steers(std::string_view path);
 
-// The command that a program at `path` would stand in for, were its folder in PATH ("node" for bin/node), or
-// "".
+// The command that a program at `path` would replace if its folder were in PATH ("node" for bin/node), or "".
 std::string_view shadows(std::string_view path);
 
 }  // namespace pawl::gates

@@ -56,7 +56,7 @@ Status Collector<Item>::add_item(std::string_view group, std::string_view name) 
   auto& item = items_.back();
   auto& seen = seen_.try_emplace(item.name, Seen{.first = place}).first->second;
   first_.push_back(seen.first);
-  // What "#2" is made of may itself be a name: count that one, too, until one is free.
+  // The name with "#2" may itself be the name of an item. Then the next number is tried until a name is free.
   while (++seen.times > 1) {
     const std::string next = item.name + "#" + std::to_string(seen.times);
     if (seen_.contains(next)) continue;
@@ -119,7 +119,7 @@ bool TestCollector::no_failure() const {
 }
 
 Report TestCollector::take() {
-  std::map<std::size_t, std::vector<std::size_t>> same;  // places, by the first of that name
+  std::map<std::size_t, std::vector<std::size_t>> same;  // places of equal names, by the first place
   for (std::size_t place = 0; place < first_.size(); ++place)
     if (first_[place] != place) same[first_[place]].push_back(place);
   for (auto& [first, places] : same) {

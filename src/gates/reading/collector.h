@@ -1,4 +1,4 @@
-// Tests and findings as readers find them, with the bounds of report.h.
+// Collectors of the tests and findings that a reader finds, within the bounds of report.h.
 #pragma once
 
 #include <cstdint>
@@ -15,42 +15,43 @@
 
 namespace pawl::gates {
 
-// Of a message so much is looked at: a runner puts what matters first, or last. Who reads it keeps more, if
-// it is longer, so that it is known to have been cut.
+// Only so many bytes of a message are examined: a runner puts the important part first or last. A reader
+// stores more of a longer message, so that the collector can see that it was cut.
 constexpr std::size_t kLookedAtMax = 64 << 10;
 
-// Items whose names differ.
+// Items with different names.
 template <class Item>
 class Collector {
  public:
-  // `redactor`: of what a report says; null: it has no secrets any more. REQUIRES: it outlives this.
+  // `redactor` removes secrets from all texts. Null: the texts have none. REQUIRES: it outlives the
+  // collector.
   explicit Collector(const secrets::Redactor* redactor)
       : redactor_(os::walls().redact_first ? redactor : nullptr), has_bounds_(os::walls().bounds) {}
 
-  Item& last() { return items_.back(); }  // REQUIRES: one was added
+  Item& last() { return items_.back(); }  // REQUIRES: an item was added
   std::size_t size() const { return items_.size(); }
   std::deque<Item> take() { return std::move(items_); }
-  // The text without secrets and escape sequences, in valid UTF-8.
+  // The text without secrets and escape sequences, as valid UTF-8.
   std::string told(std::string_view text) const;
 
  protected:
   std::deque<Item> items_;
-  // kExhausted: one too many. `group` may be "". Neither has secrets, or needs to be valid UTF-8.
+  // `group` may be "". Neither text has secrets; they may be invalid UTF-8. kExhausted: one item too many.
   Status add_item(std::string_view group, std::string_view name);
   std::string redacted(std::string_view text) const;
   std::string bounded_name(std::string_view group, std::string_view name) const;
 
-  // Whether something has become more than a bound of report.h.
+  // Whether an amount exceeds a bound of report.h. Always false while bounds are switched off for tests.
   bool is_over(std::uint64_t amount, std::uint64_t most) const { return has_bounds_ && amount > most; }
 
-  std::vector<std::size_t> first_;  // of each item, the place of the first that was added by its name
+  std::vector<std::size_t> first_;  // for each item, the place of the first item with its name
 
  private:
   struct Seen {
     int times = 0;
     std::size_t first = 0;
   };
-  // Keys are views of the names in items_. Ordered: names that collide in a hash are easily made.
+  // The keys are views of names in items_. The map is ordered: a report can easily make hashes collide.
   std::map<std::string_view, Seen> seen_;
   std::uint64_t names_bytes_ = 0;
   const secrets::Redactor* redactor_;
@@ -61,20 +62,21 @@ class TestCollector : public Collector<TestCase> {
  public:
   using Collector::Collector;
 
-  // Group and name are made stable (words.h). kExhausted: one too many.
+  // Makes group and name stable (words.h), and adds the test. kExhausted: one test too many.
   Status add(std::string_view group, std::string_view name, TestStatus status, std::string_view message = {});
   void fail_last(std::string_view message);
-  // What a test that failed says, when that comes later. REQUIRES: place < size().
+  // Sets the message of a failed test that has none, for reports that give it later. REQUIRES: place <
+  // size().
   void tell(std::size_t place, std::string_view message);
-  // One that failed, but for a teardown, makes the report a lower bound. kExhausted: one too many.
+  // A failed entry that is not a teardown makes the report a lower bound. kExhausted: one entry too many.
   Status add_no_test(NoTest::What what, std::string_view name, std::string_view message, bool failed = true);
-  void bound_from_below(std::string_view why);  // the first one is told
-  // Tests behind this point did not run; implies bound_from_below(). `not_run`: as many are known to be
-  // there; the largest counts, since a suite sums up those in it.
+  void bound_from_below(std::string_view why);  // only the first reason is stored
+  // Records that tests after this point did not run, and calls bound_from_below(). `not_run`: the number of
+  // them that is known. The largest number counts, since a suite sums up the suites in it.
   void stopped_early(std::string_view why, std::int64_t not_run = 0);
-  bool no_failure() const;  // of a test or of what is none
-  // Orders the statuses of tests of one name: passed, failed, skipped. The order in which they ran must not
-  // decide which of them is "#2".
+  bool no_failure() const;  // true when no test and no NoTest entry failed
+  // The report. Tests of one name are ordered by status: passed, failed, skipped. Otherwise the order in
+  // which they ran would decide which of them is "#2".
   Report take();
 
  private:
@@ -90,14 +92,14 @@ class FindingCollector : public Collector<Finding> {
  public:
   using Collector::Collector;
 
-  // The name is made stable as a message (words.h). kExhausted: one too many.
+  // Makes the name stable as a message (words.h). kExhausted: one finding too many.
   Status add(std::string_view group, std::string_view name, Severity severity);
 };
 
-// "low", "Medium", "MODERATE", ...; kUnknown for another word.
+// The severity for "low", "Medium", "MODERATE", ...; kUnknown for other words.
 Severity severity_of(std::string_view word);
 
-// "/workspace/src/a.test.js" -> "src/a.test.js": a name must not depend on where the workspace lies.
+// "/workspace/src/a.test.js" -> "src/a.test.js": a name must not depend on the place of the workspace.
 std::string_view inside_workspace(std::string_view path);
 
 }  // namespace pawl::gates

@@ -12,10 +12,10 @@
 namespace pawl::gates {
 namespace {
 
-// From the manuals of pytest, go test, Jest, Mocha, Vitest, RSpec, unittest, PHPUnit and CTest.
+// Options from the manuals of pytest, go test, Jest, Mocha, Vitest, RSpec, unittest, PHPUnit and CTest.
 struct Option {
   std::string_view word;
-  std::string_view program;  // it means something else to others; "": to nobody
+  std::string_view program;  // the option has this meaning only for it; "": for all programs
   bool counts = false;       // a number may follow
 };
 constexpr std::array kOptions = {
@@ -33,7 +33,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return error == std::errc() && rest == end && !text.empty() ? std::optional(number) : std::nullopt;
 }
 
-// After how many failures; 0: `word` is not this option, or says that it does not stop.
+// The number of failures after which the option stops; 0: `word` is another option, or switches it off.
 std::int64_t failures_of(const Option& option, std::string_view word, std::string_view next) {
   if (!word.starts_with(option.word)) return 0;
   const auto rest = word.substr(option.word.size());
@@ -52,7 +52,8 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// "!!!!!!!! stopping after 1 failures !!!!!!!!" -> "stopping after 1 failures", also behind xdist's name.
+// "!!!!!!!! stopping after 1 failures !!!!!!!!" -> "stopping after 1 failures", also behind the name of
+// xdist.
 std::string_view stop_of_pytest(std::string_view line) {
   constexpr std::string_view kWords = "stopping after ", kEnd = " failures";
   if (!line.starts_with("!!")) return {};
@@ -61,12 +62,12 @@ std::string_view stop_of_pytest(std::string_view line) {
   return end == line.npos ? std::string_view() : line.substr(at, end + kEnd.size() - at);
 }
 
-// "[INFO] module-b ........... SKIPPED" of Maven's summary: a module before it failed.
+// "[INFO] module-b ........... SKIPPED" in Maven's summary: an earlier module failed.
 bool is_skipped_module(std::string_view line) {
   return line.starts_with("[INFO] ") && line.ends_with(" SKIPPED") && line.find(" ..") != line.npos;
 }
 
-// "collected 5 items", "collected 5 items / 2 deselected / 3 selected".
+// The number of tests in "collected 5 items", or in "collected 5 items / 2 deselected / 3 selected".
 std::optional<std::int64_t> collected_in(std::string_view line) {
   constexpr std::string_view kStart = "collected ", kSelected = " selected";
   if (!line.starts_with(kStart)) return std::nullopt;
@@ -110,7 +111,7 @@ SaidStop said_stop_in(std::string_view output) {
     if (const auto stop = stop_of_pytest(line); !stop.empty()) out.words = stop;
     if (is_skipped_module(line)) out.words = "Maven skipped modules behind one that failed";
   }
-  if (times != 1) out.collected = 0;  // of several runs, nobody knows which ended
+  if (times != 1) out.collected = 0;  // with several runs, it is not known which of them ended early
   return out;
 }
 

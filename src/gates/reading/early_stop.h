@@ -1,5 +1,5 @@
-// Runners that end at a failure: what says so beside their reports, of which most do not. A detail of this
-// room.
+// Signs that a runner ended at a failure: options of its command and words of its output. Most reports do not
+// say so themselves. A detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace pawl::gates {
 
-// An option by which a runner ends at a failure.
+// An option that ends a runner at a failure.
 struct StopOption {
-  std::string word;           // "" when there is none
-  std::int64_t failures = 0;  // after so many
+  std::string word;           // "" when there is no such option
+  std::int64_t failures = 0;  // the number of failures that end the runner
 };
-// The first one in a command (its words, or a script among them): -x of pytest, --maxfail, -failfast, --bail,
-// --stop-on-failure, ...
+// The first such option in a command (its words, or a script among them): -x of pytest, --maxfail, -failfast,
+// --bail, --stop-on-failure, ...
 StopOption stop_option_in(const std::vector<std::string>& argv);
 
-// Words that a runner printed of its own end.
+// The words of a runner about its early end.
 struct SaidStop {
-  std::string words;           // "stopping after 1 failures"; "" when it says nothing
-  std::int64_t collected = 0;  // pytest: as many tests it would have run; 0 when that is not known
+  std::string words;           // "stopping after 1 failures"; "" when it printed none
+  std::int64_t collected = 0;  // pytest: the number of tests that it selected; 0 when that is not known
 };
 SaidStop said_stop_in(std::string_view output);
 

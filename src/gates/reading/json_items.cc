@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::int64_t kValuesOfItemMax = 1'000'000;
 
-// The bytes of a source, as the library wants them. A source that fails ends early; `status` tells.
+// The bytes of a source in the form that the JSON library reads. A failure of the source ends them early; it
+// is in `status`.
 class Bytes {
  public:
   explicit Bytes(ByteSource& source) : source_(source) { refill(); }
@@ -68,7 +69,7 @@ class Items {
         const std::function<Status(std::string_view, const Json&)>& take)
       : paths_(paths), plain_(plain), take_(take) {}
 
-  // The library's word on what it found; false: not kept.
+  // Handles an event of the JSON library. Returns false for values that the library need not store.
   bool on(int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
     if (depth > kReportDepthMax) throw Stop({.kind = ErrorKind::kExhausted, .message = "nested too deeply"});
@@ -83,7 +84,7 @@ class Items {
         return depth == 0 || open(depth, event == Event::object_start);
       case Event::array_end:
       case Event::object_end:
-        return depth == 0;  // what was on the way is not needed any more
+        return depth == 0;  // a value on the way is not needed after its end
       case Event::value:
         take_plain(depth, value);
         return false;
@@ -94,9 +95,9 @@ class Items {
   std::vector<std::string> found;
 
  private:
-  // A key on the way: whether it leads to one of the paths.
+  // Records a key on the way. Returns whether it leads to one of the paths.
   bool enter(int depth, const std::string& key) {
-    constexpr std::size_t kKeyMax = 64;  // those of the paths are shorter
+    constexpr std::size_t kKeyMax = 64;  // keys of the paths are shorter
     while (!keys_.empty() && keys_.back().depth >= depth) keys_.pop_back();
     const bool of_a_path = key.size() <= kKeyMax && key.find('.') == std::string::npos;
     const std::string path = (keys_.empty() ? "" : keys_.back().path + ".") + (of_a_path ? key : "?");
@@ -141,7 +142,8 @@ class Items {
     const bool ended = depth == items_depth_ && event != Event::object_start && event != Event::array_start &&
                        event != Event::key;
     if (!ended) return true;
-    // The library keeps the keys of plain ones, so that their number had no bound.
+    // The library stores the key of each simple member even when its value is dropped, so their number would
+    // be unbounded.
     if (members_ && !value.is_structured()) throw Stop({.message = path_ + ": a member that is no object"});
     values_ = 0;
     tell(path_, value);
@@ -150,17 +152,17 @@ class Items {
 
   struct Key {
     int depth;
-    bool leads;     // to one of the paths
-    bool to_items;  // not only to a plain value
+    bool leads;     // it leads to one of the paths
+    bool to_items;  // it leads to items, not only to a plain value
     std::string path;
   };
   const std::vector<std::string_view>& paths_;
   const std::vector<std::string_view>& plain_;
   const std::function<Status(std::string_view, const Json&)>& take_;
-  std::vector<Key> keys_;  // those that enclose what is read
-  std::string path_;       // whose items are read
-  int items_depth_ = 0;    // of them; 0: none are read
-  bool members_ = false;   // they are those of an object
+  std::vector<Key> keys_;  // the keys around the current value
+  std::string path_;       // the path whose items are read
+  int items_depth_ = 0;    // depth of these items; 0: none are read
+  bool members_ = false;   // the items are members of an object
   std::int64_t values_ = 0;
 };
 

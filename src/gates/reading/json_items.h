@@ -1,4 +1,4 @@
-// Large JSON, an item at a time: only one of them is in memory.
+// A reader of large JSON documents that holds only one item in memory at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,28 @@
 
 namespace pawl::gates {
 
-// Calls `take(path, item)` for each item of the arrays and members of the objects at one of `paths`: keys
-// below the top object, joined by dots; an array on the way is passed through ("runs.results" is the results
-// of all runs). What is elsewhere is skipped. The first failure of `take` ends the reading. Returns the paths
-// that were there with an array or object, as often as they were. kInvalid: not JSON, or no object.
-// kExhausted: nested too deeply, or an item of more than a million values. `plain`: paths of strings, numbers
-// and booleans below objects only; they are items, too. "a[]" among them is told with null whenever an object
-// in the array at "a", which is on the way, begins.
+// Calls `take(path, item)` for each item of the arrays, and each member of the objects, at one of `paths`. A
+// path is the keys below the top object, joined by dots. It passes through arrays on its way: "runs.results"
+// is the results of all runs. All other values are skipped.
+//
+// `plain` has paths of strings, numbers and booleans that are direct members of objects; these are items too.
+// The form "a[]" in `plain` reports null for each object that begins in the array at "a", which has to be on
+// the way to another path.
+//
+// The first failure of `take` ends the reading. Returns the paths of `paths` that had an array or an object,
+// once for each time. kInvalid: the text is not JSON, or not an object. kExhausted: the nesting is too deep,
+// or an item has more than a million values.
 Result<std::vector<std::string>> for_each_json_item(
     ByteSource& source, const std::vector<std::string_view>& paths,
     const std::function<Status(std::string_view path, const Json& item)>& take,
     const std::vector<std::string_view>& plain = {});
 
-// The numbers and booleans that a report says of itself, by path, out of the items of `plain`.
+// Numbers and booleans that a report states about itself, by path, from the items of `plain`.
 class Totals {
  public:
-  // Whether `path` is one of them; then it is kept.
+  // Stores an integer or a boolean; the last one of a path counts. Returns false for other types.
   bool take(std::string_view path, const Json& item);
-  // What was said last; nothing when it was not, or when it is another type.
+  // The stored value. nullopt when there is none, or when it has another type.
   std::optional<std::int64_t> number(std::string_view path) const;
   std::optional<bool> boolean(std::string_view path) const;
 

@@ -14,7 +14,7 @@ bool Lines::next(std::string_view& line) {
         return false;
       }
       piece_ = *piece;
-      if (piece_.empty()) {  // a last line without its end is one
+      if (piece_.empty()) {  // a last line without a line end counts as a line
         if (!begun) return false;
         break;
       }

@@ -1,4 +1,4 @@
-// The lines of a report, without their ends.
+// A reader of the lines of a report, without their line ends.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 
 namespace pawl::gates {
 
-constexpr std::size_t kLineBytesMax = 1 << 20;  // what is beyond is left out of the line
+constexpr std::size_t kLineBytesMax = 1 << 20;  // bytes; the rest of a longer line is dropped
 
 class Lines {
  public:
   explicit Lines(ByteSource& source) : source_(source) {}
 
-  // False at the end, or when the source failed: `status` tells. The line is valid until the next call.
+  // Returns false at the end and after a failure of the source; then `status` has the failure. `line` is
+  // valid until the next call.
   bool next(std::string_view& line);
   const Status& status() const { return status_; }
-  std::int64_t number() const { return number_; }  // of the last line, from 1
+  std::int64_t number() const { return number_; }  // number of the last line, from 1
 
  private:
   ByteSource& source_;
@@ -28,7 +29,7 @@ class Lines {
   std::int64_t number_ = 0;
 };
 
-// `message` with the line that it is about.
+// A kInvalid error: `message` with the number of the last line.
 std::unexpected<Error> fail_at(const Lines& lines, std::string_view message);
 
 }  // namespace pawl::gates

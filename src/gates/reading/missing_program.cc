@@ -10,17 +10,18 @@ namespace {
 
 struct Ending {
   std::string_view words;
-  bool of_file;  // it names a file, also where the name has no slash
+  bool of_file;  // in a line of a shell, the name is a file even without a slash
 };
 
-// dash and busybox, bash, and what calls execvp: env, timeout, xargs, and Pawl for an argument list.
+// Texts of dash, busybox and bash, and of programs that call execvp: env, timeout, xargs, and Pawl for an
+// argument list.
 constexpr std::array<Ending, 6> kEndings = {{{": not found", false},
                                              {": command not found", false},
                                              {": bad interpreter: No such file or directory", false},
                                              {": cannot execute: required file not found", false},
                                              {": No such file or directory", true},
                                              {": Permission denied", true}}};
-// A bare name that these can't start was looked for in PATH.
+// Shells. They report a program that is not in PATH in other words than a file that is missing.
 constexpr std::array<std::string_view, 3> kShells = {"bash", "sh", "dash"};
 
 std::string_view last_part(std::string_view text, std::string_view separator) {
@@ -28,7 +29,7 @@ std::string_view last_part(std::string_view text, std::string_view separator) {
   return at == text.npos ? text : text.substr(at + separator.size());
 }
 
-// Of GNU's programs: 'x' or, in UTF-8, a pair of quotes.
+// The name without the quotes of GNU programs: 'x', `x', or the quotation marks of UTF-8.
 std::string_view unquoted(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kQuotes = {
       {{"\xE2\x80\x98", "\xE2\x80\x99"}, {"'", "'"}, {"`", "'"}}};
@@ -38,7 +39,7 @@ std::string_view unquoted(std::string_view name) {
   return name;
 }
 
-// A command that only says where and how others run.
+// Whether a command makes no files, but only sets where and how other commands run.
 bool makes_nothing(std::string_view command) {
   constexpr std::array<std::string_view, 8> kWords = {":",      "cd",  "echo",  "export",
                                                       "printf", "set", "shopt", "true"};
@@ -67,9 +68,10 @@ std::optional<MissingProgram> in_line(std::string_view line) {
   return std::nullopt;
 }
 
-constexpr std::size_t kLinesMost = 50;  // what comes after it are the words of what called it
+// Lines that are searched from the end. The lines after the message come from the programs that called it.
+constexpr std::size_t kLinesMost = 50;
 
-// The first thing that `find` finds in the last lines, from the end.
+// Calls `find` for the last lines, from the end, until it finds a result.
 template <class Find>
 std::optional<MissingProgram> in_last_lines(std::string_view output, std::size_t most, const Find& find) {
   for (std::size_t lines = 0; lines < most && !output.empty(); ++lines) {
@@ -81,16 +83,16 @@ std::optional<MissingProgram> in_last_lines(std::string_view output, std::size_t
   return std::nullopt;
 }
 
-// "make: *** [Makefile:2: test] Error 127", and what `just` and Go programs say. One that make was told to
-// ignore has "(ignored)" behind it.
+// Whether a line reports exit code 127: "make: *** [Makefile:2: test] Error 127", and texts of `just` and of
+// Go programs. A failure that make was told to ignore has "(ignored)" at its end and does not count.
 bool says_not_found(std::string_view line) {
   constexpr std::array<std::string_view, 3> kWords = {"] Error 127", "exit code 127", "exit status 127"};
   while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
   return std::ranges::any_of(kWords, [&](const auto words) { return line.ends_with(words); });
 }
 
-// "-m tox" for "python3: No module named tox", where the step runs it. A module of another name may be the
-// work's; one of these the policy would not take from it.
+// "-m tox" for "python3: No module named tox", where the step runs that module. A module of another name may
+// be part of the work; the policy does not accept work that adds one of these names.
 std::optional<MissingProgram> module_in(std::string_view line, const std::string& command) {
   constexpr std::string_view kWords = ": No module named ";
   const auto at = line.find(kWords);
@@ -106,8 +108,8 @@ std::optional<MissingProgram> module_in(std::string_view line, const std::string
   return MissingProgram{.name = "python3 " + asked};
 }
 
-// "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory". No work brings such a
-// file.
+// "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory". No work can
+// add a file to /plan.
 std::optional<MissingProgram> plan_file_in(std::string_view line) {
   const auto at = line.find("/plan/");
   const bool begins =
@@ -126,7 +128,7 @@ bool is_run_first(const MissingProgram& program, const std::vector<std::string>&
   std::string_view before(words->data(), words->rfind(program.name));
   for (;;) {
     const auto end = before.find_first_of("\n;&|(){}`");
-    if (end == before.npos) return true;  // of its own command
+    if (end == before.npos) return true;  // the rest belongs to the command of the program itself
     if (!makes_nothing(before.substr(0, end))) return false;
     before.remove_prefix(end + 1);
   }
@@ -140,7 +142,7 @@ MissingProgram missing_program(const std::vector<std::string>& argv, std::string
 }
 
 std::optional<MissingProgram> missing_behind(const std::vector<std::string>& argv, std::string_view output) {
-  constexpr std::size_t kLastLines = 5;  // what was said before may be no reason of the end
+  constexpr std::size_t kLastLines = 5;  // earlier lines may have nothing to do with the end
   std::string command;
   for (const auto& word : argv) command += (command.empty() ? "" : " ") + word;
   if (auto found = in_last_lines(output, kLastLines, plan_file_in)) return found;
@@ -151,7 +153,7 @@ std::optional<MissingProgram> missing_behind(const std::vector<std::string>& arg
     return says_not_found(line) ? std::optional(MissingProgram()) : std::nullopt;
   });
   if (!by_make) return std::nullopt;
-  // make says 127 of a file that is there and no program, too: the work may build it.
+  // make also reports 127 for a file that exists but cannot be executed. The work may build that file.
   return in_last_lines(output, kLinesMost, [](std::string_view line) {
     return line.find(": Permission denied") == line.npos ? in_line(line) : std::nullopt;
   });

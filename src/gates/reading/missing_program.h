@@ -1,4 +1,5 @@
-// Which program a step could not start, read from what a shell or a program that starts others says.
+// Finds the program that a step could not start, in the output of a shell or of another program that starts
+// programs.
 #pragma once
 
 #include <optional>
@@ -9,20 +10,19 @@
 namespace pawl::gates {
 
 struct MissingProgram {
-  std::string name;      // as it is written where it was called; "" when nobody says
-  bool is_path = false;  // it was not looked for in PATH
+  std::string name;      // as the caller wrote it; "" when no line names it
+  bool is_path = false;  // PATH was not searched for it
 };
 
-// Whether nothing runs before the program that could make it, as `npm ci` does. false where `argv` does not
-// say so.
+// Whether no earlier command could make the program, as `npm ci` could. False when `argv` does not show that.
 bool is_run_first(const MissingProgram& program, const std::vector<std::string>& argv);
 
-// Of a step that ended with 126 or 127.
+// For a step that ended with 126 or 127.
 MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output);
 
-// The program that a step could not start although it failed with another code. make and its like say 127 of
-// their own, Python names the runner's module that `-m` asks for, and a file of /plan may not be there.
-// Nothing: the output says no such thing.
+// The program that a step could not start although it ended with another code. make and similar tools report
+// the 127 in their output, Python names the missing module of a runner behind `-m`, and a file of /plan may
+// be missing. nullopt when the output shows no such program.
 std::optional<MissingProgram> missing_behind(const std::vector<std::string>& argv, std::string_view output);
 
 }  // namespace pawl::gates

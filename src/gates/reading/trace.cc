@@ -17,9 +17,9 @@ Status add(std::set<std::string>& to, std::string what) {
   return {};
 }
 
-// What lies in the sandbox itself: its loopback, its files' sockets, and the addresses that stand for allowed
-// names, whose names are in the network log (sandbox/namespace/listeners.h). "family 0" ends a connection,
-// "family 16" asks the kernel.
+// Whether an address is inside the sandbox: its loopback, sockets in its files, and the addresses that stand
+// for allowed names (sandbox/namespace/listeners.h). The network log has these names. "family 0" ends a
+// connection, "family 16" talks to the kernel.
 bool is_inside(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address.starts_with("198.18.") ||
          address.starts_with("unix:") || address == "family 0" || address == "family 16";
@@ -65,7 +65,7 @@ Status add_refused_hosts(ByteSource& network_log, std::map<std::string, std::int
     const std::string verdict = text_in(line, "verdict");
     if (!verdict.starts_with("refused")) return {};
     const std::string host = text_in(line, text_in(line, "host").empty() ? "address" : "host");
-    if (host.empty()) return {};  // that further ones are only counted
+    if (host.empty()) return {};  // a line that counts further refusals without naming them
     const std::string name = host + ":" + std::to_string(integer_in(line, "port"));
     if (to.size() < kHostsMax || to.contains(name)) ++to[name];
     return {};

@@ -1,5 +1,5 @@
-// What a step ran and talked to, out of its trace and its network log (docs/operations.md). Both were written
-// outside of the sandbox; the words in them are the sandbox's.
+// The programs that a step ran and the endpoints that it connected to, read from its trace and its network
+// log (docs/operations.md). Pawl writes both outside the sandbox; the names in them come from the sandbox.
 #pragma once
 
 #include <set>
@@ -11,16 +11,17 @@
 namespace pawl::gates {
 
 struct TraceFacts {
-  std::set<std::string> executables;  // paths, as the program asked for them
-  std::set<std::string> endpoints;    // "host:port" outside of the sandbox, also those that were refused
+  std::set<std::string> executables;  // paths as the program asked for them
+  std::set<std::string> endpoints;    // "host:port" outside the sandbox, including refused ones
   bool cut = false;                   // the trace reached its bound: there may be more
 };
 
-// kExhausted: more than a hundred thousand different ones, which no build has. kInvalid: a line is no JSON.
+// Add the contents of a log to the facts. kInvalid: a line is not a JSON object. kExhausted: more than a
+// hundred thousand different entries, which no build has.
 Status add_trace(ByteSource& trace, TraceFacts& to);
 Status add_network_log(ByteSource& log, TraceFacts& to);
 
-// Whether a program of this path takes commands as text: sh, bash, busybox, ...
+// Whether a program at this path takes commands as text: sh, bash, busybox, ...
 bool is_shell(std::string_view path);
 
 }  // namespace pawl::gates

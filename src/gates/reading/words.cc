@@ -18,7 +18,8 @@ std::string_view lead_trimmed(std::string_view text) {
   return text;
 }
 
-// Extensions behind which ":12" is a line. Others are left: "example.com:443" is a test of its own.
+// File extensions behind which ":12" is a line number. Behind others it stays: "example.com:443" is a test of
+// its own.
 bool is_source_extension(std::string_view word) {
   constexpr std::string_view kKnown[] = {
       "bash", "bats", "c",    "cc", "cjs", "cpp",   "cs",  "cxx",   "ex", "exs", "f90", "go",  "h",  "hpp",
@@ -49,7 +50,7 @@ std::string without_lines_of_files(std::string_view name) {
   return out;
 }
 
-// "b (line 12)" -> "b", also with brackets, or behind a comma.
+// "b (line 12)" -> "b", also with square brackets or after a comma.
 std::string without_told_lines(std::string name) {
   for (const std::string_view opens : {" (line ", " [line ", ", line "}) {
     for (std::size_t at = name.find(opens); at != name.npos; at = name.find(opens, at)) {
@@ -67,7 +68,7 @@ std::string without_told_lines(std::string name) {
   return name;
 }
 
-// "/tmp/tmpx1b2/out" -> "/tmp/*/out"; "/tmp/out" has nothing random in it.
+// "/tmp/tmpx1b2/out" -> "/tmp/*/out". "/tmp/out" has no random part and stays.
 std::string without_temporary_folders(std::string name) {
   constexpr std::string_view kFolder = "/tmp/";
   for (std::size_t at = name.find(kFolder); at != name.npos; at = name.find(kFolder, at + 1)) {
@@ -85,7 +86,7 @@ bool is_ascii_word(char c) {
 
 constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
 
-// "<f at 0x7f3a5c0>" -> "<f at 0x*>", "#<F:0x00007f3a5c0>" -> "#<F:0x*>": only an address is that long.
+// "<f at 0x7f3a5c0>" -> "<f at 0x*>", "#<F:0x00007f3a5c0>" -> "#<F:0x*>". Shorter numbers are not addresses.
 std::string without_addresses(std::string name) {
   constexpr std::size_t kAddressDigits = 7;
   for (const std::string_view before : {" at 0x", ":0x"})
@@ -97,7 +98,8 @@ std::string without_addresses(std::string name) {
   return name;
 }
 
-// "com.Foo@5e91993f" -> "com.Foo@*": what Java says of an object that has no text. A user is no number.
+// "com.Foo@5e91993f" -> "com.Foo@*": Java prints an object without a text like this. A word
+// without a digit behind the "@" stays: it may be a user.
 std::string without_identities(std::string name) {
   constexpr std::size_t kDigitsMin = 6, kDigitsMost = 8;
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -122,13 +124,13 @@ bool contains_one_of(std::string_view line, const auto& words) {
                              [&](const std::string_view word) { return line.find(word) != line.npos; });
 }
 
-// How a line begins that says that something failed, behind its indentation.
+// Beginnings of lines that report a failure, behind their indentation.
 constexpr std::array<std::string_view, 27> kBegins = {
     "not ok",    "E  ",        "error:",       "error[",       "Error:",    "error ",     "ERROR",
     "ERR!",      "npm ERR!",   "npm error",    "fatal:",       "FATAL",     "panic:",     "panicked",
     "Traceback", "Bail out!",  "SUMMARY: ",    "Segmentation", "Exception", "Undefined ", "assert",
     "Assertion", "undefined ", "\xe2\x97\x8f", "\xc3\x97",     "Expect",    "Received"};
-// Words within such a line; the last four are crosses.
+// Texts within lines that report a failure. The last four are crosses.
 constexpr std::array<std::string_view, 21> kHolds = {
     ": error",      ": fatal",           "Error:",
     "ERROR:",       " panicked at",      "undefined reference",
@@ -137,17 +139,17 @@ constexpr std::array<std::string_view, 21> kHolds = {
     "Exception",    "AssertionError",    "Segmentation fault",
     "core dumped",  "Permission denied", "\xe2\x9c\x97",
     "\xe2\x9c\x96", "\xe2\x9d\x8c",      "\xe2\x9c\x98"};
-// How lines begin that are no failure, whatever they have in them.
+// Beginnings of lines that do not report a failure, whatever else they contain.
 constexpr std::array<std::string_view, 9> kPasses = {
     "ok ", "PASS", "--- PASS", "\xe2\x9c\x93", "=== RUN", "=== PAUSE", "=== CONT", "[ RUN  ", "[       OK"};
-// "Received: 6": the value that was looked for, the one that was there, and where.
+// Words before a colon that name the expected value, the received value, or their place: "Received: 6".
 constexpr std::array<std::string_view, 10> kValues = {"expected", "received", "actual", "got",   "want",
                                                       "wanted",   "found",    "left",   "right", "at"};
 constexpr std::array<std::string_view, 6> kFailures = {"fail",    "fails",   "failed",
                                                        "failing", "failure", "failures"};
 constexpr std::array<std::string_view, 6> kNone = {"0", "no", "not", "never", "without", "zero"};
 
-// ASCII letters in any case; `lower` has none that are large.
+// Compares ASCII letters in any case. REQUIRES: `lower` has no capital letter.
 bool is_in_any_case(std::string_view word, std::string_view lower) {
   return std::ranges::equal(
       word, lower, {}, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -157,7 +159,8 @@ bool is_one_of(std::string_view word, const auto& words) {
   return std::ranges::any_of(words, [&](const auto lower) { return is_in_any_case(word, lower); });
 }
 
-// Takes the last word off `text`, with the blanks around it; "" when another character ends it.
+// Removes the last word of `text` with the blanks behind it, and returns it. "" when `text` ends with another
+// character.
 std::string_view take_last_word(std::string_view& text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   std::size_t start = text.size();
@@ -168,11 +171,11 @@ std::string_view take_last_word(std::string_view& text) {
 }
 
 constexpr std::array<std::string_view, 6> kPlaces = {"line", "lines", "column", "columns", "col", "row"};
-// Marks between two numbers of one place: "3:7", "3-9", "at 5, 2".
+// Texts between two numbers of one place: "3:7", "3-9", "at 5, 2".
 constexpr std::array<std::string_view, 6> kBetweenPlaces = {":", "-", ",", ", ", " - ", " to "};
 
-// Whether a number is a line or a column, by the word before, what stands between, and what comes: "line 3",
-// "line: 3", "at 5, 2", "(3:7)".
+// Whether a number is a line or a column. Decides by the word before it, the text between them and the text
+// behind it: "line 3", "line: 3", "at 5, 2", "(3:7)".
 bool starts_place(std::string_view word, std::string_view between, std::string_view behind) {
   if (is_one_of(word, kPlaces)) return between == " " || between == ": " || between == " #" || between == ":";
   const bool is_pair = behind.size() > 1 && behind.front() == ':' && is_digit(behind[1]);
@@ -180,7 +183,8 @@ bool starts_place(std::string_view word, std::string_view between, std::string_v
   return word == "at" && between == " " && behind.starts_with(", ") && digits_at(behind, 2) > 0;
 }
 
-// "0 failed", "no test failed", "did not fail"; "failures: 0", "fail 0", "Failed: none".
+// Whether a word of failure counts none: "0 failed", "no test failed", "did not fail"; "failures: 0",
+// "fail 0", "Failed: none".
 bool counts_none(std::string_view before, std::string_view behind) {
   const auto first = take_last_word(before), second = take_last_word(before);
   if (is_one_of(first, kNone) || (first.starts_with("test") && is_one_of(second, kNone))) return true;
@@ -193,8 +197,8 @@ bool counts_none(std::string_view before, std::string_view behind) {
   return std::string_view("\r,;)").find(next) != std::string_view::npos || (is_told && is_space(next));
 }
 
-// A word of a failure in any case, unless it is a part of a name ("a/fail.c", "--no-fail-fast") or none is
-// counted.
+// Whether a line has a word of failure in any case. A part of a name ("a/fail.c", "--no-fail-fast") and a
+// count of none do not matter.
 bool says_failed(std::string_view line) {
   for (std::size_t at = 0; at < line.size(); ++at) {
     if (!is_ascii_word(line[at])) continue;
@@ -210,13 +214,15 @@ bool says_failed(std::string_view line) {
   return false;
 }
 
-// "test_fails PASSED [ 10%]", "Failed login ... ok (0.01s)"; but for a count: "1 failed, 3 passed".
+// Whether a line ends with a success: "test_fails PASSED [ 10%]", "Failed login ... ok (0.01s)". A count does
+// not: "1 failed, 3 passed".
 bool ends_well(std::string_view line) {
   constexpr std::array<std::string_view, 4> kWell = {"ok", "passed", "pass", "success"};
   while (!line.empty() && (is_space(line.back()) || line.back() == '\r')) line.remove_suffix(1);
   if (line.ends_with(')') || line.ends_with(']'))
     line = line.substr(0, std::min(line.find_last_of("(["), line.size()));
-  if (line.ends_with(" sec") && line.find("Passed ") != line.npos) return true;  // ctest's
+  // The line of a test in CTest's output.
+  if (line.ends_with(" sec") && line.find("Passed ") != line.npos) return true;
   if (!is_one_of(take_last_word(line), kWell)) return false;
   return digits_at(take_last_word(line), 0) == 0;
 }
@@ -234,12 +240,13 @@ bool tells(std::string_view line) {
   return says_failed(line) && !ends_well(line);
 }
 
-// In a message the lines of a difference do, too.
+// In a message, lines of a diff count too.
 bool tells_in_message(std::string_view line) {
   return line.starts_with('+') || line.starts_with('-') || tells(line);
 }
 
-// A line of a stack of JavaScript or Java: "at f (/a.js:3:5)", "at /a.js:3:5", "at a.B.c(B.java:3)".
+// Whether a line is a frame of a stack of JavaScript or Java: "at f (/a.js:3:5)", "at /a.js:3:5",
+// "at a.B.c(B.java:3)".
 bool is_frame(std::string_view line) {
   line = lead_trimmed(line);
   const auto before = line.find_last_not_of("0123456789");
@@ -247,7 +254,7 @@ bool is_frame(std::string_view line) {
   return line.starts_with("at ") && (has_line || line.ends_with(')'));
 }
 
-// "diff: |", "source:", of a report in YAML; "Error: no" is none of its keys.
+// Whether a line is a key of a report in YAML: "diff: |", "source:". "Error: no" is not such a key.
 bool is_key(std::string_view line) {
   line = lead_trimmed(line);
   std::size_t letters = 0;
@@ -257,7 +264,8 @@ bool is_key(std::string_view line) {
          (line.size() == letters + 1 || line[letters + 1] == ' ');
 }
 
-// Without stacks: of each the first line stays, which says where; what stands below "stack:" says it again.
+// The text without stacks. The first frame of each stack stays and shows the place; the lines below "stack:"
+// repeat it.
 std::string without_stacks(std::string_view text) {
   std::string out;
   bool in_stack = false, frame_before = false;
@@ -278,7 +286,7 @@ template <class Belongs>
 std::string lines_that(const Belongs& belongs, std::string_view text, std::size_t bytes_max) {
   constexpr std::size_t kLineMax = 300, kBelowMax = 3;
   std::string out;
-  std::size_t below = 0;  // how many indented lines may still come with the last one
+  std::size_t below = 0;  // how many indented lines may still belong to the last line
   bool left_out = false;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
@@ -310,7 +318,7 @@ std::string stable_name(std::string_view name) {
 
 std::string stable_message(std::string_view message) {
   const std::string text = stable_name(message);
-  std::string out, word, between;  // the word before, and what stands behind it
+  std::string out, word, between;  // the last word, and the text behind it
   bool was_place = false;
   for (std::size_t at = 0; at < text.size();) {
     if (!is_ascii_word(text[at])) {
@@ -360,7 +368,7 @@ std::string telling_lines(std::string_view text, std::size_t bytes_max) {
 
 std::string unusual_lines(std::string_view text, std::size_t bytes_max) {
   constexpr std::size_t kLinesMin = 4, kMarksMost = 10'000;
-  // The first word, or the last.
+  // The first word of a line, or its last one.
   const auto mark_of = [](std::string_view line, bool first) {
     line = lead_trimmed(line);
     return first ? line.substr(0, line.find_first_of(" \t:")) : take_last_word(line);

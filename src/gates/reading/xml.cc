@@ -21,7 +21,7 @@ class XmlReader {
     XML_SetUserData(parser_.get(), this);
     XML_SetElementHandler(parser_.get(), on_start, on_end);
     XML_SetCharacterDataHandler(parser_.get(), on_text);
-    // A report needs no entities of its own: whoever declares some is up to something (billion laughs).
+    // A report needs no entities of its own. A declaration of entities may be an attack (billion laughs).
     XML_SetEntityDeclHandler(parser_.get(), on_entity);
   }
 

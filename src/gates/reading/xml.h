@@ -1,4 +1,5 @@
-// XML as a stream of elements, within bounds. No entity is expanded but the five of XML, nothing is fetched.
+// An XML reader that reports elements as a stream, within bounds. It expands only the five entities of XML
+// itself and fetches nothing.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace pawl::gates {
 
-// Attributes of the element that starts.
+// The attributes of a starting element. Valid during the call of start() only.
 class XmlAttributes {
  public:
   explicit XmlAttributes(const char** pairs) : pairs_(pairs) {}
-  std::string_view get(std::string_view name) const;  // "" when it is not there
+  std::string_view get(std::string_view name) const;  // "" when the attribute is missing
 
  private:
   const char** pairs_;
@@ -21,13 +22,14 @@ class XmlAttributes {
 class XmlHandler {
  public:
   virtual ~XmlHandler() = default;
-  // The first failure ends the reading.
+  // The first failed call ends the reading.
   virtual Status start(std::string_view name, const XmlAttributes& attributes) = 0;
   virtual Status end(std::string_view name) = 0;
-  virtual void text(std::string_view) {}  // in pieces
+  virtual void text(std::string_view) {}  // called once for each piece of a text
 };
 
-// kInvalid: not well-formed, or it declares entities (row and column set). kExhausted: nested too deeply.
+// kInvalid: the text is not well-formed, or it declares an entity (row and column are set). kExhausted: the
+// nesting is too deep.
 Status read_xml(ByteSource& source, XmlHandler& handler);
 
 }  // namespace pawl::gates

@@ -1,4 +1,4 @@
-// The work builds: exit code 0 of the steps that decide it.
+// The work builds: the deciding steps held (step_held() in gates.h).
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

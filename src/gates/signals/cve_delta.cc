@@ -1,4 +1,4 @@
-// Scanners find no vulnerability that they do not find on base.
+// Scanners find no vulnerability in the work that they do not find on base.
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

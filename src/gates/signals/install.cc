@@ -1,4 +1,4 @@
-// What the work needs can be installed: exit code 0 of the steps that decide it.
+// The dependencies of the work can be installed: the deciding steps held (step_held() in gates.h).
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

@@ -1,6 +1,6 @@
-// What a file of this folder gives: NAME.cc defines `pawl::gates::signals::NAME`, and that is all there is to
-// add for another kind. CMakeLists.txt lists the files: those of this folder are kinds that a gate can
-// require, those of attempt/ are about the whole attempt.
+// The interface of a file of this folder: NAME.cc defines `pawl::gates::signals::NAME`. Adding a kind needs
+// no other change than that file: CMakeLists.txt collects the files of the folder. A gate can require the
+// kinds of this folder; those of attempt/ describe the whole attempt.
 #pragma once
 
 #include <string>
@@ -12,11 +12,13 @@
 namespace pawl::gates::signals {
 
 struct Kind {
-  std::string_view evidence;    // what a step of the gate must give: a family of reports, "trace", or ""
-  std::vector<Detail> details;  // all that its signals can say
-  // `base`: what on_base() said of base; null when it was not asked. Null for a kind of the whole attempt.
+  // Evidence that a step of the gate must provide: a family of reports, "trace", "policy" or "".
+  std::string_view evidence;
+  std::vector<Detail> details;  // all keys that its signals can have
+  // Makes the signal. `base`: the result of on_base(); null when none was taken. Null for kinds of attempt/.
   Signal (*judge)(const GateFacts& facts, const Inventory* base) = nullptr;
-  // What base has and the gate is compared with; null when the kind compares nothing.
+  // The names that base has for this kind, to compare the work with. Null when the kind does not compare with
+  // base.
   Inventory (*on_base)(const std::vector<StepFacts>& steps) = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// What the attempt changed is within the plan's policy and its protected paths. Judged once, before any gate
-// (policy/check.h); a gate that requires it repeats what was found.
+// The changes of the attempt follow the plan's policy and its protected paths. policy/check.h judges them
+// once, before any gate; a gate that requires this kind repeats the result.
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

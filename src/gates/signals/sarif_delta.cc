@@ -1,4 +1,4 @@
-// Static analysis finds nothing that it does not find on base.
+// Static analysis has no finding in the work that it does not have on base.
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

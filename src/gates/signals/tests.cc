@@ -1,5 +1,5 @@
-// The tests pass, by exit code and by their reports, and none that base has is gone or newly skipped, by
-// name.
+// The tests pass by exit code and by their reports. No test that base has is lost or newly skipped; tests are
+// compared by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,15 +21,16 @@ struct Losses {
   std::vector<std::string> gone, newly_skipped, unloaded_gone;
 };
 
-// The file of a test that node --test names by its path ("test::PATH" in its JUnit report): a script that
-// passes or throws, and has no tests of node's own. "" of other names.
+// The file of a test that node --test names by its path ("test::PATH" in its JUnit report). Such a file is a
+// script that passes or throws and has no tests of node's own. "" for other names.
 std::string script_of(std::string_view name) {
   constexpr std::string_view kGroup = "test::";
   if (name.starts_with(kGroup)) name.remove_prefix(kGroup.size());
   return name.starts_with('/') ? std::string(inside_workspace(name)) : "";
 }
 
-// As many scripts as there are new tests may have got some, and are no test themselves any more.
+// The number of tests that base does not have. A script that got tests of node's own is not a test any more,
+// so each new test may explain one missing script.
 std::size_t new_tests(const Inventory& base, const std::set<std::string_view>& ran) {
   return static_cast<std::size_t>(std::ranges::count_if(
       ran, [&](const auto name) { return !std::ranges::binary_search(base.names, name, std::less<>()); }));
@@ -40,7 +41,7 @@ Losses compare(const GateFacts& facts, const Inventory& base, const Report& repo
   for (const auto& test : report.tests)
     (test.status == TestStatus::kSkipped ? skipped : ran).insert(test.name);
   Losses out;
-  std::optional<std::size_t> fresh;  // asked for by few
+  std::optional<std::size_t> fresh;  // computed on first use: few names need it
   for (const auto& name : base.names) {
     if (ran.contains(name)) continue;
     if (const auto script = script_of(name);
@@ -60,7 +61,7 @@ Losses compare(const GateFacts& facts, const Inventory& base, const Report& repo
   return out;
 }
 
-// What losses mean, for whoever has to do something about them.
+// The meaning of losses, for the person or the agent that has to act on them.
 std::string meaning_of(const Losses& losses) {
   std::string out;
   if (!losses.gone.empty())
@@ -79,8 +80,8 @@ std::string meaning_of(const Losses& losses) {
   return out;
 }
 
-// The first test that is gone and came back with another number, time or path in its name, and how: no work
-// takes such a test away. "" when there is none.
+// How the first lost test with a new number, time or path in its name may have come back. The work did
+// not remove such a test. "" when there is none.
 std::string moving_name(const std::vector<std::string>& gone, const std::vector<std::string>& fresh) {
   if (gone.empty()) return "";
   std::map<std::string, const std::string*> by_form;
@@ -106,7 +107,7 @@ void tell(const char* key, const std::vector<std::string>& names, Signal& signal
   signal.details[std::string(key) + "_names"] = shown(names);
 }
 
-// Says what of the report failed on base, too; returns the others.
+// Adds to the signal which failures of the report base has too. Returns the other failures.
 std::vector<std::string> tell_broken(const Report& report, const Inventory* base, Signal& signal) {
   if (base == nullptr || base->state == Inventory::State::kUnknown) return failing_of(report);
   auto failing = compare_failing(report, *base);
@@ -115,7 +116,7 @@ std::vector<std::string> tell_broken(const Report& report, const Inventory* base
   return std::move(failing.fresh);
 }
 
-// Where base's runner stopped, the names behind that are not known; often their number is.
+// Where base's runner stopped, the names of the tests behind that are not known. Their number often is.
 void compare_count(const Report& report, const Inventory& base, Signal& signal) {
   const auto tests = static_cast<std::int64_t>(report.tests.size());
   if (base.count <= tests || !report.stopped.empty()) return;
@@ -145,8 +146,8 @@ void compare_with_base(const GateFacts& facts, const Report& report, const Inven
   compare_count(report, base, signal);
 }
 
-// Under `known_failing` a test that is known may end the runner: what stands behind it would be let through
-// unseen.
+// Under `known_failing`, a known failure may end the runner. Without this check the tests behind it would
+// pass unseen.
 void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal) {
   if (!signal.passed || !facts.known_failing || report.stopped.empty()) return;
   signal.passed = false;
@@ -168,7 +169,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   if (!failing.empty()) signal.details["failing"] = shown(failing);
   const auto broken = tell_broken(reports.all, base, signal);
   if (!signal.passed) {
-    // The step says itself that it failed. What its reports lack, or what is gone, is told beside it.
+    // The step itself reports the failure. What its reports lack and which tests are lost is added.
     if (!reports.problem.empty())
       signal.details["problem"] = reports.problem;
     else if (base != nullptr && base->state != Inventory::State::kUnknown && reports.parsed > 0 &&
@@ -194,11 +195,11 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   const bool passed_so_far = signal.passed;
   if (tell_inventory(*base, signal)) compare_with_base(facts, reports.all, *base, signal);
   refuse_stopped(facts, reports.all, signal);
-  if (!passed_so_far) signal.missing = false;  // it fails whatever base has
+  if (!passed_so_far) signal.missing = false;  // the signal fails in any case, whatever base has
   return signal;
 }
 
-// What base skips, nobody loses by going on to skip it.
+// The tests of base. Tests that base skips are left out: the work may skip them as well.
 Inventory tests_on_base(const std::vector<StepFacts>& steps) {
   const Reports reports = all_reports(steps, kTestsFamily);
   Inventory out;
@@ -229,7 +230,7 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
   }
   for (const auto& step : steps) {
     if (step.exit_code == 0 || !step.declared.contains(kTestsFamily) || !out.failing.empty()) continue;
-    // It failed, and no test did: something else ended it.
+    // The step failed, and no test did: another cause ended it.
     const bool none = reports.all.tests.empty();
     out.state = none ? Inventory::State::kUnknown : Inventory::State::kLowerBound;
     out.reason = fmt::format("{} exited with {}, and {}", step.step_name, step.exit_code,

@@ -1,4 +1,5 @@
-// The steps run no program and reach for no endpoint that they do not on base, as far as the policy minds.
+// The steps run no program and connect to no endpoint that they do not use on base, unless the policy allows
+// it.
 #include "gates/reading/trace.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace pawl::gates::signals {
 namespace {
 
-constexpr std::string_view kRuns = "runs ", kReaches = "reaches ";  // how names of base begin
+constexpr std::string_view kRuns = "runs ", kReaches = "reaches ";  // prefixes of the names that base has
 
 TraceFacts all_of(const std::vector<StepFacts>& steps) {
   TraceFacts out;
@@ -68,7 +69,8 @@ Signal judge_trace(const GateFacts& facts, const Inventory* base) {
   return signal;
 }
 
-// A trace that ends early has less than base does: more is new then, and nothing passes for it.
+// The programs and endpoints of base. A trace on base that ends early has fewer names: the work then has more
+// new ones, so a short trace lets no finding pass.
 Inventory trace_on_base(const std::vector<StepFacts>& steps) {
   Inventory out;
   const TraceFacts now = all_of(steps);

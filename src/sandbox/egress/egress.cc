@@ -30,7 +30,7 @@ constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
 constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
 constexpr std::uint32_t kFirstName = kSyntheticNet + 256;
 constexpr std::string_view kTooManyBytes = "refused: more bytes than a step may move";
-constexpr std::size_t kToldBytesMax = 260;  // a name, its port and some more
+constexpr std::size_t kToldBytesMax = 260;  // a name, its port and some spare bytes
 constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kWriteMs = 30'000;
 
 sockaddr_storage to_sockaddr(const net::Address& address, std::uint16_t port, socklen_t& size) {
@@ -58,7 +58,7 @@ net::Address from_v4(std::uint32_t address) {
   return out;
 }
 
-// False: time is over, or `stop` says so.
+// False: the time is over, or `stop` is readable.
 bool wait_for(int fd, short events, int stop, std::int64_t timeout_ms) {
   std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop, POLLIN, 0}};
   int got = 0;
@@ -77,12 +77,13 @@ bool write_all(int fd, std::string_view bytes, int stop) {
   return true;
 }
 
-// Of what is longer than a name and a port only its length: a cut could leave a part of a secret.
+// A text longer than a name and a port is replaced by its length, because a cut could
+// leave a part of a secret.
 std::string told(const std::string& said) {
   return said.size() <= kToldBytesMax ? escaped(said) : "a name of " + std::to_string(said.size()) + " bytes";
 }
 
-// As the host of an Attempt is spelled. What is neither a name nor an address stays what it is: it is not
+// Spells a host like Attempt::host. A text that is neither a name nor an address stays as it is, and is not
 // allowed.
 std::string spelled(const std::string& said) {
   if (auto name = net::host_name(said); !name.empty()) return name;
@@ -125,7 +126,7 @@ Egress::Egress(net::Allowlist allowlist, OnLine on_line, EgressCaps caps)
 }
 
 Egress::~Egress() {
-  stop_write_.reset();  // a closed pipe is readable for all who wait
+  stop_write_.reset();  // a closed pipe is readable for every thread that waits
   if (server_.joinable()) server_.join();
   while (open_ > 0) os::SystemClock().sleep_ms(1);
 }
@@ -141,12 +142,12 @@ void Egress::plan() {
   std::uint32_t next = kFirstName;
   for (const auto& endpoint : allowlist_.endpoints()) {
     if (endpoint.name.empty()) {
-      // Where the kernel has no IPv6 there is no place for such an address, and nothing leads to it.
+      // A kernel without IPv6 cannot make such an address local, and no connection to it is possible.
       if (endpoint.address.is_v4() || os::exists("/proc/net/if_inet6"))
         add(endpoint.address, endpoint.port, {});
     } else if (endpoint.below) {
-      const auto [first, fresh] =
-          slots_.emplace(endpoint.name, next);  // one place for its names, whatever the port
+      // One range of slots for all names below it, for every port.
+      const auto [first, fresh] = slots_.emplace(endpoint.name, next);
       if (fresh) next += kNamesBelowMax;
       for (std::uint32_t slot = 0; slot < kNamesBelowMax; ++slot)
         add(from_v4(first->second + slot), endpoint.port, {.below = endpoint.name, .slot = slot});
@@ -229,7 +230,7 @@ void Egress::answer_question() {
 void Egress::accept_from(std::size_t index) {
   os::UniqueFd inner(accept4(sockets_[index].get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!inner) {
-    if (errno != EAGAIN) os::SystemClock().sleep_ms(10);  // no descriptor is free: it goes on waiting
+    if (errno != EAGAIN) os::SystemClock().sleep_ms(10);  // no descriptor is free: the connection waits
     return;
   }
   if (const auto why = too_many(); !why.empty()) {
@@ -241,7 +242,7 @@ void Egress::accept_from(std::size_t index) {
   ++total_;
   std::thread([this, index, socket = std::move(inner)]() mutable {
     connection(std::move(socket), index);
-    --open_;  // the last thing: the destructor waits for it
+    --open_;  // last, because the destructor waits for it
   }).detach();
 }
 
@@ -254,7 +255,7 @@ std::string_view Egress::too_many() {
 
 Egress::Attempt Egress::attempt_at(std::size_t index) {
   Attempt attempt{.port = listeners_[index].port, .through_proxy = index == kProxyIndex};
-  if (attempt.through_proxy) return attempt;  // it has yet to say what it wants
+  if (attempt.through_proxy) return attempt;  // the request has yet to name the host
   const Place& place = places_[index];
   attempt.by_number = place.name.empty() && place.below.empty();
   if (attempt.by_number) {
@@ -347,7 +348,7 @@ os::UniqueFd Egress::connect_out(Attempt& attempt) {
   return {};
 }
 
-// Why what was said does not lead where it was allowed to; empty when it does.
+// The reason why the host named in the opening was not allowed; empty when it was.
 std::string Egress::objection(const Attempt& attempt, const OpeningResult& opening) const {
   const auto leads_elsewhere = [&](const std::string& said) {
     if (said == attempt.host) return false;
@@ -370,13 +371,13 @@ std::string Egress::objection(const Attempt& attempt, const OpeningResult& openi
   }
 }
 
-// Looks at what the sandbox says first and lets it pass only when it names the host that was allowed. A
-// server that speaks first is not kept waiting: then there is no name to check.
+// Reads the first bytes from the sandbox, and lets them pass only when they name the allowed host. A server
+// that speaks first is not delayed: then there is no name to check.
 bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
   using Why = Peek::Why;
   if (!os::walls().opening) return true;
   Peek peek(inner, stop_read_.get());
-  // A quiet connection may stay quiet; one that began has to come to the point.
+  // A connection without a byte may stay open. Once it has begun, it must complete its opening in time.
   const Why first = peek.more({}, outer);
   const MonoTime deadline = in_ms(caps_.opening_ms);
   if (first == Why::kOtherReadable || first == Why::kEnded) return true;
@@ -416,9 +417,9 @@ void Egress::pass(Attempt& attempt, int inner) {
 
 void Egress::log(const Attempt& attempt) {
   if (attempt.verdict.empty()) return;
-  // A flood of refusals must not hide what is let through after it.
+  // Many refusals must not hide a connection that is allowed after them.
   const int before = attempt.verdict.starts_with("refused") ? refused_++ : 0;
-  const bool moved = attempt.count.sent + attempt.count.received > 0;  // let through, and cut off later
+  const bool moved = attempt.count.sent + attempt.count.received > 0;  // it was allowed, and cut off later
   if (before < kRefusalsListedMax || moved) return tell(attempt);
   if (before == kRefusalsListedMax) tell({.verdict = "refused: further refusals are counted, not listed"});
 }

@@ -23,8 +23,8 @@ int timeout_until(MonoTime deadline, MonoTime now) {
 
 Peek::~Peek() { want(1); }
 
-// Bytes that were peeked at stay readable: poll(2) is told to wait for one more (SO_RCVLOWAT in socket(7),
-// which it heeds for TCP since Linux 2.6.28). An end is told all the same.
+// Peeked bytes stay readable, so poll(2) must wait for one more (SO_RCVLOWAT in socket(7), which poll
+// respects for TCP since Linux 2.6.28). poll(2) reports the end of the stream in any case.
 void Peek::want(std::size_t bytes) const {
   const int least = static_cast<int>(bytes);
   setsockopt(fd_, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
@@ -51,7 +51,7 @@ Peek::Why Peek::more(MonoTime deadline, int other) {
       return Why::kBytes;
     }
     if ((fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) return Why::kEnded;
-    clock.sleep_ms(kPressureMs);  // a kernel that is short of memory says that what it has is all
+    clock.sleep_ms(kPressureMs);  // short of memory, the kernel reports POLLIN without new bytes
   }
 }
 

@@ -1,4 +1,4 @@
-// The first bytes of a stream, looked at without taking them, as they come.
+// Reads the first bytes of a stream as they arrive, and leaves them in the socket.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@
 
 namespace pawl::sandbox::egress {
 
-// Of one connected TCP socket that does not block. Not thread-safe.
+// Peeks at one connected, non-blocking TCP socket. Not thread-safe.
 class Peek {
  public:
   enum class Why { kBytes, kEnded, kOtherReadable, kTimedOut, kStopped };
 
   Peek(int fd, int stop_fd) : fd_(fd), stop_fd_(stop_fd) {}
-  ~Peek();  // the socket is again readable from its first byte on
+  ~Peek();  // the socket is readable again from its first byte
   Peek(const Peek&) = delete;
   Peek& operator=(const Peek&) = delete;
 
-  // Waits, without asking again and again, until there is more than bytes() has, and until `deadline` at most
-  // (0 microseconds: for ever). kEnded: it came to its end or broke, and has said no more. kOtherReadable:
-  // the socket `other` (-1: none) has something first.
+  // Blocks, without polling in a loop, until the socket has more than bytes(), and until `deadline` at most
+  // (0 microseconds: for ever). kEnded: the stream ended or failed without a further byte. kOtherReadable:
+  // the socket `other` (-1: none) is readable first.
   Why more(MonoTime deadline, int other = -1);
   std::string_view bytes() const { return {buffer_.data(), seen_}; }
 

@@ -1,4 +1,4 @@
-// How often something may happen: a bucket of tokens that fills again with time.
+// Limits how often an event may happen: a token bucket that refills with time.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace pawl::sandbox::egress {
 
-// Not thread-safe. `burst` at once, and `per_second` in the long run.
+// Allows `burst` events at once and `per_second` in the long run. Not thread-safe.
 class Rate {
  public:
   Rate(std::int64_t per_second, std::int64_t burst)
       : per_second_(per_second), full_(burst * kToken), level_(full_) {}
 
-  // False: one too many. It takes nothing then, so that who keeps trying is let through at the rate.
+  // False: one event too many. It takes no token then, so a caller that keeps trying is served at the rate.
   bool take(MonoTime now) {
     const std::int64_t passed =
         std::clamp<std::int64_t>(now.micros - last_.micros, 0, full_ / per_second_ + 1);
@@ -26,11 +26,11 @@ class Rate {
   }
 
  private:
-  static constexpr std::int64_t kToken =
-      1'000'000;  // a microsecond brings per_second_ of these: no fractions
+  // Units of one token. A microsecond adds per_second_ of them, so there are no fractions.
+  static constexpr std::int64_t kToken = 1'000'000;
   const std::int64_t per_second_, full_;
   std::int64_t level_;
-  MonoTime last_;  // of no meaning while the bucket is full, as it is at first
+  MonoTime last_;  // without meaning while the bucket is full, as at first
 };
 
 }  // namespace pawl::sandbox::egress

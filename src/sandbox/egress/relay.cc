@@ -13,7 +13,7 @@
 namespace pawl::sandbox::egress {
 namespace {
 
-constexpr int kPipeBytes = 1 << 20;  // what an ordinary user may ask for (pipe(7), pipe-max-size)
+constexpr int kPipeBytes = 1 << 20;  // the most for an ordinary user (pipe(7), pipe-max-size)
 
 class Direction {
  public:
@@ -31,7 +31,7 @@ class Direction {
   short wants_from() const { return !ended_ && !closed_ && held_ == 0 ? POLLIN : 0; }
   short wants_to() const { return !ended_ && held_ > 0 ? POLLOUT : 0; }
 
-  // Returns the bytes that went on.
+  // Returns the number of bytes that were passed on.
   std::int64_t move() {
     if (ended_) return 0;
     if (held_ == 0 && !closed_) {
@@ -50,7 +50,7 @@ class Direction {
     }
     if (closed_ && held_ == 0) {
       ended_ = true;
-      shutdown(to_, SHUT_WR);  // the other direction may go on
+      shutdown(to_, SHUT_WR);  // the other direction may continue
     }
     return moved;
   }
@@ -71,7 +71,7 @@ RelayCount relay(int inner, int outer, int stop_fd, const std::function<bool(std
     std::array<pollfd, 3> fds{pollfd{inner, static_cast<short>(out.wants_from() | in.wants_to()), 0},
                               pollfd{outer, static_cast<short>(in.wants_from() | out.wants_to()), 0},
                               pollfd{stop_fd, POLLIN, 0}};
-    // A socket from which nothing is wanted still reports that it hung up, for ever.
+    // poll(2) reports a hang-up of a socket in any case, so a socket without wanted events is left out.
     for (auto& each : fds)
       if (each.events == 0) each.fd = -1;
     if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR) break;

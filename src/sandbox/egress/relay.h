@@ -7,11 +7,12 @@
 namespace pawl::sandbox::egress {
 
 struct RelayCount {
-  std::int64_t sent = 0, received = 0;  // from `inner` to `outer`, and back
+  std::int64_t sent = 0, received = 0;  // from `inner` to `outer`, and from `outer` to `inner`
 };
 
-// Bytes are spliced through pipes and never enter this process. Ends early when `stop_fd` becomes readable,
-// or when `may_move(n)` (asked after n more bytes) says no. Both sockets must not block.
+// Blocks. Bytes are spliced through pipes and never enter this process. Ends early when `stop_fd`
+// becomes readable, or when `may_move(n)` (called after n more bytes) returns false. REQUIRES: both
+// sockets are non-blocking.
 RelayCount relay(int inner, int outer, int stop_fd, const std::function<bool(std::int64_t)>& may_move);
 
 }  // namespace pawl::sandbox::egress

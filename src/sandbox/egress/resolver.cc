@@ -41,7 +41,7 @@ void take_answer(void* to, int status, int, ares_addrinfo* found) {
   if (found != nullptr) ares_freeaddrinfo(found);
 }
 
-// Lets the channel work until the answer is there, the time is over, or `stop_fd` is readable.
+// Drives the channel until the answer has arrived, the time is over, or `stop_fd` is readable.
 void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms, int stop_fd) {
   const os::SystemClock clock;
   const std::int64_t deadline = clock.mono().micros + timeout_ms * 1000;
@@ -63,7 +63,7 @@ void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms, 
     for (const auto& each : fds)
       ares_process_fd(channel, (each.revents & (POLLIN | POLLERR | POLLHUP)) != 0 ? each.fd : ARES_SOCKET_BAD,
                       (each.revents & POLLOUT) != 0 ? each.fd : ARES_SOCKET_BAD);
-    ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // time-outs
+    ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);  // timeouts
   }
 }
 

@@ -11,7 +11,7 @@ constexpr std::size_t kDnsHeaderBytes = 12;
 constexpr std::uint16_t kClassInternet = 1;
 constexpr std::uint32_t kTtlSeconds = 60;
 constexpr std::uint8_t kTlsHandshake = 22, kClientHello = 1;  // RFC 8446, 5.1 and 4
-// The types of records that IANA has assigned, from change_cipher_spec to ACK.
+// The record types that IANA has assigned, from change_cipher_spec to ACK.
 constexpr std::uint8_t kFirstRecordType = 20, kTlsAlert = 21, kLastRecordType = 26;
 constexpr std::uint8_t kTlsMajor = 3, kMajorMax = 0xF;
 constexpr std::uint16_t kAlertBytes = 2;
@@ -19,7 +19,7 @@ constexpr std::uint8_t kSsl2LengthBit = 0x80;  // RFC 5246, E.2
 constexpr std::uint16_t kServerName = 0;       // RFC 6066, 3
 constexpr std::size_t kTlsRecordBytesMax = (1 << 14) + 256;
 
-// Reads big-endian numbers and counted fields; one step beyond the end makes everything after it fail.
+// Reads big-endian numbers and counted fields. After a read beyond the end, every further read fails.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -50,8 +50,8 @@ void put(std::string& out, std::uint32_t value, int size) {
   for (int shift = (size - 1) * 8; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
 }
 
-// The one name of a server_name extension. Empty: several, none, or no host name; servers do not agree on
-// such.
+// The only name of a server_name extension. Empty for several names, for none, or for a name that is not a
+// host: servers disagree about these.
 std::string server_name(std::string_view extension) {
   Reader list(extension);
   Reader entries(list.counted(2));
@@ -61,7 +61,7 @@ std::string server_name(std::string_view extension) {
   return is_one && type == 0 ? net::host_name(name) : std::string();
 }
 
-// A ClientHello may come in several records.
+// A ClientHello may be split over several records.
 OpeningResult read_tls(std::string_view bytes) {
   std::string hello;
   Reader records(bytes);
@@ -110,9 +110,9 @@ OpeningResult read_tls(std::string_view bytes) {
   return {Opening::kTls, name};
 }
 
-// A client's first record has its hello. Servers of Go, OpenSSL and BoringSSL drop alerts before it, so a
-// hello behind one would name a host that nobody has looked at. Go does so for alerts of versions that never
-// were.
+// A client's first record contains its hello. Servers of Go, OpenSSL and BoringSSL drop alerts
+// before it, so a hello after one would name a host that was not checked. Go does so for alerts of
+// versions that never existed.
 OpeningResult read_record(std::string_view bytes) {
   Reader head(bytes);
   const auto type = head.number(1);
@@ -127,7 +127,7 @@ OpeningResult read_record(std::string_view bytes) {
   return {size == kAlertBytes ? Opening::kBad : Opening::kOther, {}};
 }
 
-// A hello in the frame of SSL 2.0, which OpenSSL and BoringSSL read to this day. It can name no host.
+// A hello in the frame of SSL 2.0, which OpenSSL and BoringSSL still read. It cannot name a host.
 std::optional<OpeningResult> read_ssl2(std::string_view bytes) {
   Reader head(bytes);
   if ((head.number(1) & kSsl2LengthBit) == 0) return std::nullopt;
@@ -155,7 +155,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The host of `host[:port]`. Nothing: servers may not agree on what it names.
+// The host of `host[:port]`. nullopt: servers may disagree about the host that it names.
 std::optional<std::string> host_of(std::string_view authority) {
   const auto end = authority.starts_with('[') ? authority.find(']') : authority.find(':');
   const auto host =
@@ -166,7 +166,7 @@ std::optional<std::string> host_of(std::string_view authority) {
   return std::string(host);
 }
 
-// Whose resource a request's target is; empty when it does not say (RFC 9112, 3.2).
+// The host in a request's target; empty without one (RFC 9112, 3.2). nullopt: the target is not valid.
 std::optional<std::string> target_host(std::string_view method, std::string_view target) {
   if (target.starts_with('/') || target == "*") return std::string();
   auto authority = target;
@@ -180,8 +180,8 @@ std::optional<std::string> target_host(std::string_view method, std::string_view
   return host && host->empty() ? std::nullopt : host;
 }
 
-// Takes a line from what is left, without its end: CRLF, or LF, which servers take, too (RFC 9112, 2.2).
-// Nothing: it has no end yet.
+// Takes a line without its end from `left`. The end is CRLF, or LF, which servers also accept (RFC 9112,
+// 2.2). nullopt: the line has no end yet.
 std::optional<std::string_view> take_line(std::string_view& left) {
   const auto end = left.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -191,7 +191,7 @@ std::optional<std::string_view> take_line(std::string_view& left) {
   return line;
 }
 
-// What servers disagree about is no request that could be let pass: their reading decides where it goes.
+// A request that servers read in different ways is kBad, because the server's reading decides where it goes.
 OpeningResult read_http(std::string_view bytes) {
   const auto first = take_line(bytes);
   if (!first) return {Opening::kMore, {}};
@@ -210,7 +210,7 @@ OpeningResult read_http(std::string_view bytes) {
     const auto name = line->substr(0, line->find(':'));
     const bool broken = name.size() == line->size() || !is_token(name) ||
                         line->find_first_of(std::string_view("\0\r", 2)) != std::string_view::npos;
-    if (broken) return {Opening::kBad, {}};  // a folded line, too
+    if (broken) return {Opening::kBad, {}};  // also for a folded line
     if (!std::ranges::equal(name, std::string_view("host"), equal_letters)) continue;
     auto host = host_of(trimmed(line->substr(name.size() + 1)));
     if (++hosts > 1 || !host) return {Opening::kBad, {}};  // RFC 9112, 3.2
@@ -219,9 +219,9 @@ OpeningResult read_http(std::string_view bytes) {
   return out;
 }
 
-// A token and a blank begin a request, whatever the token: servers take methods that nobody has listed. But
-// SSH's first line, git's and others are like that, too; a method that is in use has no small letters or
-// digits, and without "HTTP/" only a request of HTTP/0.9 could be meant.
+// A token and a blank begin a request, whatever the token: servers accept unlisted methods. The first lines
+// of SSH, git and others look like that, too. Methods in use have neither small letters nor digits, and
+// without "HTTP/" only a request of HTTP/0.9 could be meant.
 OpeningResult read_text(std::string_view bytes) {
   bytes.remove_prefix(std::min(bytes.find_first_not_of(" \t\v\f\r\n"), bytes.size()));
   const auto method = bytes.substr(0, bytes.find_first_of(" \t\v\f\r\n"));
@@ -249,12 +249,11 @@ std::optional<Question> read_question(std::string_view datagram) {
   const auto questions = reader.number(2);
   reader.take(6);
   if (!reader.ok() || (flags & 0xF800) != 0 || questions != 1)
-    return std::nullopt;  // a response, or no plain query
+    return std::nullopt;  // a response, or not a plain query
   std::string name;
   for (;;) {
     const auto size = reader.number(1);
-    if (!reader.ok() || size > 63)
-      return std::nullopt;  // a pointer in a question is nothing a resolver sends
+    if (!reader.ok() || size > 63) return std::nullopt;  // no resolver sends a pointer in a question
     if (size == 0) break;
     name += (name.empty() ? "" : ".");
     name += reader.take(size);
@@ -269,13 +268,13 @@ std::optional<Question> read_question(std::string_view datagram) {
 std::string answer(const Question& question, bool exists, std::optional<std::uint32_t> address) {
   std::string out;
   put(out, question.id, 2);
-  put(out, 0x8580U | (exists ? 0 : 3), 2);  // response, authoritative, recursion asked for and available
+  put(out, 0x8580U | (exists ? 0 : 3), 2);  // response, authoritative, recursion desired and available
   put(out, 1, 2);
   put(out, address ? 1 : 0, 2);
   put(out, 0, 4);
   out += question.wire;
   if (!address) return out;
-  put(out, 0xC000U | kDnsHeaderBytes, 2);  // the name of the question
+  put(out, 0xC000U | kDnsHeaderBytes, 2);  // a pointer to the name of the question
   put(out, kTypeA, 2);
   put(out, kClassInternet, 2);
   put(out, kTtlSeconds, 4);

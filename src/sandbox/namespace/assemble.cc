@@ -50,7 +50,8 @@ bool hide_folder(const char* target) {
          set_attributes(target, MOUNT_ATTR_RDONLY, false);
 }
 
-// Most of these are the kernel's root's alone (proc(5)), who is nobody in here: closed already.
+// Most masked files are open only to the host's root (proc(5)), who is not mapped in the sandbox:
+// they are closed already.
 bool mask(const char* target) {
   struct stat status {};
   if (stat(target, &status) != 0) return errno == ENOENT;
@@ -59,10 +60,11 @@ bool mask(const char* target) {
   return hide_folder(target);
 }
 
-// Its owner may be who the sandbox's user is outside: whatever its bits say, it is hidden.
+// Hides the folder whatever its mode is, because its owner may be the sandbox's user outside.
 bool cover(const char* target) {
   struct stat status {};
-  // Gone, within a folder that is covered, or behind one that nobody in here can enter.
+  // The folder does not exist, lies below a covered folder, or lies in one that no process
+  // of the sandbox can enter.
   if (stat(target, &status) != 0) return errno == ENOENT || errno == EACCES;
   return hide_folder(target);
 }
@@ -70,7 +72,7 @@ bool cover(const char* target) {
 bool make_read_only(const char* target) {
   if (set_attributes(target, MOUNT_ATTR_RDONLY, false)) return true;
   if (errno != EINVAL) return false;
-  // Not a mount of its own yet.
+  // EINVAL: the target is not a mount of its own yet.
   return mount(target, target, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
          set_attributes(target, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
                         true);
@@ -83,7 +85,8 @@ bool show_cgroup(const MountOp& op, const os::Walls& walls) {
                         read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false);
 }
 
-// One call for all of them; then what it did to the mount at target, on which more is to be made, is undone.
+// One call changes all mounts. The second call makes the mount at target writable again,
+// because more is created on it.
 bool make_read_only_below(const char* target, const os::Walls& walls) {
   const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
   mount_attr undo{.attr_clr = read_only};
@@ -91,7 +94,8 @@ bool make_read_only_below(const char* target, const os::Walls& walls) {
          mount_setattr(AT_FDCWD, target, 0, &undo, sizeof undo) == 0;
 }
 
-// The namespace is that of who writes, whichever /proc it is. What the kernel does not count has no file.
+// The file sets the limit of the writer's user namespace, in any mount of /proc. A kernel that does not count
+// the resource has no such file.
 bool set_quota(const MountOp& op) {
   const int fd = open(op.target.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;

@@ -1,4 +1,4 @@
-// Carries out a MountPlan, in the sandbox's own mount namespace.
+// Carries out a MountPlan in the mount namespace of the sandbox.
 #pragma once
 
 #include <span>
@@ -9,18 +9,18 @@
 
 namespace pawl::sandbox {
 
-// A detached mount of the tree at `path` (open_tree(2)); -1 with errno.
+// Returns a detached mount of the tree at `path` (open_tree(2)); -1 with errno.
 int clone_tree(const std::string& path);
 
-// What operations need that others get ready.
+// Inputs of operations that other processes prepare.
 struct Ready {
   std::span<const int> trees;  // a descriptor for each of plan.sources, or -1
   bool cgroups = false;
 };
 
-// Applies the operations from `first` on, until one needs what is not ready. Returns the index of that one,
-// or ops.size() when all are done; `failed` is set, and errno, when the operation of that index failed.
-// Allocates nothing.
+// Applies the operations from `first` on, until one needs an input that is not ready. Returns the index of
+// that operation, or ops.size() when all are done. When the operation of that index failed, `failed` is true
+// and errno is set. Allocates no memory.
 std::size_t assemble(const MountPlan& plan, std::size_t first, const Ready& ready, const os::Walls& walls,
                      bool& failed);
 

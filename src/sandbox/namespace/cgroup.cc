@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kControlFileBytesMax = 16 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
-constexpr int kMakeTriesMax = 20;  // of 1 ms: who sweeps holds a cgroup for as long as it takes to remove it
+constexpr int kMakeTriesMax = 20;               // of 1 ms: a sweep holds a cgroup while it removes it
 constexpr std::string_view kNameStart = "pawl-";
 constexpr const char* kControllers[] = {"memory", "pids", "cpu", "cpuacct", "cpuset"};  // of v1
 constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
@@ -41,7 +41,7 @@ std::int64_t number(std::string_view text) {
   return value;
 }
 
-// "key value" lines.
+// The text consists of "key value" lines. 0: the key is absent.
 std::int64_t keyed(const std::string& text, std::string_view key) {
   for (std::size_t start = 0; start < text.size();) {
     const auto end = std::min(text.find('\n', start), text.size());
@@ -57,7 +57,7 @@ bool is_unified(const std::string& root) { return os::exists(root + "/cgroup.con
 
 bool is_writable_folder(const std::string& path) { return access((path + "/.").c_str(), W_OK | X_OK) == 0; }
 
-// The line of /proc/self/cgroup for a hierarchy: "0::/path" (v2) or "N:memory:/path" (v1).
+// The path in the line of /proc/self/cgroup for a hierarchy: "0::/path" (v2) or "N:memory:/path" (v1).
 std::string own_path(const std::string& own, std::string_view controller) {
   for (std::size_t start = 0; start < own.size();) {
     const auto end = std::min(own.find('\n', start), own.size());
@@ -79,8 +79,8 @@ std::string trimmed(std::string path) {
   return path;
 }
 
-// The nearest folder from our own cgroup upwards whose children get the memory and pids controllers, and that
-// is writable: with systemd that is the delegated user@.service, or for root a slice.
+// The nearest folder, from this process's cgroup upwards, that is writable and whose children get the memory
+// and pids controllers. With systemd it is the delegated user@.service, or for root a slice.
 std::optional<std::string> v2_home(const std::string& mount, const std::string& own) {
   std::string path = own_path(own, "");
   for (;;) {
@@ -101,21 +101,22 @@ void remove_folder(const std::string& folder) {
   }
 }
 
-// Without links: cpu and cpuacct are one hierarchy on most machines, at /sys/fs/cgroup/cpu,cpuacct.
+// Resolves links: cpu and cpuacct are one hierarchy on most machines, at /sys/fs/cgroup/cpu,cpuacct.
 std::string mount_of(const std::string& root, const std::string& controller) {
   std::error_code error;
   const std::string mount = std::filesystem::canonical(os::join(root, controller), error);
   return error ? os::join(root, controller) : mount;
 }
 
-// "pawl-<uuid>". A person may have a pawl-worker.service, in which sandboxes are.
+// The name is "pawl-<uuid>". A user may have a pawl-worker.service that contains sandboxes.
 bool is_name_of_sandbox(std::string_view name) {
   constexpr std::size_t kUuidSize = 36;
   return name.starts_with(kNameStart) && name.size() == kNameStart.size() + kUuidSize &&
          name.find_first_not_of("0123456789abcdef-", kNameStart.size()) == std::string_view::npos;
 }
 
-// Each folder of a sandbox below `root`, with the sandbox's id. Others' cgroups come and go meanwhile.
+// Calls `on_found` for each folder of a sandbox below `root`, with the sandbox's id. Cgroups of other
+// programs may come and go during the walk.
 void for_each_sandbox(const std::string& root,
                       const std::function<void(const std::string& folder, std::string_view id)>& on_found) {
   const bool v2 = is_unified(root);
@@ -140,8 +141,9 @@ void for_each_sandbox(const std::string& root,
   }
 }
 
-// What its maker holds: empty while another does, or when the cgroup was removed between open(2) and
-// flock(2). A lock on what is gone protects nothing, and a new cgroup may have its path by then.
+// Takes the lock of a cgroup, which its maker holds. Empty when another process holds it, or when the cgroup
+// was removed between open(2) and flock(2). A lock on a removed cgroup has no effect, and a new cgroup may
+// have its path.
 os::UniqueFd hold(const std::string& folder, bool v2) {
   const std::string path = v2 ? folder : folder + "/tasks";
   os::UniqueFd lock(open(path.c_str(), (v2 ? O_RDONLY | O_DIRECTORY : O_WRONLY) | O_CLOEXEC));
@@ -152,7 +154,7 @@ os::UniqueFd hold(const std::string& folder, bool v2) {
   return is_held ? std::move(lock) : os::UniqueFd();
 }
 
-// As cpuset(7) wants them: its cpuset is all that a process in it may run on.
+// In the format of cpuset(7). A process may run only on the processors of its cpuset.
 std::string processors_of_this_process() {
   cpu_set_t ours;
   if (sched_getaffinity(0, sizeof ours, &ours) != 0) return {};
@@ -162,7 +164,7 @@ std::string processors_of_this_process() {
   return list;
 }
 
-// More than the machine has limits nothing.
+// A limit above the number of processors has no effect.
 bool cpu_limit_binds(const CgroupLimits& limits) {
   cpu_set_t ours;
   return sched_getaffinity(0, sizeof ours, &ours) != 0 || limits.cpu_millis < 1000LL * CPU_COUNT(&ours);
@@ -189,13 +191,13 @@ Status limit(const CgroupHome::Controller& at, bool v2, const CgroupLimits& limi
     return set("memory.memsw.limit_in_bytes", bytes, false);
   }
   if (at.name == "pids") return set("pids.max", std::to_string(limits.pids), true);
-  if (at.name == "cpuset") {  // nobody can join one without
+  if (at.name == "cpuset") {  // no process can join a cpuset without processors
     PAWL_OK(set("cpuset.cpus", processors_of_this_process(), true));
     const std::string above = os::folder_of(at.folder) + "/cpuset.";
     const std::string nodes = read_control(above + "effective_mems");
     return set("cpuset.mems", nodes.empty() ? read_control(above + "mems") : nodes, true);
   }
-  if (at.name == "cpuacct" || !cpu_limit_binds(limits)) return {};  // it counts
+  if (at.name == "cpuacct" || !cpu_limit_binds(limits)) return {};  // cpuacct only counts
   return set("cpu.cfs_quota_us", quota, true);
 }
 
@@ -207,13 +209,13 @@ bool CgroupHome::limits(std::string_view controller) const {
     std::string words = " " + read_control(folder + "/cgroup.subtree_control") + " ";
     std::ranges::replace(words, '\n', ' ');
     return os::exists(folder + "/cgroup.procs") &&
-           words.find(" " + std::string(controller) + " ") != std::string::npos;  // cpuset is not cpu
+           words.find(" " + std::string(controller) + " ") != std::string::npos;  // not a part of "cpuset"
   }
   return std::ranges::any_of(controllers, [&](const auto& each) { return each.name == controller; });
 }
 
 bool CgroupHome::counts_cpu() const {
-  // cpu.stat of v2 is there without the controller, too.
+  // cgroup v2 has cpu.stat even without the cpu controller.
   return kind == CgroupKind::kV2 || (kind == CgroupKind::kV1 && limits("cpuacct"));
 }
 
@@ -225,7 +227,8 @@ CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
     return home;
   }
   for (const std::string controller : kControllers) {
-    // In a container our own path may be outside of what is mounted: then the mount's root is ours.
+    // In a container the path of this process may lie outside of the mounted part: then
+    // use the root of the mount.
     const std::string mount = mount_of(root, controller);
     for (const std::string& folder : {trimmed(mount + own_path(own, controller)), mount})
       if (is_writable_folder(folder)) {
@@ -255,7 +258,7 @@ Cgroup::Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const 
   for (const auto& controller : home.controllers) {
     const std::string folder = os::join(controller.folder, std::string(kNameStart) + sandbox_run_id);
     auto view = std::ranges::find(views_, folder, &CgroupView::folder);
-    if (view == views_.end()) {  // cpu and cpuacct can be in one
+    if (view == views_.end()) {  // cpu and cpuacct may share a folder
       folders_.push_back({.name = controller.name, .folder = folder, .mount = {}});
       const std::string target = v2_ ? kCgroupRoot : os::join(kCgroupRoot, controller.mount);
       view = views_.insert(view, {.folder = folder, .target = target, .links = {}});
@@ -270,7 +273,7 @@ Result<int> Cgroup::make(std::size_t index) {
   for (int tries = 1;; ++tries) {
     if (mkdir(mine.folder.c_str(), 0755) != 0 && errno != EEXIST)
       return fail_errno(errno, "cgroup", mine.folder);
-    // Until it was held, who sweeps may have taken it for a dead one's.
+    // Before the lock is held, a sweep may take this cgroup for a dead maker's and remove it.
     if (os::UniqueFd lock = hold(mine.folder, v2_)) {
       PAWL_OK(limit(mine, v2_, limits_));
       return held_.emplace_back(std::move(lock)).get();
@@ -311,7 +314,7 @@ void Cgroup::remove() {
 }
 
 bool join_cgroup(int tasks_fd) {
-  // "0" is the writing thread: moving only oneself spares the kernel's lock over all process groups.
+  // "0" is the writing thread. Moving only this thread avoids the kernel's lock over all process groups.
   return write(tasks_fd, "0", 1) == 1;
 }
 

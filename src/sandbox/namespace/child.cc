@@ -27,9 +27,10 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr int kParentDied = SIGUSR1;
-volatile std::sig_atomic_t asked_to_end = 0;  // by the parent: all in here have until it kills
+volatile std::sig_atomic_t asked_to_end = 0;  // by the parent: all processes may run on until it kills them
 
-// It says when the parent has ended; its end of a socket does not, while a helper of its own holds that, too.
+// The pidfd shows that the parent has ended. A socket would not, while a helper process of the parent
+// holds its other end, too.
 void leave_without_parent(int parent_fd) {
   pollfd ended{.fd = parent_fd, .events = POLLIN};
   if (poll(&ended, 1, 0) > 0) _exit(1);
@@ -37,7 +38,7 @@ void leave_without_parent(int parent_fd) {
 
 void die_with_parent(const ChildJob& job) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) report_failure(job.report_fd, errno, "parent death signal");
-  leave_without_parent(job.parent_fd);  // it may have ended before
+  leave_without_parent(job.parent_fd);  // the parent may have ended before prctl(2)
 }
 
 class Init {
@@ -48,14 +49,15 @@ class Init {
     if (job_.walls.descriptors) close_what_is_not_ours();
     die_with_parent(job_);
     need(unshare(namespaces_of_init(job_.walls)) == 0, kNoNamespaces);
-    umask(022);                  // whatever the caller's is
-    need(chdir("/") == 0, "/");  // pivot_root moves those who are at the old root
-    // A session without a terminal: nobody can push characters into ours (TIOCSTI).
+    umask(022);                  // independent of the caller's umask
+    need(chdir("/") == 0, "/");  // pivot_root moves the processes that are at the old root
+    // The new session has no terminal, so no process inside can push characters into the
+    // caller's terminal (TIOCSTI).
     need(!job_.walls.session || setsid() >= 0, "session");
     await_start();
     need(job_.processors.take_back(), "processors");
     become_the_sandbox_user();
-    die_with_parent(job_);  // a change of ids forgets the signal (prctl(2))
+    die_with_parent(job_);  // a change of ids clears the signal (prctl(2))
     start_command();
     need(!job_.walls.uts || sethostname("pawl", 4) == 0, "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
@@ -84,16 +86,17 @@ class Init {
     ssize_t got = 0;
     do got = read(job_.sync_fd, &job_.start, sizeof job_.start);
     while (got < 0 && errno == EINTR);
-    // Anything else is a parent that gave up, and has said why.
+    // Any other size: the parent gave up and has reported why.
     if (got != static_cast<ssize_t>(sizeof job_.start)) _exit(1);
   }
 
   void become_the_sandbox_user() const {
-    // The C library's own would ask the parent's other threads, which are not here, to do the same (nptl(7)).
+    // glibc's wrappers would ask the parent's other threads, which do not exist here,
+    // to do the same (nptl(7)).
     need(!job_.start.privileged || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
     need(syscall(SYS_setresgid, kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
     need(syscall(SYS_setresuid, kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
-    prctl(PR_SET_DUMPABLE, 1);  // what we do with each other's /proc entries and namespaces needs it
+    prctl(PR_SET_DUMPABLE, 1);  // needed for access to each other's /proc entries and namespaces
   }
 
   void start_command() {
@@ -112,7 +115,7 @@ class Init {
 
   void make_mounts() {
     const auto& sources = job_.plan->sources;
-    // Before anything covers their paths.
+    // The trees are cloned before a mount covers their paths.
     for (std::size_t i = 0; i < sources.size(); ++i) {
       if (job_.start.privileged) continue;
       job_.trees[i] = clone_tree(sources[i].path);
@@ -132,39 +135,40 @@ class Init {
         continue;
       }
       auto tree = take_over(job_.sync_fd, Waiting::kForOne);
-      if (!tree) _exit(1);  // the parent could not make it, and has said so
+      if (!tree) _exit(1);  // the parent could not make it and has reported why
       job_.trees[tree->index] = tree->fd.release();
     }
-    // Its network namespace is there, too, and nobody in here may stay in another.
+    // The command must have its network namespace by now: no process of the sandbox may stay in another one.
     if (!is_joined) await(command_fd_);
   }
 
   void enter_root() const {
     need(chdir(kNewRoot) == 0, "new root");
-    // pivot_root(2), "pivot_root(".", ".")": the old root lies on top of the new one, and is taken off.
+    // pivot_root(2), "pivot_root(".", ".")": the old root lies on top of the new one and is unmounted.
     need(syscall(SYS_pivot_root, ".", ".") == 0, "pivot_root");
     need(!job_.walls.old_root || umount2(".", MNT_DETACH) == 0, "old root");
     need(chdir("/") == 0, "/");
   }
 
-  // Not SIGKILL any more: of a killed init the kernel first closes the descriptors, and the lock with them,
-  // and kills the others then, so that for some milliseconds the lock would be free and the step still run.
+  // SIGKILL is no longer right here. The kernel first closes the descriptors of a killed init, and with
+  // them the lock, and then kills the other processes. For some milliseconds the lock would be free
+  // while the step still runs.
   void end_all_when_the_parent_dies() const {
-    if (!job_.walls.pid) return;  // all in here are all of the machine
+    if (!job_.walls.pid) return;  // kill(-1) would reach the whole machine
     struct sigaction action {};
     action.sa_flags = SA_SIGINFO;
     action.sa_sigaction = [](int, siginfo_t* from, void*) {
-      if (from->si_pid == 0) kill(-1, SIGKILL);  // from out there
+      if (from->si_pid == 0) kill(-1, SIGKILL);  // sent from outside of the pid namespace
     };
     sigset_t none;
     sigemptyset(&none);
     need(sigaction(kParentDied, &action, nullptr) == 0 && sigprocmask(SIG_SETMASK, &none, nullptr) == 0 &&
              prctl(PR_SET_PDEATHSIG, kParentDied) == 0,
          "parent death signal");
-    // Once more: the thread that has our signal may have died some moments before all of its process was
-    // gone.
+    // Check once more: the thread that sends the death signal may have died some moments before
+    // its whole process ended.
     leave_without_parent(job_.parent_fd);
-    close(job_.parent_fd);  // nobody in here has a handle on it
+    close(job_.parent_fd);  // no process inside may have a handle on the parent
   }
 
   void let_the_command_go() {
@@ -174,17 +178,17 @@ class Init {
     const __user_cap_data_struct none[2] = {};
     need(syscall(SYS_capset, &header, none) == 0, "capabilities of the init");
     need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs of the init");
-    // When the command is gone already, it has said why.
+    // A command that has already ended has reported why.
     static_cast<void>(send(command_fd_, "g", 1, MSG_NOSIGNAL) == 1);
     renames_.take_from(command_fd_);
     close(command_fd_);
     close(command_pidfd_);
   }
 
-  // The kernel would kill them, too, but after the lock is free, and it would not count what they used
-  // (zap_pid_ns_processes ignores SIGCHLD).
+  // The kernel would kill the other processes at the end of the init, but after the lock is free. It would
+  // also not count their usage (zap_pid_ns_processes ignores SIGCHLD).
   void kill_and_reap() const {
-    if (!job_.walls.pid) return;  // all in here are all of the machine
+    if (!job_.walls.pid) return;  // kill(-1) would reach the whole machine
     kill(-1, SIGKILL);
     reap_all();
   }
@@ -193,21 +197,22 @@ class Init {
     while (wait(nullptr) > 0 || errno == EINTR) continue;
   }
 
-  // Asked to end (a budget is over, somebody cancels), it passes the word on; the parent kills after a grace.
-  // Until then all have time, not only the command: a shell around an agent dies at once. A word from in here
-  // gives nobody time: else a step could outlive its command.
+  // When the parent asks the init to end (a budget is over, a user cancels), it sends SIGTERM to all
+  // processes. The parent kills the sandbox after a grace period. All processes have this time, not only the
+  // command, because a shell around an agent dies at once. A SIGTERM from inside gives no time: otherwise a
+  // step could outlive its command.
   void pass_on_what_ends_us() const {
     if (!job_.walls.pid) return;
     struct sigaction action {};
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     action.sa_sigaction = [](int, siginfo_t* from, void*) {
-      if (from->si_pid == 0) asked_to_end = 1;  // from out there
+      if (from->si_pid == 0) asked_to_end = 1;  // sent from outside of the pid namespace
       kill(-1, SIGTERM);
     };
     need(sigaction(SIGTERM, &action, nullptr) == 0, "termination signal");
   }
 
-  // A signal that comes while it is let in only.
+  // Blocks SIGCHLD, so that it is delivered only while the init waits. Returns the mask for waiting.
   sigset_t hear_of_children() const {
     struct sigaction action {};
     action.sa_handler = [](int) {};
@@ -219,11 +224,12 @@ class Init {
     return before;
   }
 
-  // Reaps whatever is left to it, and ends once all in here are dead. It keeps what is held (the command does
-  // not): so the lock that says "this step runs" is free only when the sandbox is gone.
+  // Reaps every orphan, and ends after all processes in the sandbox are dead. The init keeps the `held`
+  // descriptors open, and the command does not. The lock that says "this step runs" is therefore free only
+  // when the sandbox is gone.
   [[noreturn]] void be_init() {
-    // The end of the output is when the command is gone, not when we are; nor are we somebody who reads the
-    // input.
+    // The output must end with the command, not with the init. The init must not count as a
+    // reader of the input either.
     for (const int fd :
          {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, job_.stdin_fd, job_.stdout_fd, job_.stderr_fd})
       close(fd);
@@ -257,7 +263,7 @@ class Init {
 }  // namespace
 
 void report(int report_fd, const ChildReport& words) {
-  // Below PIPE_BUF: all or nothing. A parent that is gone does not care.
+  // The report is smaller than PIPE_BUF, so the write is atomic. A parent that has ended needs no report.
   static_cast<void>(write(report_fd, &words, sizeof words) == 0);
 }
 
@@ -268,7 +274,8 @@ void report_failure(int report_fd, int error, const char* mechanism, const char*
   _exit(1);
 }
 
-// A machine of more than CPU_SETSIZE (1,024) processors has no answer in a cpu_set_t: then nobody is sent.
+// On a machine with more than CPU_SETSIZE (1,024) processors sched_getaffinity(2) fails;
+// then no process is moved.
 Processors Processors::of_this_process() {
   Processors out;
   out.several_ = sched_getaffinity(0, sizeof out.all_, &out.all_) == 0 && CPU_COUNT(&out.all_) > 1;

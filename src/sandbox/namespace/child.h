@@ -1,8 +1,10 @@
-// What happens between clone3 and exec: two processes that get ready at the same time. The init of the
-// sandbox's pid namespace makes the mounts; the command makes the network namespace and gives up its rights.
+// The code between clone3 and exec, in two processes that prepare themselves at the same time. The
+// init of the sandbox's pid namespace makes the mounts. The command makes the network namespace and
+// gives up its privileges.
 //
-// None of it allocates or takes a lock, because the parent may have other threads (a probe inside an
-// executor): a lock that one of them held when we were cloned stays held for ever.
+// This code must neither allocate memory nor take a lock, because the parent may have other threads (a probe
+// inside an executor). A lock that another thread holds during the clone stays locked for ever in the child.
+// One exception exists: add_addresses() (listeners.h) allocates. Only a sandbox with a network calls it.
 #pragma once
 
 #include <sched.h>
@@ -18,8 +20,8 @@
 
 namespace pawl::sandbox {
 
-// Made by whoever can do so while others work: the parent makes the cgroups and the command the network's
-// namespace (half a millisecond) while the init makes the mounts.
+// Each namespace is made by the process that can do so in parallel. The parent makes the cgroups, and the
+// command makes the network namespace (half a millisecond), while the init makes the mounts.
 constexpr std::uint64_t namespaces_from_start(const os::Walls& walls) {
   return CLONE_NEWUSER | (walls.pid ? CLONE_NEWPID : 0);
 }
@@ -28,8 +30,8 @@ constexpr int namespaces_of_init(const os::Walls& walls) {
 }
 inline constexpr char kNoNamespaces[] =
     "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)";
-// The kernel notifies one listener of a process, so Pawl inside of somebody else's has none (EBUSY); before
-// Linux 5.5 it can't let a call go on (EINVAL).
+// The kernel allows one listener for a process, so Pawl under another program's listener gets none (EBUSY).
+// Before Linux 5.5 a listener cannot let a call continue (EINVAL).
 inline constexpr char kNoTrace[] =
     "trace_unavailable: no seccomp notification can be had here, which needs Linux 5.5 and that Pawl itself "
     "does not run under one (some containers); run it elsewhere, or the step without `trace: true`";
@@ -37,25 +39,26 @@ inline constexpr char kNoTrace[] =
 inline constexpr char kTraceIsEmpty[] =
     "Pawl may not read the sandbox's memory (is kernel.yama.ptrace_scope above 1?)";
 
-// What the parent finds out while the init starts. Comes over sync_fd, when the id maps are written.
+// Facts that the parent finds out while the init starts. Arrives over sync_fd after the id maps are written.
 struct ChildStart {
   bool privileged = false;  // supplementary groups are dropped; trees follow, with their owners mapped
 };
-// And while the command starts. Comes over cgroups_fd.
+// Facts that the parent finds out while the command starts. Arrives over cgroups_fd.
 struct CommandLimits {
-  bool by_rlimits = false;         // no cgroup bounds memory and processes
-  std::size_t cgroups_follow = 0;  // how many to join
+  bool by_rlimits = false;         // true: no cgroup limits memory and processes
+  std::size_t cgroups_follow = 0;  // number of cgroups to join
 };
 
-// Where a sandbox's processes may run: wherever the one that starts it may.
+// The processors that a sandbox may use: those of the process that starts it.
 //
-// The kernel leaves most new processes on the processor of their parent, behind it, while another one idles:
-// of a start of 4 ms, 0.3 to 0.6 ms were that wait, twice. So the parent sends each to another one, and the
-// child takes the whole set back, once it hears from its parent and so comes after it.
+// The kernel queues most new processes on the processor of their parent, while another processor is
+// idle. Of a start of 4 ms, this wait took 0.3 to 0.6 ms, twice. The parent therefore moves each child
+// to the other processors. The child restores the whole set once the parent has written to it, and so
+// runs after the parent's work.
 class Processors {
  public:
   static Processors of_this_process();
-  void send_elsewhere(int pid) const;  // in the parent; a hint: errors are none
+  void send_elsewhere(int pid) const;  // in the parent; a hint: errors are ignored
   bool take_back() const;              // in the child
 
  private:
@@ -66,50 +69,51 @@ class Processors {
 struct ChildJob {
   const SandboxSpec* spec = nullptr;
   const MountPlan* plan = nullptr;
-  // For a detached mount of each of plan->sources, -1 until it is there: it comes over sync_fd when the start
-  // is privileged, else the child makes it.
+  // A detached mount for each of plan->sources, or -1 until it is available. With a privileged start it
+  // arrives over sync_fd; otherwise the child makes it.
   std::vector<int> trees;
-  ChildStart start;  // in the child, once it has come
+  ChildStart start;  // in the child, valid once it has arrived
   bool use_landlock = false;
-  bool has_layers = false;  // /workspace is an overlay that can be written
+  bool has_layers = false;  // /workspace is a writable overlay with lower trees
   Processors processors;
   os::Walls walls;
-  std::vector<char*> argv, env;                      // of the command, with their nullptr
-  std::vector<std::string> writable;                 // paths inside that Landlock lets be written
+  std::vector<char*> argv, env;                      // of the command, with the final nullptr
+  std::vector<std::string> writable;                 // paths inside that Landlock allows to be written
   const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
-  // The start comes, then trees; descriptors go back (handover.h); hung up when the parent is dead.
+  // The ChildStart arrives here, then trees; the child sends descriptors back (handover.h). Hangs up
+  // when the parent has ended.
   int sync_fd = -1;
-  int cgroups_fd = -1;  // the command's: its cgroups come, as handovers
-  int parent_fd = -1;   // the parent, as pidfd_open(2) makes it
-  int report_fd = -1;   // where a ChildReport goes
-  int stdin_fd = -1;    // -1: nothing to read
+  int cgroups_fd = -1;  // of the command: its limits and its cgroups arrive here
+  int parent_fd = -1;   // pidfd of the parent (pidfd_open(2))
+  int report_fd = -1;   // takes one ChildReport
+  int stdin_fd = -1;    // -1: the input is empty
   int stdout_fd = -1, stderr_fd = -1;
   std::vector<int> held;  // Events::held
-  // All of the above, sorted: the others belong to other threads' work, and are closed.
+  // All descriptors above, sorted. All others belong to other threads' work and are closed.
   std::vector<int> descriptors;
 };
 
-// The child's last words, one write(2) to the pipe.
+// The final report of the child, one write(2) to the pipe.
 struct ChildReport {
   enum class Kind : std::uint32_t { kFailed, kExited, kSignaled } kind = Kind::kFailed;
   std::int32_t value = 0;    // errno, exit code or signal
-  std::int32_t op = -1;      // of kFailed: the index in plan->ops, or -1, and then there is a
+  std::int32_t op = -1;      // of kFailed: the index in plan->ops; -1: see mechanism
   char mechanism[240] = {};  // NUL-terminated
 };
 void report(int report_fd, const ChildReport& words);
 [[noreturn]] void report_failure(int report_fd, int error, const char* mechanism, const char* on = "");
 
-// Reads a byte. An end of file is a peer that gave up and has said why: then so do we.
+// Reads one byte. At end of file the peer gave up and has reported why: this process then exits, too.
 void await(int fd);
 
-// clone3(2), without the locks of fork(3). 0 in the child.
+// clone3(2), without the locks of fork(3). Returns 0 in the child, and -1 with errno.
 int clone_process(std::uint64_t flags, int into_cgroup, int& pidfd);
 
-// In the child of clone_process. Never returns.
+// Runs in the child of clone_process. Never returns.
 [[noreturn]] void run_child(ChildJob& job);
 
-// In the child of that one; `init_fd`: a socket to the init. A byte goes when the network namespace is ready,
-// one comes when the mounts are. Never returns.
+// Runs in the child of the init. `init_fd` is a socket to the init: one byte goes out when the network
+// namespace is ready, one byte comes in when the mounts are. Never returns.
 [[noreturn]] void run_command(const ChildJob& job, int init_fd);
 
 }  // namespace pawl::sandbox

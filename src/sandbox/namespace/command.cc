@@ -1,4 +1,4 @@
-// The second process of a sandbox, until it becomes the command.
+// The second process of a sandbox, from its clone until it executes the command.
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
@@ -30,10 +30,11 @@ namespace {
 
 constexpr rlim_t kOpenFilesMax = 16384;
 constexpr rlim_t kLockedBytesMax = 64 << 10;
-// What the kernel lets one file have beyond the disk limit: one that grows is over the limit, for the watcher
-// to see, and /tmp is full, before a signal comes that says nothing, because anybody can send it.
+// The kernel's limit for one file lies this far above the disk limit. A growing file is over the disk limit
+// for the watcher to see, and a file in /tmp finds it full, before the signal comes. The signal is not
+// evidence, because any program can send it.
 constexpr std::int64_t kFileMibAbove = 2;
-constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as a shell says it (POSIX, 2.8.2)
+constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as in a shell (POSIX, 2.8.2)
 
 void set_limit(__rlimit_resource resource, rlim_t value) {
   rlimit now{};
@@ -49,7 +50,7 @@ class Command {
 
   [[noreturn]] void run() {
     if (job_.walls.net) {
-      need(unshare(CLONE_NEWNET) == 0, "network namespace");  // takes the longest of all
+      need(unshare(CLONE_NEWNET) == 0, "network namespace");  // the slowest part of the start
       bring_up_loopback();
     }
     connect_output();
@@ -57,11 +58,10 @@ class Command {
     const CommandLimits limits = await_limits();
     join_cgroups(limits.cgroups_follow);
     need(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");
-    // What needs no file of the sandbox, while the mounts are made.
+    // The following calls need no file of the sandbox, so they run while the mounts are made.
     set_limits(limits.by_rlimits);
     drop_capabilities();
-    // A session keyring of its own: whatever hung on the one inherited is out of reach, even where keyctl is
-    // not.
+    // A new session keyring: keys of the inherited keyring are out of reach, even where keyctl(2) is allowed.
     static_cast<void>(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
     if (job_.walls.seccomp) filter();
     await(init_fd_);
@@ -81,7 +81,8 @@ class Command {
     need(dup2(job_.stdout_fd, STDOUT_FILENO) >= 0 && dup2(job_.stderr_fd, STDERR_FILENO) >= 0, "output");
   }
 
-  // /dev/null of the sandbox, which programs can open again by /dev/stdin: Landlock knows no other.
+  // Without input the command reads the sandbox's own /dev/null. Programs can open that again by /dev/stdin;
+  // Landlock would refuse any other.
   void connect_input() const {
     const int input = job_.stdin_fd >= 0 ? job_.stdin_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
     need(input >= 0 && dup2(input, STDIN_FILENO) >= 0, "input");
@@ -96,7 +97,7 @@ class Command {
     close(fd);
   }
 
-  // What leads out: the supervisor accepts on these, nothing in here can.
+  // The listeners are the only way out of the sandbox. The supervisor accepts on them; no process inside can.
   void open_listeners() const {
     if (job_.listeners == nullptr) return;
     need(add_addresses(*job_.listeners), "addresses of the egress");
@@ -112,15 +113,15 @@ class Command {
     ssize_t got = 0;
     do got = read(job_.cgroups_fd, &limits, sizeof limits);
     while (got < 0 && errno == EINTR);
-    if (got != static_cast<ssize_t>(sizeof limits)) _exit(1);  // a parent that gave up, and has said why
+    if (got != static_cast<ssize_t>(sizeof limits)) _exit(1);  // the parent gave up and has reported why
     return limits;
   }
 
-  // Only the command and what it starts: the init is ours.
+  // Only the command and its descendants join. The init belongs to Pawl and does not count.
   void join_cgroups(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       auto cgroup = take_over(job_.cgroups_fd, Waiting::kForOne);
-      if (!cgroup) _exit(1);  // the parent could not make it, and has said so
+      if (!cgroup) _exit(1);  // the parent could not make it and has reported why
       need(join_cgroup(cgroup->fd.get()), "cgroup: join");
       if (joined_ < cgroups_.size()) cgroups_[joined_++] = std::move(cgroup->fd);
     }
@@ -136,9 +137,9 @@ class Command {
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
     set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib + kFileMibAbove) << 20);
     if (!by_rlimits) return;
-    // Memory has no such limit: RLIMIT_DATA and RLIMIT_AS count what is reserved and never used, the 16 TiB
-    // of a sanitizer for one. The watcher looks at what is used. Of this user in this user namespace only
-    // (since Linux 5.14). The init is one.
+    // No rlimit is used for memory: RLIMIT_DATA and RLIMIT_AS also count reserved memory that is never used,
+    // such as the 16 TiB of a sanitizer. The watcher measures used memory instead. RLIMIT_NPROC counts this
+    // user's processes in this user namespace only (since Linux 5.14), and the init is one of them.
     set_limit(RLIMIT_NPROC, static_cast<rlim_t>(job_.spec->pids_limit) + 1);
   }
 
@@ -153,7 +154,7 @@ class Command {
   void drop_capabilities() const {
     int capability = 0;
     while (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) ++capability;
-    need(capability > 0 && errno == EINVAL, "capability bounding set");  // EINVAL: the kernel has no more
+    need(capability > 0 && errno == EINVAL, "capability bounding set");  // EINVAL: there are no more
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     const __user_cap_data_struct none[2] = {};
@@ -161,7 +162,8 @@ class Command {
     need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
   }
 
-  // In somebody else's pid namespace the init is not the parent of all, and may not look at them.
+  // Without a pid namespace of its own, the init is not the parent of all processes
+  // and must not inspect them.
   bool asks_for_renames() const { return job_.has_layers && job_.walls.seccomp && job_.walls.pid; }
 
   void hand_to_init(HandOver what, int fd) const {
@@ -191,7 +193,7 @@ class Command {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     need(!job_.walls.descriptors || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
-    environ = const_cast<char**>(job_.env.data());  // also where execvp finds PATH
+    environ = const_cast<char**>(job_.env.data());  // execvp also reads PATH from it
     execvp(job_.argv[0], job_.argv.data());
     const int error = errno;
     char text[512];

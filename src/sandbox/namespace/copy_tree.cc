@@ -26,7 +26,7 @@ Status copy_link(const std::string& from, const std::string& to) {
 
 bool is_whiteout(const struct stat& status) { return S_ISCHR(status.st_mode) && status.st_rdev == 0; }
 
-// `from` over `to`, which may be there.
+// Copies `from` over `to`, which may exist.
 Status copy_over(const std::string& from, const std::string& to) {
   struct stat status {
   }, below{};

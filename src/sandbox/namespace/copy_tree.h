@@ -1,4 +1,4 @@
-// Copies, for where overlayfs is not to be had, and for copy_in that the sandbox may write.
+// Copies of trees, for hosts without overlayfs and for writable copy_in items.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace pawl::sandbox {
 
-// Copies a file or folder: regular files, folders and symlinks with their permission bits and times, nothing
-// else.
+// Copies a file or folder: regular files, folders and symlinks, with their permission bits and times. Skips
+// all other types. Never copies setuid, setgid or sticky bits.
 Status copy_tree(const std::string& from, const std::string& to);
-// The view of `lower` (topmost first, overlayfs form) as one tree in the existing, empty folder `to`.
+// Copies the merged view of `lower` (topmost first, overlayfs form) into the existing, empty folder `to`.
 Status copy_merged(const std::vector<std::string>& lower, const std::string& to);
 
 }  // namespace pawl::sandbox

@@ -17,13 +17,13 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::int64_t kEntryBytesMin = 4096;  // files without content fill a disk, too: by their inodes
+constexpr std::int64_t kEntryBytesMin = 4096;  // files without content also fill a disk, with inodes
 constexpr int kDepthMax = 256;                 // each level of folders takes a descriptor
 constexpr mode_t kPermissionBits = 07777;
 constexpr mode_t kMayLook = S_IRUSR | S_IXUSR;
 
-// A folder that its owner, who is the sandbox and we ourselves, may not look into can be looked into while
-// this lives.
+// While this object lives, a folder that its owner may not read can be read. The owner is the
+// sandbox's user, who is also ours.
 class Opened {
  public:
   Opened(int parent, const char* name)
@@ -65,7 +65,7 @@ class DiskWatch::Walk {
       use_.bytes += bytes;
       return add_folder(parent, name, status.st_mode, depth);
     }
-    // Each of a file's names counts for a part of it.
+    // Each name of a file counts for a part of it.
     use_.bytes += bytes / static_cast<std::int64_t>(std::max<nlink_t>(status.st_nlink, 1));
     if (S_ISREG(status.st_mode)) use_.longest = std::max<std::int64_t>(use_.longest, status.st_size);
   }
@@ -115,8 +115,8 @@ bool DiskWatch::is_over(int init) {
     complete = complete && nameless.complete;
   }
   const std::int64_t rest = limit_ - held;
-  // What was moved while names were looked at, or lost its name before descriptors were, was counted twice:
-  // it can't be once more.
+  // A file counts twice if it is moved while names are read, or loses its name before descriptors are read. A
+  // second look at the names must confirm the excess.
   if (now.bytes - at_start_.bytes > rest && use().bytes - at_start_.bytes > rest) return true;
   if (complete) {
     taken_when_complete_ = now.bytes - at_start_.bytes + held;

@@ -1,4 +1,4 @@
-// What a sandbox makes the host's disk hold, against its limit.
+// Measures the disk space that a sandbox takes, against its limit.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,28 @@
 
 namespace pawl::sandbox {
 
-// What a sandbox may write to: where it lies on the host, and where the sandbox sees it. A folder or a file.
+// A path that a sandbox may write: its place on the host and in the sandbox. A folder or a file.
 struct WritablePath {
   std::string outside, inside;
 };
 
 class DiskWatch {
  public:
-  // What lies there already is nobody's. `limit` is in bytes.
+  // Existing data does not count. `limit` is in bytes.
   DiskWatch(std::vector<WritablePath> paths, std::int64_t limit);
 
-  // Whether what it wrote takes more than the limit, or a file is longer, holes and all. By what is there,
-  // not by SIGXFSZ: a program can send that to itself, and who started one that died of it need not say so.
-  // Files that have no name any more count too. While some of all that can't be looked at, what the disk has
-  // lost since all of it could be counts as well, whoever wrote it. `init` of the sandbox: -1 when nothing
-  // lives in it.
+  // Whether the files that the sandbox wrote take more than the limit, or one file is longer than it, holes
+  // included. The files decide, not SIGXFSZ: a program can send itself that signal, and a parent need not
+  // report a child that died of it. Files without a name count, too. While some files cannot be examined, the
+  // loss of free space since the last complete look counts as well, by any writer. `init` of the sandbox; -1
+  // when no process lives in it.
   bool is_over(int init);
 
  private:
   struct Use {
-    std::int64_t bytes = 0;    // by what the file system says
-    std::int64_t longest = 0;  // of its files
-    bool complete = true;      // all of it could be looked at
+    std::int64_t bytes = 0;    // as the file system reports them
+    std::int64_t longest = 0;  // the longest file
+    bool complete = true;      // all files could be examined
   };
   class Walk;
   Use use() const;
@@ -38,7 +38,7 @@ class DiskWatch {
   std::vector<std::string> inside_;
   std::int64_t limit_;
   Use at_start_;
-  // When all could be looked at last: what it took more than at the start, and what was free.
+  // At the last complete look: the bytes taken since the start, and the free bytes.
   std::int64_t taken_when_complete_ = 0, free_when_complete_;
 };
 

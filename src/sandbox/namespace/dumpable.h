@@ -1,15 +1,15 @@
-// The moment in which a process that nobody may look into (os::refuse_to_be_looked_into) starts a sandbox.
+// Makes a process dumpable while it starts a sandbox, if other processes must not inspect it
+// (os::refuse_to_be_looked_into).
 //
-// A child has its parent's dumpability, and /proc/<child> belongs to root when it has none: an ordinary user
-// could not write its id maps. As root nothing needs this but a namespace's descriptor without
-// CAP_SYS_PTRACE.
+// A child inherits dumpability, and /proc/<child> belongs to root without it: an ordinary user could not
+// write the child's id maps. As root, only opening a namespace of the child without CAP_SYS_PTRACE needs it.
 #pragma once
 
 #include <sys/prctl.h>
 
 namespace pawl::sandbox {
 
-// Nothing in a process that is dumpable anyway, as one with several threads that start sandboxes is.
+// Has no effect in a process that is already dumpable, such as one whose threads start several sandboxes.
 class Dumpable {
  public:
   Dumpable() : before_(prctl(PR_GET_DUMPABLE)) {
@@ -18,7 +18,7 @@ class Dumpable {
   ~Dumpable() {
     if (before_ != 1) prctl(PR_SET_DUMPABLE, 0);
   }
-  void stay() { before_ = 1; }  // in the child, whose own affair it is
+  void stay() { before_ = 1; }  // in the child, which decides for itself
   Dumpable(const Dumpable&) = delete;
   Dumpable& operator=(const Dumpable&) = delete;
 

@@ -17,13 +17,12 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::string_view kFormat =
-    "pawl-etc 1 " PAWL_VERSION;  // of a view, and of the rules that it follows
+constexpr std::string_view kFormat = "pawl-etc 1 " PAWL_VERSION;  // of a view and of the rules that made it
 constexpr std::int64_t kFileBytesMax = 16 << 20;
 constexpr std::uint64_t kRecordBytesMax = 16 << 20;
-constexpr std::int64_t kFreshSeconds = 86'400;     // so that nothing that cleans /var/tmp takes it for old
-constexpr std::int64_t kKeptSeconds = 3 * 86'400;  // without a lock: an older Pawl's, which had none
-constexpr int kNamesMax = 8;                       // others of this machine may have the first ones
+constexpr std::int64_t kFreshSeconds = 86'400;     // so that a cleaner of /var/tmp does not take it for old
+constexpr std::int64_t kKeptSeconds = 3 * 86'400;  // views without a lock, as older versions made them
+constexpr int kNamesMax = 8;                       // another user may have taken the first names
 
 constexpr std::pair<const char*, std::string_view> kOwn[] = {
     {"passwd",
@@ -34,7 +33,7 @@ constexpr std::pair<const char*, std::string_view> kOwn[] = {
     {"resolv.conf", ""},
 };
 
-// Whatever is done to it on the host, it is another one.
+// The stamp of a path changes with every change of it on the host.
 std::string stamp_of(const struct stat& status) {
   return fmt::format("{}.{}.{}.{}.{}.{}", status.st_ino, status.st_size, status.st_mtim.tv_sec,
                      status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
@@ -64,7 +63,7 @@ class EtcCopy {
     return {};
   }
 
-  // A line for each path that, when it changes, may change what is shown.
+  // One line for each path whose change may change the view.
   const std::string& watched() const { return watched_; }
 
  private:
@@ -82,7 +81,7 @@ class EtcCopy {
   Status add_folder(const std::string& path) {
     watch(path.empty() ? "/etc" : "/etc/" + path);
     const auto names = os::list_folder(os::join(from_, path));
-    if (!names) return {};  // ours to read or not: what can't be read is not shown
+    if (!names) return {};  // an unreadable folder is not shown
     for (const auto& name : *names) {
       const std::string below = path.empty() ? name : os::join(path, name);
       if (EtcRules::is_denied(below) || name.find('\n') != std::string::npos) continue;
@@ -109,7 +108,7 @@ class EtcCopy {
     if (!is_shown) return {};
     PAWL_OK(make_parent(path));
     const std::string to = os::join(to_, path);
-    if (const auto copied = os::copy_file(from, to, 0644); !copied)  // it may have gone meanwhile
+    if (const auto copied = os::copy_file(from, to, 0644); !copied)  // it may have been removed meanwhile
       return copied.error().kind == ErrorKind::kNotFound ? Status() : copied;
     if (chmod(to.c_str(), (status.st_mode & S_IXOTH) != 0 ? 0755 : 0644) != 0)
       return fail_errno(errno, "chmod", to);
@@ -132,7 +131,7 @@ class EtcCopy {
 
   const std::string &root_, from_, to_;
   const EtcRules rules_;
-  uid_t owner_ = 0;  // of /etc: files of others are theirs
+  uid_t owner_ = 0;  // of /etc: files of other users are not shown
   std::string watched_;
 };
 
@@ -144,7 +143,7 @@ std::string lock_of(const std::string& view) { return os::join(os::folder_of(vie
 
 std::string record_of(const std::string& cache) { return os::join(cache, "current"); }
 
-// The view that is there, when it still says what the host does.
+// The existing view, if it still matches the host.
 Result<EtcView> current_view(const std::string& root, const std::string& record) {
   const auto stale = [] { return fail(ErrorKind::kNotFound, "no view of /etc"); };
   struct stat status {};
@@ -166,12 +165,12 @@ Result<EtcView> current_view(const std::string& root, const std::string& record)
   }
   if (number < 3) return stale();
   auto held = os::FileLock::lock_shared(lock_of(view));
-  // Whoever removes it has it alone, and may have had it a moment ago.
+  // The process that removes a view holds the lock alone, and may have done so a moment ago.
   if (!held || !os::is_folder(view)) return stale();
   return EtcView{.path = view, .held = *std::move(held)};
 }
 
-// But for `kept`, the folder of a view. Nobody else is at it: the caller has the cache's lock.
+// Removes all old views except `kept`. REQUIRES: the caller holds the cache's lock.
 void remove_old_views(const std::string& cache, const std::string& kept) {
   const auto names = os::list_folder(cache);
   if (!names) return;
@@ -188,7 +187,8 @@ void remove_old_views(const std::string& cache, const std::string& kept) {
   }
 }
 
-// A folder that nobody else can change. Others may read it: as root, a sandbox's init is another user.
+// Whether only this user can change the folder; makes it first. Others may read it: as root, the init of a
+// sandbox is another user.
 bool is_private_folder(const std::string& path) {
   struct stat status {};
   if (mkdir(path.c_str(), 0755) == 0) chmod(path.c_str(), 0755);
@@ -203,7 +203,7 @@ Result<EtcView> etc_view(const std::string& root, const std::string& cache) {
   if (!is_private_folder(cache)) return fail(ErrorKind::kDenied, cache + ": is not this user's own folder");
   if (auto view = current_view(root, record)) return view;
   PAWL_TRY(const auto making, os::FileLock::lock(os::join(cache, "lock")));
-  if (auto view = current_view(root, record)) return view;  // somebody has made it meanwhile
+  if (auto view = current_view(root, record)) return view;  // another process has made it meanwhile
   remove_old_views(cache, "");
   std::string folder = os::join(cache, "view.XXXXXX");
   if (mkdtemp(folder.data()) == nullptr || chmod(folder.c_str(), 0755) != 0)
@@ -218,7 +218,7 @@ Result<EtcView> etc_view(const std::string& root, const std::string& cache) {
 
 namespace {
 
-// Where views may be: where nobody else can take the name goes first.
+// Folders for views. The first is one where no other user can take the name.
 std::vector<std::vector<std::string>> caches() {
   const std::string own = geteuid() == 0 ? "/run" : fmt::format("/run/user/{}", geteuid());
   std::vector<std::vector<std::string>> out;
@@ -239,7 +239,7 @@ Result<EtcView> etc_view() {
     for (const auto& cache : names) {
       view = etc_view("", cache);
       if (view) return view;
-      if (view.error().kind != ErrorKind::kDenied) break;  // no other name would help
+      if (view.error().kind != ErrorKind::kDenied) break;  // another name would not help
     }
   return view;
 }

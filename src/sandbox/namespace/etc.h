@@ -1,5 +1,5 @@
-// The /etc of every sandbox, as a folder of copies that is made once and used until something of it changes
-// on the host. One mount shows it, and what comes into the host's /etc later is not in it.
+// The /etc of every sandbox: a folder of copies that is made once and used until a part of it changes on the
+// host. One mount shows it. Files that appear in the host's /etc later are not in it.
 #pragma once
 
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace pawl::sandbox {
 
-// A folder to be shown at /etc, read-only: what EtcRules allow and everybody may read of `root`/etc, and the
-// sandbox's own passwd, group, hosts and an empty resolv.conf. Everybody may read it. It stays for as long as
-// somebody holds it, and is the one for others until the host's changes.
+// A folder to show read-only at /etc: the files of `root`/etc that EtcRules allow and every user may read,
+// and the sandbox's own passwd, group, hosts and an empty resolv.conf. Every user may read it. It stays for
+// as long as a process holds it, and other callers get the same view until the host's /etc changes.
 struct EtcView {
   std::string path;
   os::FileLock held;
 };
-// `cache` is a folder of this user, made when it is not there.
+// `cache` is a folder of this user; it is made when it does not exist. kDenied: the folder belongs to another
+// user, or others may write to it.
 Result<EtcView> etc_view(const std::string& root, const std::string& cache);
-// The same of the host, in a folder of this user below /run, /var/tmp or /tmp.
+// The same for the host's /etc, in a folder of this user below /run, /var/tmp or /tmp.
 Result<EtcView> etc_view();
-// Removes views that nobody holds, but for the newest.
+// Removes views that no process holds, except the newest one.
 void sweep_etc_views();
 
 }  // namespace pawl::sandbox

@@ -14,10 +14,10 @@ namespace {
 constexpr std::uint64_t kListBytesMax = 64 << 20;
 constexpr std::string_view kEtc = "/etc/";
 
-// Patterns of fnmatch(3) for a path or its beginning, up to a slash.
+// Patterns of fnmatch(3) for a path or a prefix of it that ends before a slash.
 //
-// What packages own and everybody may read, and what a sandbox is still not told: how the host starts, who
-// may do what on it, and the services in whose configuration people write passwords.
+// Packages own these paths and every user may read them, but a sandbox does not see them. They show how the
+// host starts, who may do what on it, or the configuration of services in which people write passwords.
 constexpr std::array kDenied = {
     "*-",
     "*.dpkg-*",
@@ -90,14 +90,14 @@ constexpr std::array kDenied = {
     "wpa_supplicant",
 };
 
-// What programs of packages make, so that no list of files has it.
+// Paths that programs of packages generate, so that no list of files contains them.
 constexpr std::array kGenerated = {
     "alternatives", "ld.so.cache",     "ld.so.conf", "ld.so.conf.d", "localtime", "mailcap",
     "mime.types",   "nsswitch.conf",   "os-release", "protocols",    "services",  "sgml",
     "ssl/certs",    "ssl/openssl.cnf", "timezone",   "xml",
 };
 
-// Where there is no dpkg to be asked: what programs are known to need.
+// Paths that programs are known to need, for hosts without dpkg.
 constexpr std::array kKnown = {
     "ImageMagick*", "OpenCL",          "R",
     "X11",          "bash.bashrc",     "ca-certificates",
@@ -124,7 +124,7 @@ bool is_among(std::string_view path, std::span<const char* const> patterns) {
   }
 }
 
-// The paths of /etc in a text whose lines end with one.
+// Adds the paths of /etc in a text whose lines end with a path.
 void add_paths(const std::string& text, std::unordered_set<std::string>& to) {
   for (std::size_t start = 0; start < text.size();) {
     const auto end = std::min(text.find('\n', start), text.size());
@@ -147,7 +147,7 @@ EtcRules EtcRules::of_host(const std::string& root) {
     if (name.ends_with(".list"))
       if (const auto text = os::read_file(os::join(info, name), kListBytesMax))
         add_paths(*text, rules.owned_);
-  // ucf(1) has the files that packages keep by hand: "MD5  /etc/php/8.2/cli/php.ini".
+  // ucf(1) lists files that packages install by hand: "MD5  /etc/php/8.2/cli/php.ini".
   if (const auto text = os::read_file(root + std::string(kRecords[1]), kListBytesMax))
     add_paths(*text, rules.owned_);
   return rules;
@@ -160,7 +160,7 @@ bool EtcRules::is_of_a_package(const std::string& path) const {
 }
 
 bool EtcRules::is_shown_target(std::string_view target) {
-  if (!target.starts_with('/')) return true;  // it leads to what is shown, or nowhere
+  if (!target.starts_with('/')) return true;  // its target is a path of the view, or absent
   return target.starts_with(kEtc) ||
          std::ranges::any_of(std::array{"/usr/", "/bin/", "/sbin/", "/lib"},
                              [&](const char* at) { return target.starts_with(at); });

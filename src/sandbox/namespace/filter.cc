@@ -30,8 +30,9 @@ bool install_filter() { return install(filter::kList, 0) == 0; }
 int install_asking_filter(Asks asks) {
   const std::span<const sock_filter> list =
       asks == Asks::kAll ? std::span<const sock_filter>(filter::kTracedList) : filter::kRenamesList;
-  // From when it is asked, only its death takes the caller away from the call: no handler of a signal makes
-  // it fail with EINTR, which no program expects of rename(2). Linux 5.19; before, the flag is EINVAL.
+  // After the listener has received a call, only death interrupts its caller. A signal handler does not
+  // make the call fail with EINTR, which no program expects of rename(2). The flag needs Linux 5.19;
+  // older kernels return EINVAL.
   const int listener = install(list, SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable);
   return listener >= 0 || errno != EINVAL ? listener : install(list, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 }
@@ -45,7 +46,7 @@ std::string denied_call_name(int number) {
 int denied_call_error(const seccomp_data& asked) {
   const auto* call = std::ranges::find(filter::kDenied, asked.nr, &filter::DeniedCall::number);
   if (call == std::end(filter::kDenied)) return EPERM;
-  // The kernel looks at 32 bits of a family.
+  // The kernel uses only 32 bits of a family.
   const bool is_known = std::ranges::count(filter::kFamilies, static_cast<unsigned>(asked.args[0])) > 0;
   return call->error == EAFNOSUPPORT && is_known ? EPERM : call->error;
 }

@@ -1,5 +1,5 @@
-// How a sandbox's first processes and its supervisor hand descriptors to each other: one message each, over
-// the socket that they share (SCM_RIGHTS, unix(7)). The command never has this socket.
+// How the first processes of a sandbox and its supervisor pass descriptors to each other: one descriptor a
+// message, over a shared socket (SCM_RIGHTS, unix(7)). The command never has this socket.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ struct Handed {
 
 bool hand_over(int socket, HandOver what, std::size_t index, int fd);
 enum class Waiting { kNot, kForOne };
-// Empty when there is nothing (more), or the other side is gone. Allocates nothing.
+// Empty when no descriptor is there, or the peer is gone. Allocates no memory.
 std::optional<Handed> take_over(int socket, Waiting waiting);
 
-// A rename that somebody inside asks for and waits with (renames.h), from a tracer to the init.
+// A rename that a process inside requests and waits for (renames.h), passed from the tracer to the init.
 struct AskedRename {
   std::uint64_t id = 0;     // of the notification (seccomp_unotify(2))
-  std::int32_t thread = 0;  // as the pid namespace inside counts
+  std::int32_t thread = 0;  // the number in the pid namespace inside
   std::int32_t call = 0;
   std::uint64_t arguments[5] = {};
 };
-// False: it can't be passed on now.
+// False: the rename cannot be passed on now.
 bool send_rename(int socket, const AskedRename& asked);
 bool take_rename(int socket, AskedRename& asked);
 

@@ -20,7 +20,7 @@ constexpr std::string_view kNamespaceAdvice =
     "AppArmor profile with `userns,`; Fedora: sysctl user.max_user_namespaces=15000; in a container: run it "
     "privileged";
 constexpr std::string_view kNoSandbox = "no sandbox could be made: see namespaces";
-// What a program does then costs more: most copy the folder and remove it, some fail.
+// Without renames programs pay more: most copy the folder and remove the original, some fail.
 constexpr std::string_view kNoRename =
     "a folder of the base can't be renamed (EXDEV): no seccomp notification can be had here, or Pawl may not "
     "read "
@@ -34,12 +34,12 @@ class Report {
   explicit Report(Backend& backend)
       : health_{.backend = backend.name(), .gate_isolation_class = backend.gate_isolation_class()} {}
 
-  // A step is safe only when each of these holds.
+  // Adds a mechanism on which the safety of a step depends.
   void wall(const std::string& name, bool held, const std::string& detail, std::string_view advice = "") {
     health_.usable = health_.usable && held;
     add(name, held, detail, runs_ ? std::string(kNotHeld) + std::string(advice) : std::string(kNoSandbox));
   }
-  // Like a wall; what stands in for a cgroup is not the same, and is said.
+  // Adds a limit, like wall(). The replacement of a cgroup is weaker and is reported as degraded.
   void limit(const std::string& name, bool held, const std::string& detail) {
     const auto found = std::ranges::find(without_, name, &Mechanism::name);
     if (found == without_.end() || !held) return wall(name, held, detail);
@@ -101,13 +101,14 @@ void add_limits(Backend& backend, Report& report) {
   const auto& home = cgroup_home();
   const std::string by = home.kind == CgroupKind::kV2 ? "cgroup v2" : "cgroup v1";
   const LimitTrials trials = meet_limits(backend);
-  // Without a cgroup, who asks for more memory may be told that there is none.
+  // Without a cgroup, a program that asks for more memory may be refused.
   const bool told = !home.limits("memory") && trials.memory.ended(Outcome::kExited) &&
                     trials.memory.execution.run.exit_code != 0;
   report.limit("memory", trials.memory.ended(Outcome::kOomKilled) || told, by);
   report.limit("pids", report.runs() && !trials.pids.printed("made"), by);
   const auto& loop = trials.cpu.execution.run;
-  // A loop that may take a tenth of a processor took a quarter at most: the kernel hands it out in pieces.
+  // A loop limited to a tenth of a processor takes at most a quarter, because the
+  // kernel grants time in pieces.
   const bool slow = report.runs() && loop.cpu_ms * 4 <= loop.duration_ms;
   report.limit("cpu", slow || (report.runs() && !home.limits("cpu")), by);
   report.wall("disk", meet_disk_limit(backend).ended(Outcome::kDiskLimit),
@@ -116,7 +117,7 @@ void add_limits(Backend& backend, Report& report) {
   report.wall("time", trials.cpu.ended(Outcome::kTimedOut), "SIGTERM, then the end of all");
 }
 
-// Both in one sandbox, as long as there is a trace.
+// Tests both in one sandbox, unless a trace is not available.
 void add_egress_and_trace(Backend& backend, Report& report) {
   SandboxSpec spec{.cmd = {"getent", "hosts", "refused.invalid"},
                    .network = Network::kScoped,

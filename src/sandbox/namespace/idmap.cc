@@ -19,7 +19,7 @@
 namespace pawl::sandbox {
 namespace {
 
-// Above every range that systemd hands out (UIDS-GIDS: containers end at 1879048191) and below 2^31.
+// Above every range that systemd assigns (UIDS-GIDS: containers end at 1879048191) and below 2^31.
 constexpr unsigned kOutsideUid = 1'900'000'000;
 constexpr std::uint64_t kIdMapBytesMax = 16 << 10;  // 340 lines (user_namespaces(7)) of 33 bytes
 
@@ -41,11 +41,11 @@ Status write_proc(int pid, const char* file, const std::string& text) {
   return {};
 }
 
-// It lives for the moment in which its namespace is opened.
+// The process lives while its namespace is opened.
 int wait_for_the_end(void* parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   while (getppid() == *static_cast<const int*>(parent)) pause();
-  return 0;  // the parent died before the signal was asked for
+  return 0;  // the parent died before prctl(2)
 }
 
 std::string map_line(unsigned inside, unsigned outside) {
@@ -67,7 +67,7 @@ void give_pipe(int end, const Identity& identity) {
 }
 
 Status write_id_maps(int pid, const Identity& identity) {
-  // user_namespaces(7): without privileges setgroups must be denied before a group can be mapped.
+  // user_namespaces(7): without privileges, setgroups must be denied before a group can be mapped.
   if (!identity.privileged) PAWL_OK(write_proc(pid, "setgroups", "deny"));
   PAWL_OK(write_proc(pid, "gid_map", map_line(kInsideUid, identity.outside_gid)));
   return write_proc(pid, "uid_map", map_line(kInsideUid, identity.outside_uid));
@@ -81,7 +81,7 @@ Result<std::unique_ptr<IdmapNamespace>> IdmapNamespace::make(const Identity& ide
 
 Status IdmapNamespace::open(const Identity& identity) {
   const Dumpable for_its_files;
-  // It shares our memory, because copying the page tables costs more than all the rest.
+  // The process shares our memory, because copying the page tables costs more than all other work here.
   child_ =
       clone(wait_for_the_end, stack_.data() + stack_.size(), CLONE_NEWUSER | CLONE_VM | SIGCHLD, &parent_);
   if (child_ < 0) return fail_errno(errno, "user namespace for idmapped mounts");

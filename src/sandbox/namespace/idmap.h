@@ -1,8 +1,8 @@
-// Who the sandbox's user is outside, and how the user's own files look like the sandbox's.
+// The user outside that is the sandbox's user, and how the files of Pawl's user look like the sandbox's.
 //
-// As root the command must not be root outside, so its user is one that owns nothing; idmapped mounts
+// As root, the command must not be root outside, so it runs as a user that owns no file. Idmapped mounts
 // (mount_setattr(2), Linux 5.12; overlayfs upper layers since 5.19) show the trees of Pawl's user as that
-// user's. An ordinary user is simply itself: nothing else can be mapped without a setuid helper.
+// user's. An ordinary user stays itself, because it cannot map any other without a setuid helper.
 #pragma once
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct Identity {
 };
 Identity sandbox_identity();
 
-// Lets `pid`, a child in a new user namespace, be kInsideUid there and `identity` outside.
+// Maps kInsideUid in the new user namespace of `pid`, a child, to `identity` outside.
 Status write_id_maps(int pid, const Identity& identity);
 
 // Lets programs of `identity` open the pipe by name: /dev/stdin, /dev/stdout.
@@ -32,12 +32,12 @@ void give_pipe(int end, const Identity& identity);
 class IdmapNamespace {
  public:
   static Result<std::unique_ptr<IdmapNamespace>> make(const Identity& identity);
-  // Waits for the process that held the namespace: whoever is in a hurry has used it by then.
+  // Waits for the process that held the namespace. Callers that must be fast have used the namespace by then.
   ~IdmapNamespace();
   IdmapNamespace(const IdmapNamespace&) = delete;
   IdmapNamespace& operator=(const IdmapNamespace&) = delete;
 
-  // A detached mount of `path` that shows files of root as files of that user.
+  // Returns a detached mount of `path` that shows root's files as files of `identity`.
   Result<os::UniqueFd> clone_tree(const std::string& path) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::size_t kChunkBytes = 64 << 10;  // what a pipe holds
+constexpr std::size_t kChunkBytes = 64 << 10;  // the capacity of a pipe
 
 bool is_for_later(int error) { return error == EAGAIN || error == EINTR; }
 

@@ -20,8 +20,8 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::size_t kProcessesMax = 4096;        // that are followed
-constexpr int kHeldMax = 1 << 16;                  // descriptors and mappings that are looked at, a time
+constexpr std::size_t kProcessesMax = 4096;        // processes that are followed
+constexpr int kHeldMax = 1 << 16;                  // descriptors and mappings that one scan examines
 constexpr std::uint64_t kMapsBytesMax = 16 << 20;  // of one process
 constexpr std::string_view kNameless = " (deleted)";
 
@@ -30,7 +30,7 @@ struct Process {
   std::vector<std::string> threads;  // folders of proc(5)
 };
 
-// Of `init` and everything below it; orphans are below it too.
+// `init` and all processes below it. Orphans are below it, too, because `init` adopts them.
 std::vector<Process> processes_below(int init) {
   std::vector<Process> found{{.pid = init}};
   for (std::size_t i = 0; i < found.size() && found.size() < kProcessesMax; ++i) {
@@ -50,11 +50,11 @@ std::vector<Process> processes_below(int init) {
 }
 
 struct Memory {
-  std::int64_t resident = 0, own = 0;  // bytes; `own` without the pages of files and what is shared
-  bool first_has_ended = false;        // of its threads
+  std::int64_t resident = 0, own = 0;  // bytes; `own`: without pages of files and shared pages
+  bool first_has_ended = false;        // the first of its threads
 };
 
-// By proc(5); nothing of a thread that has ended.
+// The memory in this folder of proc(5); nullopt for a thread that has ended.
 std::optional<Memory> memory_in(const std::string& folder) {
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   const auto text = os::read_file(folder + "/statm", 4096);
@@ -66,7 +66,7 @@ std::optional<Memory> memory_in(const std::string& folder) {
 
 std::string folder_of(const Process& process) { return "/proc/" + std::to_string(process.pid); }
 
-// The first thread, which stands for the process, may have ended: the others have the same.
+// The first thread stands for the process. When it has ended, another thread has the same memory.
 Memory memory_of(const Process& process) {
   auto memory = memory_in(folder_of(process));
   for (std::size_t i = 0; !memory && i < process.threads.size(); ++i) {
@@ -76,11 +76,11 @@ Memory memory_of(const Process& process) {
   return memory.value_or(Memory());
 }
 
-// What is shared counts in parts, one for each that maps it (proc(5): Pss). The kernel walks the page tables
-// for it.
+// Counts shared pages in parts, divided by the number of processes that map them (proc(5): Pss). The kernel
+// walks the page tables for it.
 std::int64_t charged_bytes(const Process& process) {
   auto text = os::read_file(folder_of(process) + "/smaps_rollup", 4096);
-  if (!text || text->empty()) {  // of a program that nobody may read, smaps_rollup is closed to its user
+  if (!text || text->empty()) {  // closed to its user when the program's file is unreadable
     const Memory memory = memory_of(process);
     return memory.first_has_ended ? memory.resident : memory.own;
   }
@@ -109,7 +109,7 @@ class NamelessScan {
       if (i == 0 || !have_same_files(process.threads[i], process.threads.front()))
         look_at_open(process.threads[i]);
     for (const auto& thread : process.threads)
-      if (look_at_mapped(thread)) break;  // what one maps, all of them do
+      if (look_at_mapped(thread)) break;  // all threads of a process have the same mappings
   }
 
   NamelessFiles result() {
@@ -119,7 +119,8 @@ class NamelessScan {
   }
 
  private:
-  // Not the path that leads to it in some other mount: the kernel tells it from the sandbox's own root.
+  // Compares the path that the kernel reports for the sandbox's own root. The path in
+  // another mount does not count.
   bool is_of_ours(std::string_view path) const {
     return path.ends_with(kNameless) && std::ranges::any_of(folders_, [&](const std::string& folder) {
              return path.starts_with(folder + "/");
@@ -140,7 +141,7 @@ class NamelessScan {
       const std::string path = os::join(folder, name);
       std::array<char, PATH_MAX> link;  // NOLINT(cppcoreguidelines-pro-type-member-init): readlink fills it
       const ssize_t size = readlink(path.c_str(), link.data(), link.size());
-      const bool too_long = size < 0 && errno == ENAMETOOLONG;  // then it may be one of ours
+      const bool too_long = size < 0 && errno == ENAMETOOLONG;  // then it may be a path below `folders`
       const std::string_view target(link.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
       if (too_long || is_of_ours(target)) static_cast<void>(add(path));
       if (target.starts_with("socket:") && has_files_in_flight(thread + "/fdinfo/" + name))
@@ -148,7 +149,7 @@ class NamelessScan {
     }
   }
 
-  // unix(7): descriptors that were sent and not yet received. Linux 5.6 says how many.
+  // Descriptors that were sent and not yet received (unix(7)). Linux 5.6 and later report their number.
   static bool has_files_in_flight(const std::string& info) {
     auto text = os::read_file(info, 4096);
     const auto at = text ? text->find("\nscm_fds:") : std::string::npos;
@@ -156,7 +157,7 @@ class NamelessScan {
     return at != std::string::npos && std::sscanf(text->c_str() + at, "%*s %d", &count) == 1 && count > 0;
   }
 
-  // False: it maps nothing, because it has ended.
+  // False: the thread maps nothing, because it has ended.
   bool look_at_mapped(const std::string& thread) {
     const auto text = os::read_file(thread + "/maps", kMapsBytesMax);
     if (!text) found_.complete = found_.complete && text.error().kind != ErrorKind::kExhausted;
@@ -170,21 +171,21 @@ class NamelessScan {
     return true;
   }
 
-  // "from-to perms offset major:minor inode   path"
+  // A line is "from-to perms offset major:minor inode   path".
   void look_at_mapping(const std::string& thread, const std::string& line) {
     const auto slash = line.find('/');
     if (slash == std::string::npos || !is_of_ours(std::string_view(line).substr(slash))) return;
     unsigned long from = 0, to = 0;
     unsigned long long inode = 0;
     if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %llu", &from, &to, &inode) != 3) return;
-    // map_files is of the process alone.
+    // Only the process has map_files, not its threads.
     const std::string process = thread.substr(0, thread.find("/task/"));
     if (add(process + "/map_files/" + line.substr(0, line.find(' ')))) return;
     auto& longest = mapped_[inode];
     longest = std::max(longest, static_cast<std::int64_t>(to - from));
   }
 
-  // False: it may not be looked at.
+  // False: the file cannot be examined.
   bool add(const std::string& path) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return false;
@@ -194,7 +195,7 @@ class NamelessScan {
 
   const std::vector<std::string>& folders_;
   NamelessFiles found_;
-  std::map<std::uint64_t, std::int64_t> mapped_;  // by inode: the longest mapping of what can't be looked at
+  std::map<std::uint64_t, std::int64_t> mapped_;  // by inode: the longest mapping, when add() failed
   int looks_ = 0;
 };
 
@@ -202,7 +203,7 @@ class NamelessScan {
 
 std::int64_t memory_inside(int init, std::int64_t limit) {
   const auto processes = processes_below(init);
-  // The init is ours, and no program can make it grow. It is forked: what it has is its supervisor's.
+  // The init belongs to Pawl, and no program can make it grow. Its memory is a fork of its supervisor's.
   const auto programs = std::span(processes).subspan(1);
   Memory all;
   for (const auto& process : programs) {
@@ -216,7 +217,8 @@ std::int64_t memory_inside(int init, std::int64_t limit) {
     for (const auto& process : programs) sum += charged_bytes(process);
     return sum;
   };
-  // One that forks between two of the looks counts too much: for its child's part, too.
+  // A process that forks between two reads counts twice for its child's part, so the
+  // smaller of two sums is taken.
   const std::int64_t first = charged();
   return first <= limit ? first : std::min(first, charged());
 }

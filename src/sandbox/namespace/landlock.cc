@@ -14,7 +14,7 @@
 namespace pawl::sandbox {
 namespace {
 
-// Younger than the headers of Debian 12. The values are of linux/landlock.h in 6.12.
+// Newer than the headers of Debian 12. The values are from linux/landlock.h in 6.12.
 constexpr std::uint64_t kTruncate = 1ULL << 14, kIoctlDev = 1ULL << 15;
 constexpr std::uint64_t kScopeAbstractSockets = 1ULL << 0, kScopeSignals = 1ULL << 1;
 constexpr int kAbiTruncate = 3, kAbiNet = 4, kAbiIoctlDev = 5, kAbiScopes = 6;

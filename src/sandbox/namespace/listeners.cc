@@ -30,7 +30,7 @@ sockaddr_in ipv4(std::uint32_t address, std::uint16_t port = 0) {
   return out;
 }
 
-// On the loopback device a whole prefix is local (RTN_LOCAL), not its first address only.
+// On the loopback device a whole prefix is local (RTN_LOCAL), not only its first address.
 bool add_alias(int socket, int number, std::uint32_t address, std::uint32_t mask) {
   const auto set = [&](unsigned long request, std::uint32_t value) {
     ifreq wanted{};
@@ -66,8 +66,8 @@ sockaddr_storage to_sockaddr(const Listener& listener) {
   return out;
 }
 
-// A new IPv6 address is good once a work of the kernel has looked at it (addrconf_dad_work), which a busy
-// machine does late.
+// A new IPv6 address is usable only after a kernel worker has checked it (addrconf_dad_work), which
+// is late on a busy machine.
 bool bind_to(int fd, const sockaddr_storage& at, socklen_t size) {
   for (int tries = 1;; ++tries) {
     if (bind(fd, reinterpret_cast<const sockaddr*>(&at), size) == 0) return true;

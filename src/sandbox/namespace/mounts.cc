@@ -11,13 +11,14 @@ namespace {
 
 using Kind = MountOp::Kind;
 
-// An allowlist, never / minus a few. Of /etc it is the view that etc.h makes.
+// The part of the host that every sandbox sees: an allowlist, not / without a few folders.
+// /etc is the view of etc.h.
 constexpr std::array kHostBase = {
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 };
 
-// Data of packages that their programs look for below /var: dpkg-shlibdeps and dpkg-query, aspell and ispell,
-// GHC, TeX, gem, PHP, XML and SGML tools, fontconfig. Nothing of it is a service's or a person's.
+// Data of packages that their programs read below /var: dpkg-shlibdeps and dpkg-query, aspell and ispell,
+// GHC, TeX, gem, PHP, XML and SGML tools, fontconfig. None of it belongs to a service or a user.
 constexpr std::array kPackageData = {
     "/var/cache/dictionaries-common",
     "/var/cache/fontconfig",
@@ -34,18 +35,18 @@ constexpr std::array kPackageData = {
     "/var/lib/xml-core",
 };
 
-// What a fresh /proc tells of the kernel or lets its owner change. proc(5); the same list that runc masks,
-// and how the host was started and what interrupts it, which runc shows.
+// Files of /proc that show facts about the kernel or let their owner change it (proc(5)). runc masks the same
+// files, except those about the host's start and interrupts, which it shows.
 constexpr std::array kMasked = {
     "cmdline", "softirqs", "acpi", "asound", "bus", "fs", "interrupts", "irq", "kallsyms", "kcore", "keys",
     "kmsg", "kpagecount", "kpageflags", "latency_stats", "sched_debug", "scsi", "sysrq-trigger", "timer_list",
     "timer_stats",
-    // How the kernel was built and started, its modules, the host's disks and what others do with them.
+    // How the kernel was built and started, its modules, the host's disks and their use by other processes.
     "bootconfig", "config.gz", "diskstats", "driver", "iomem", "ioports", "key-users", "locks", "mdstat",
     "modules", "mtrr", "partitions", "swaps"};
 
-constexpr std::size_t kUsualOps = 160;  // to move them again and again takes longer than to make them
-constexpr std::int64_t kOwnMib = 1;     // what the root's own files take is not the program's
+constexpr std::size_t kUsualOps = 160;  // moving the operations repeatedly takes longer than making them
+constexpr std::int64_t kOwnMib = 1;     // for the root's own files, which do not count as the program's
 
 class Builder {
  public:
@@ -62,7 +63,7 @@ class Builder {
                          .source = static_cast<int>(plan_.sources.size()) - 1,
                          .read_only = read_only});
   }
-  // The folders that lead to `path` inside the new root.
+  // Makes the folders that lead to `path` inside the new root.
   void parents(const std::string& path) {
     for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
       add(Kind::kFolder, root(path.substr(0, slash)));
@@ -93,8 +94,8 @@ void plan_etc(Builder& to, const std::string& view, bool has_network) {
   to.add(Kind::kReadOnly, Builder::root("/etc/resolv.conf"));
 }
 
-// tty stands for the terminal of whoever opens it, and the sandbox's session has none (ENXIO) until a program
-// in there makes one of its own.
+// tty stands for the terminal of the process that opens it. The session of the sandbox has no terminal
+// (ENXIO) until a program inside makes one of its own.
 void plan_devices(Builder& to) {
   to.add(Kind::kFolder, Builder::root("/dev"));
   for (const std::string device : {"null", "zero", "full", "random", "urandom", "tty"}) {
@@ -110,7 +111,7 @@ void plan_devices(Builder& to) {
   to.add(Kind::kSymlink, Builder::root("/dev/ptmx"), "pts/ptmx");
 }
 
-// What is large has a place that is no memory.
+// Large temporary files get a place that is not in memory.
 void plan_large_files(Builder& to, const Folders& folders) {
   const std::string at = Builder::root(kLargeFiles);
   if (folders.scratch.empty()) return to.add(Kind::kSymlink, at, "/tmp");
@@ -124,7 +125,7 @@ void plan_cgroup(Builder& to, const CgroupView& cgroup) {
   for (const auto& link : cgroup.links) to.add(Kind::kSymlink, Builder::root(link), cgroup.target);
 }
 
-// Attaches the trees, topmost first, and tells them as overlayfs takes them.
+// Attaches the trees, topmost first, and returns them in the form of overlayfs's lowerdir.
 std::string plan_lower(Builder& to, const std::vector<std::string>& trees, const std::string& name) {
   std::string lower;
   for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -157,21 +158,21 @@ void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   if (read_only && folders.lower.size() == 1) return to.attach(folders.lower.front(), workspace, true);
   const std::string lower = plan_lower(to, folders.lower, "l");
   if (read_only) return to.add(Kind::kOverlay, workspace, fmt::format("lowerdir={},userxattr", lower));
-  // overlayfs wants upper and work below one mount.
+  // overlayfs requires upper and work below one mount.
   to.add(Kind::kFolder, Builder::stage("rw"));
   to.attach(os::folder_of(folders.upper), Builder::stage("rw"), false);
   const auto name_of = [](const std::string& path) { return path.substr(path.rfind('/')); };
-  // volatile (Linux 5.10): unmounting does not sync the whole file system below; what is kept is synced when
-  // it becomes a layer, and nobody mounts this upper again.
+  // volatile (Linux 5.10): unmounting does not sync the whole file system below. Stored files are synced when
+  // they become a layer, and this upper is never mounted again.
   to.add(Kind::kOverlay, workspace,
          fmt::format("lowerdir={},upperdir={},workdir={},userxattr,volatile", lower,
                      Builder::stage("rw") + name_of(folders.upper),
                      Builder::stage("rw") + name_of(folders.work)));
 }
 
-// A folder that is the system's own, which programs need: the home of daemon is /usr/sbin.
+// Whether the folder is the system's own, which programs need: the home of daemon is /usr/sbin.
 bool is_of_system(const std::string& path) {
-  return std::ranges::any_of(kHostBase, [&](const std::string& base) {  // /bin leads to /usr/bin today
+  return std::ranges::any_of(kHostBase, [&](const std::string& base) {  // /bin is a link to /usr/bin today
     return path == base || path == "/usr" + base;
   });
 }
@@ -207,14 +208,14 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   MountPlan plan;
   plan.ops.reserve(kUsualOps);
   Builder to(plan);
-  // One file system for the root's own folders and for what may be written in memory: what programs keep
-  // there counts as memory. At half of the limit it is full, an error that programs see; near the limit the
-  // kernel would kill them, because they and the page tables need memory, too.
+  // One file system for the root's own folders and for the folders in memory, so that files there count as
+  // memory. It is full at half of the memory limit, an error that programs see. Nearer to the limit the
+  // kernel would kill the programs, because they and the page tables need memory, too.
   const std::int64_t mib = std::min(spec.disk_limit_mib, (spec.memory_limit_mib + 1) / 2) + kOwnMib;
   to.add(Kind::kTmpfs, "/tmp", fmt::format("mode=755,size={}m", mib));
   to.add(Kind::kFolder, kNewRoot);
   to.add(Kind::kFolder, kStage);
-  to.add(Kind::kBind, kNewRoot, kNewRoot);  // pivot_root(2) wants a mount
+  to.add(Kind::kBind, kNewRoot, kNewRoot);  // pivot_root(2) requires a mount
   plan_host(to);
   plan_devices(to);
   const std::string memory = Builder::stage("memory");

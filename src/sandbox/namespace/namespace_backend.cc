@@ -41,11 +41,11 @@
 namespace pawl::sandbox {
 namespace {
 
-// No file is longer than the limit, or the outcome would be another.
+// The reason of a SIGXFSZ. No file is longer than the limit here: otherwise the outcome would be disk_limit.
 constexpr std::string_view kFileSignal =
     "SIGXFSZ: sent by itself, met at a file limit that it had set, or at a write far past disk_limit_mib";
 
-// What login(1) would set for the sandbox's user, whose line is in /etc/passwd (mounts.cc).
+// The variables that login(1) would set for the sandbox's user, whose line in /etc/passwd comes from etc.cc.
 constexpr std::array kUserOfThePasswd = {"HOME=/tmp", "LOGNAME=agent", "USER=agent"};
 
 struct Pipe {
@@ -68,11 +68,11 @@ Result<SocketPair> make_socket_pair() {
   return SocketPair{os::UniqueFd(fds[0]), os::UniqueFd(fds[1])};
 }
 
-// What leads from this process to those of the sandbox, and back.
+// The pipes and sockets between this process and the sandbox.
 struct Ways {
   Pipe out, err, report;
   SocketPair sync, cgroups;
-  os::UniqueFd self;  // readable once all of this process has ended; who inherits it can't keep it from that
+  os::UniqueFd self;  // pidfd of this process: readable once it has ended, even if the pidfd is inherited
 
   static Result<Ways> make(const Identity& identity) {
     Ways ways;
@@ -113,8 +113,8 @@ void add_default(std::vector<std::string>& env, std::string_view entry) {
     env.emplace_back(entry);
 }
 
-// A private copy of each copy_in that may be written, and without overlays of each that is several trees; the
-// host's own path of the others.
+// Makes a private copy of each copy_in with kReadWrite. Without overlays, makes a merged copy of each copy_in
+// that consists of several trees. All others keep their path on the host.
 Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string& scratch,
                                       bool copied_trees) {
   std::vector<CopiedIn> out;
@@ -140,7 +140,8 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
   return out;
 }
 
-// As /tmp is: everybody's, each his own.
+// Makes the folder for large files with the mode of /tmp: every user may write, and only the
+// owner may remove a file.
 Status make_large_files(const Folders& folders) {
   if (folders.scratch.empty()) return {};
   const std::string path = large_files_of(folders);
@@ -149,7 +150,7 @@ Status make_large_files(const Folders& folders) {
   return {};
 }
 
-// In memory it is the tmpfs that is bounded.
+// The paths on disk that the disk limit covers. Paths in memory are bounded by the size of the tmpfs.
 std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folders& folders,
                                            const std::vector<CopiedIn>& copied_in) {
   std::vector<WritablePath> out;
@@ -161,7 +162,7 @@ std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folder
   return out;
 }
 
-// The parent's half of the mounts: as root, trees of the user are cloned here, with the owner mapped.
+// The parent's half of the mounts. As root, the parent clones the trees of the user and maps their owner.
 Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) {
   if (!identity.privileged) return {};
   std::unique_ptr<IdmapNamespace> idmap;
@@ -184,7 +185,7 @@ Status send_trees(const MountPlan& plan, const Identity& identity, int sync_fd) 
   return {};
 }
 
-// While the init gets ready: the command joins each as it comes.
+// Makes and sends the cgroups while the init prepares itself; the command joins each one as it arrives.
 Status send_cgroups(Cgroup& cgroup, bool limit_by_rlimits, int cgroups_fd) {
   const CommandLimits limits{.by_rlimits = limit_by_rlimits,
                              .cgroups_follow = cgroup.is_joined() ? cgroup.size() : 0};
@@ -197,7 +198,7 @@ Status send_cgroups(Cgroup& cgroup, bool limit_by_rlimits, int cgroups_fd) {
   return {};
 }
 
-// As execve(2) wants them.
+// Pointers to the words and a final nullptr, as execve(2) takes them.
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
   for (const auto& word : words) out.push_back(const_cast<char*>(word.c_str()));
@@ -205,7 +206,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return out;
 }
 
-// What a step may write to: everywhere else the mounts are read-only, and Landlock says so a second time.
+// The paths that a step may write to. Elsewhere the mounts are read-only, and Landlock
+// denies writing once more.
 std::vector<std::string> writable_paths(const SandboxSpec& spec) {
   std::vector<std::string> out{"/workspace", "/tmp", kLargeFiles, "/dev", "/run"};
   for (const auto& item : spec.copy_in)
@@ -253,8 +255,8 @@ class NamespaceBackend final : public Backend {
   }
 
   Health health() override { return namespace_health(*this); }
-  // With every wall: where namespaces can be had, a masked /proc (containers) or a profile of
-  // AppArmor may still be in the way.
+  // Makes a sandbox with every isolation mechanism. Where namespaces are available, a masked /proc
+  // (containers) or an AppArmor profile may still prevent a sandbox.
   Status usable() override {
     PAWL_OK(make_one(false));
     return {};
@@ -276,7 +278,7 @@ class NamespaceBackend final : public Backend {
   }
 
  private:
-  // What its trace says; kDenied: it could not be made.
+  // Runs /bin/true in a sandbox and returns its trace. kDenied: no sandbox could be made.
   Result<std::string> make_one(bool traced) {
     SandboxSpec spec;
     spec.cmd = {"/bin/true"};
@@ -292,7 +294,7 @@ class NamespaceBackend final : public Backend {
     return fail(ErrorKind::kDenied, (traced ? "" : "no sandbox can be made here: ") + run.reason);
   }
 
-  // Decided once, as what it tells is.
+  // Decided once a process, because the facts behind it do not change.
   static const std::vector<std::string>& degraded() {
     static const std::vector<std::string> names = [] {
       std::vector<std::string> out;
@@ -310,7 +312,8 @@ class NamespaceBackend final : public Backend {
     Execution& execution;
   };
 
-  // An overlay; where the kernel or the file system has none, a copy.
+  // Runs with an overlay. Where the kernel or the file system does not support one, runs
+  // with a copy of the trees.
   Status try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
                    Execution& execution) {
     PAWL_TRY(Input input, Input::make(events.input, sandbox_identity()));
@@ -370,7 +373,8 @@ class NamespaceBackend final : public Backend {
     return status;
   }
 
-  // An undumpable one's /proc files belong to root, and an ordinary user could not write the child's id maps.
+  // The /proc files of an undumpable process belong to root, and an ordinary user could not write
+  // the id maps of its child.
   static int clone_init(const os::Walls& walls, int into_cgroup, int& pidfd) {
     Dumpable for_the_id_maps;
     const int pid = clone_process(namespaces_from_start(walls), into_cgroup, pidfd);
@@ -394,7 +398,7 @@ class NamespaceBackend final : public Backend {
     if (pid < 0) return fail_errno(errno, kNoNamespaces);
     if (pid == 0) run_child(job);
     job.processors.send_elsewhere(pid);
-    // From here on while the init gets ready: first what it waits for.
+    // The init prepares itself from here on. The parent first sends what the init waits for.
     const ChildStart start{.privileged = identity.privileged};
     auto started = write_id_maps(pid, identity);
     if (started && send(ways.sync.ours.get(), &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
@@ -418,13 +422,14 @@ class NamespaceBackend final : public Backend {
     if (started) started = send_cgroups(cgroup, watched.watch_memory, ways.cgroups.ours.get());
     ways.cgroups.ours.reset();
     if (started) started = send_trees(*job.plan, identity, watched.sync_fd.get());
-    if (!started) watched.sync_fd.reset();  // the child reads the end and leaves
+    if (!started) watched.sync_fd.reset();  // the child reads end of file and exits
     const Ending ending = watch(watched);
-    if (!ending.report) PAWL_OK(started);  // the child's own words say more
+    if (!ending.report) PAWL_OK(started);  // the child's own report is more specific
     return conclude(ending, *job.plan, run);
   }
 
-  // A limit's word stands before how the command itself ended, which may have been later and well.
+  // How the command itself ended, for a reason: a limit takes precedence, and the command may
+  // have ended later and well.
   static std::string own_end(const std::optional<ChildReport>& report) {
     if (!report) return {};
     return fmt::format("the command itself {} {}",
@@ -449,7 +454,7 @@ class NamespaceBackend final : public Backend {
       run.outcome = Outcome::kOomKilled;
       run.reason = own_end(ending.report);
     } else if (!ending.report) {
-      run.outcome = Outcome::kSignaled;  // somebody outside killed the init
+      run.outcome = Outcome::kSignaled;  // a process outside of the sandbox killed the init
       run.signal = SIGKILL;
     } else if (ending.report->kind == ChildReport::Kind::kExited) {
       run.outcome = Outcome::kExited;

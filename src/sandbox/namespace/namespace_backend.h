@@ -1,4 +1,5 @@
 // The native backend: Linux namespaces, cgroups and rlimits, without a daemon and without setuid programs.
+// Backend (sandbox/backend.h) is the contract.
 #pragma once
 
 #include <memory>

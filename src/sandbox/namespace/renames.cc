@@ -32,7 +32,7 @@ constexpr unsigned kNoReplace = 1, kExchange = 2;  // linux/fs.h
 
 volatile std::sig_atomic_t asked_to_stop = 0;
 
-// At most PATH_MAX of the caller's memory, page by page, because the next may not be there.
+// Reads at most PATH_MAX bytes of the caller's memory, page by page, because the next page may not be mapped.
 bool read_path(pid_t thread, std::uint64_t address, char* path) {
   constexpr std::uint64_t kPage = 4096;
   for (std::size_t size = 0; size < PATH_MAX;) {
@@ -47,10 +47,10 @@ bool read_path(pid_t thread, std::uint64_t address, char* path) {
   return false;
 }
 
-// A name and the folder that it is in, as the caller sees them.
+// A name and its folder, as the caller sees them.
 class Place {
  public:
-  // False: it can't be read.
+  // False: the path cannot be read.
   bool read(pid_t thread, int at, std::uint64_t address) {
     if (!read_path(thread, address, path())) return false;
     starts_with_ = 0;
@@ -68,7 +68,7 @@ class Place {
     return lstat(text_ + kStartMax - starts_with_, &status) == 0 && S_ISDIR(status.st_mode);
   }
 
-  // Once. Other magic links than the first would lead to what the init itself has open.
+  // Call at most once. Magic links after the first would lead to descriptors of the init itself.
   bool open_parent() {
     os::UniqueFd start;
     if (starts_with_ > 0) {
@@ -113,7 +113,7 @@ struct Arguments {
 
 Arguments arguments_of(const AskedRename& asked) {
   const auto* of = asked.arguments;
-#ifdef SYS_rename  // arm64 has none
+#ifdef SYS_rename  // arm64 has no rename(2)
   if (asked.call == SYS_rename) return {.from = of[0], .to = of[1]};
 #endif
   return {.from_at = static_cast<int>(of[0]),
@@ -135,7 +135,7 @@ bool is_same(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-// Whether `folder` is in the folder that `status` tells of, which no folder can be moved into.
+// Whether `folder` lies in the folder of `status`: a folder cannot be moved into itself.
 bool is_below(int folder, const struct stat& status) {
   os::UniqueFd at(openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat here {
@@ -151,7 +151,7 @@ bool is_below(int folder, const struct stat& status) {
 
 }  // namespace
 
-// What the kernel refuses anyway is not worth a copy.
+// How a rename would end. A rename that the kernel refuses anyway needs no copy.
 enum class Prospect { kRefused, kNotEmpty, kGood };
 
 struct Renames::Asked {
@@ -176,7 +176,7 @@ struct Renames::Asked {
   }
 
  private:
-  // By what can be written: a folder that goes to another one has its ".." changed.
+  // Whether the folders are writable: a folder that moves to another parent has its ".." changed.
   bool may_move(const struct stat& source) const {
     for (const int folder : {from.parent(), to.parent()})
       if (faccessat(folder, ".", W_OK | X_OK, 0) != 0) return false;
@@ -204,12 +204,12 @@ Renames::Worker* Renames::free_worker() {
 
 void Renames::await(const sigset_t& mask) {
   Worker* worker = is_over_ || !listener_ ? nullptr : free_worker();
-  // In a trace the supervisor has all that is asked, and passes on what is ours.
+  // With a trace the supervisor receives all notifications and passes renames on to the init.
   const int source = job_.spec->enable_trace ? job_.sync_fd : listener_.get();
   pollfd asks{.fd = worker == nullptr ? -1 : source, .events = POLLIN};
   if (ppoll(&asks, 1, nullptr, &mask) <= 0) return;
   if ((asks.revents & POLLIN) == 0) {
-    is_over_ = true;  // nobody is left who could ask
+    is_over_ = true;  // no process is left that could ask
     return;
   }
   AskedRename asked;
@@ -224,7 +224,7 @@ bool Renames::receive(AskedRename& asked) {
   }
   seccomp_notif one{};
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &one) != 0) {
-    is_over_ = errno != ENOENT && errno != EINTR;  // ENOENT: the caller is gone
+    is_over_ = errno != ENOENT && errno != EINTR;  // ENOENT: the caller has ended
     return false;
   }
   asked = {.id = one.id, .thread = static_cast<std::int32_t>(one.pid), .call = one.data.nr, .arguments = {}};
@@ -232,7 +232,7 @@ bool Renames::receive(AskedRename& asked) {
   return true;
 }
 
-// False: there is nothing to do.
+// False: there is no folder to make, and the rename can continue.
 bool Renames::start_worker(Worker& worker, const AskedRename& rename) {
   const auto arguments = arguments_of(rename);
   Asked asked;
@@ -244,7 +244,7 @@ bool Renames::start_worker(Worker& worker, const AskedRename& rename) {
   if (!asked.from.is_folder() && !asked.to.is_folder()) return false;
   if (!asked.from.open_parent() || !asked.to.open_parent()) return false;
   if (!exchanged && is_upper_alone(asked.from.parent(), asked.from.name())) return false;
-  // The caller may have died meanwhile and its number be another's.
+  // The caller may have ended meanwhile, and its number may be another thread's.
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &rename.id) != 0) return true;
   if (progress_ == nullptr) {
     void* memory = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -265,7 +265,7 @@ bool Renames::start_worker(Worker& worker, const AskedRename& rename) {
   return true;
 }
 
-// One that was killed left a part of a folder under a name of its own.
+// A killed worker left a part of a folder under a temporary name.
 bool Renames::start_repair(Worker& worker) {
   constexpr int kRepairsMax = 3;
   int pidfd = -1;
@@ -303,11 +303,11 @@ bool Renames::confine() const {
 
 void Renames::work(const Asked& asked, int before) const {
   const bool ok = confine();
-  // One at a time: two of them in the same folders would be in each other's way.
+  // Workers run one at a time: two of them would disturb each other in the same folders.
   pollfd ended{.fd = before, .events = POLLIN};
   while (ok && before >= 0 && asked_to_stop == 0 && poll(&ended, 1, -1) < 0) continue;
   if (!ok || asked_to_stop != 0) _exit(0);
-  if (progress_->upper.depth != 0) _exit(0);  // of one that was killed: the init has it mended
+  if (progress_->upper.depth != 0) _exit(0);  // left by a killed worker: the init has it repaired
   progress_->worker = static_cast<pid_t>(getpid());
   const Prospect prospect = asked.prospect();
   if (prospect != Prospect::kGood) _exit(prospect == Prospect::kNotEmpty ? ENOTEMPTY : 0);
@@ -323,14 +323,14 @@ void Renames::work(const Asked& asked, int before) const {
   _exit(error);
 }
 
-// What a rename can say of the disk, it says; and that the target is not empty, before which overlayfs says
-// EXDEV. Of the rest the kernel knows more.
+// Returns to the caller only disk errors and ENOTEMPTY, which overlayfs would report as EXDEV. Any other
+// rename continues, and the kernel decides.
 bool Renames::has_ended(pid_t child, int status) {
   const auto found = std::ranges::find(workers_, child, &Worker::pid);
   if (found == workers_.end()) return false;
   const bool left_work = WIFSIGNALED(status) && progress_->upper.depth != 0 && progress_->worker == child;
   if (left_work && !is_over_ && start_repair(*found)) return true;
-  if (left_work) progress_->upper.depth = 0;  // nobody can mend it
+  if (left_work) progress_->upper.depth = 0;  // repair failed; give up
   const int error = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   const int told[] = {ENOTEMPTY, ENOSPC, EDQUOT, EIO, ENOMEM};
   const bool is_told = std::ranges::count(told, error) == 1;
@@ -342,7 +342,7 @@ bool Renames::has_ended(pid_t child, int status) {
 void Renames::answer(std::uint64_t id, int error) const {
   seccomp_notif_resp answer{.id = id, .val = 0, .error = -error, .flags = 0};
   if (error == 0) answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);  // ENOENT: the caller is gone
+  ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);  // ENOENT: the caller has ended
 }
 
 void Renames::finish() {

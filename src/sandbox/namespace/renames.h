@@ -1,11 +1,12 @@
 // The init's part in renames of folders that lower layers have (upper_folder.h).
 //
-// The filter stops each rename inside and asks (seccomp_unotify(2)). The init looks whether a folder of an
-// overlay is meant; then a child of its, confined as the command is, makes the folder one that overlayfs can
-// rename. In each case the kernel goes on with the caller's own call, and so with its rights: who asks for a
-// folder that it may not rename gets that folder copied, and no more.
+// The filter stops each rename inside and asks a listener (seccomp_unotify(2)). The init checks whether the
+// rename concerns a folder of an overlay. If so, a child of the init, confined like the command, makes the
+// folder one that overlayfs can rename. The kernel then continues the caller's own call, with the caller's
+// rights: a caller that may not rename the folder only gets it copied. Only a disk error, or a target that is
+// not empty, is returned to the caller instead.
 //
-// None of it allocates (child.h).
+// This code allocates no memory (child.h).
 #pragma once
 
 #include <sys/types.h>
@@ -27,13 +28,13 @@ class Renames {
  public:
   explicit Renames(const ChildJob& job) : job_(job) {}
 
-  // Takes what the command hands over, until it has become the program: the listener, and its cgroups.
+  // Takes the listener and the cgroups that the command hands over, until the command has become the program.
   void take_from(int command);
-  // Until a signal that `mask` lets in has come, or a rename is looked at.
+  // Waits with the signal mask `mask` until a signal has arrived or a rename was handled.
   void await(const sigset_t& mask);
-  // Whether this child was one at work. The caller of rename goes on.
+  // Whether `child` was a worker here. If so, its rename is answered, unless a repair was started.
   bool has_ended(pid_t child, int status);
-  // Those at work give up, or bring to its end what can't be given up.
+  // Makes all workers give up, or finish an operation that cannot be given up. Blocks until they have ended.
   void finish();
 
  private:
@@ -44,7 +45,7 @@ class Renames {
     os::UniqueFd from{}, to{};  // parents of the folders that it makes
     int repairs = 0;
   };
-  // Shared with those at work.
+  // In memory shared with the workers.
   struct Progress {
     std::atomic<pid_t> worker;
     std::atomic<bool> is_of_target;
@@ -64,7 +65,7 @@ class Renames {
   std::size_t cgroup_count_ = 0;
   std::array<Worker, 32> workers_{};
   Progress* progress_ = nullptr;
-  os::UniqueFd latest_;  // worker, as pidfd_open(2) makes it: each waits for the one before
+  os::UniqueFd latest_;  // pidfd of the latest worker (pidfd_open(2)): each waits for the one before
   bool is_over_ = false;
 };
 

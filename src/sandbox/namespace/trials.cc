@@ -15,10 +15,10 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::int64_t kTrialSeconds = 10;  // none takes so long, unless a limit does not hold
+constexpr std::int64_t kTrialSeconds = 10;  // no trial takes so long, unless a limit does not hold
 
-// A word is printed where what was tried did not work. An error must be the wall's: that of the mounts is not
-// that of who has no rights to a folder.
+// Prints a word for each attack that failed. The error must come from the mechanism itself: a read-only mount
+// has another error than a folder without rights.
 constexpr std::string_view kPush = R"sh(
 holds() { if eval "$2" >/dev/null 2>&1; then echo "$1"; fi; }
 status() { grep -q "^$1:[[:space:]]*$2\$" /proc/self/status; }
@@ -49,7 +49,7 @@ Trial run(Backend& backend, const SandboxSpec& spec, const Folders& folders, std
   trial.execution =
       backend.execute(spec, folders,
                       {.on_output = look,
-                       // Some shells try again for many seconds to start what they may not.
+                       // Some shells retry a refused fork for many seconds.
                        .should_stop = [&] { return trial.out.find("fork") != std::string::npos; },
                        .on_network = [&](std::string_view line) { trial.network += line; },
                        .on_trace = [&](std::string_view line) { trial.trace += line; },
@@ -86,12 +86,12 @@ Trial try_out(Backend& backend, SandboxSpec spec) {
 }
 
 Trial push_at_walls(Backend& backend) {
-  // One that nobody closes but the sandbox.
+  // A descriptor without close-on-exec, which only the sandbox closes.
   const os::UniqueFd leaked(open("/dev/null", O_RDONLY));  // NOLINT(android-cloexec-open)
   const int before = prctl(PR_GET_DUMPABLE);
   os::refuse_to_be_looked_into();  // as the process that hosts a step does
   Trial trial = try_out(backend, {.cmd = {"sh", "-c", std::string(kPush)}});
-  prctl(PR_SET_DUMPABLE, before);  // others start sandboxes in several threads
+  prctl(PR_SET_DUMPABLE, before);  // other callers start sandboxes in several threads
   return trial;
 }
 
@@ -100,7 +100,7 @@ LimitTrials meet_limits(Backend& backend) {
   const auto meet = [&](Trial& trial, SandboxSpec spec) {
     return std::jthread([&backend, &trial, spec = std::move(spec)] { trial = run(backend, spec, {}, {}); });
   };
-  // Each with no workspace: of those a process can have several (backend.h).
+  // None has a workspace: a process can run several such sandboxes at once (backend.h).
   const std::array meeting = {
       meet(trials.memory,
            {.cmd = {"tail", "/dev/zero"}, .time_budget_seconds = kTrialSeconds, .memory_limit_mib = 64}),

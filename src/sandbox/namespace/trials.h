@@ -1,4 +1,5 @@
-// The sandboxes of `pawl sandbox health`: each pushes at some walls or meets a limit. A detail of health.cc.
+// The sandboxes of `pawl sandbox health`: each one tries to break isolation mechanisms or meets a
+// limit. A detail of health.cc.
 #pragma once
 
 #include <string>
@@ -11,26 +12,26 @@ namespace pawl::sandbox {
 struct Trial {
   Execution execution;
   std::string out, network, trace;
-  bool closed = true;  // nobody of our user could look into this process while it ran
+  bool closed = true;  // no process of our user could inspect this process while the trial ran
 
   bool printed(std::string_view word) const;
   bool ended(Outcome outcome) const { return execution.run.outcome == outcome; }
 };
 
-// With a workspace below /tmp whose base has below/file, and a folder of ours that it sees read-only at
-// /shown.
+// Runs `spec` with a workspace below /tmp whose base has below/file, and with a folder of ours
+// shown read-only at /shown.
 Trial try_out(Backend& backend, SandboxSpec spec);
 
-// Prints the name of each wall that holds, and exits with kPushed.
+// Prints the name of each isolation mechanism that holds, and exits with kPushed.
 Trial push_at_walls(Backend& backend);
 inline constexpr std::int64_t kPushed = 9;
 
 struct LimitTrials {
-  Trial memory, pids, cpu, output;  // cpu: for all of a time budget of one second
+  Trial memory, pids, cpu, output;  // cpu: runs for a whole time budget of one second
 };
-// All at once: the time budget is the longest.
+// Runs all trials at once: the time budget is the longest.
 LimitTrials meet_limits(Backend& backend);
-// Fills more of the disk than it may, and waits to be ended for it.
+// Fills more of the disk than the limit, and waits to be ended for it.
 Trial meet_disk_limit(Backend& backend);
 
 inline constexpr std::int64_t kTrialCpuMillis = 100;

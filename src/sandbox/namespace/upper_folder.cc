@@ -18,16 +18,16 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr int kPassesMax = 16;  // over a folder that others write to meanwhile
+constexpr int kPassesMax = 16;  // over a folder that other processes write to meanwhile
 constexpr int kNamesMax = 1000;
 constexpr mode_t kModeBits = 07777;
-constexpr char kTrial[] = "x";  // so that a rename's target is not empty
+constexpr char kTrial[] = "x";  // so that the target of a rename is not empty
 
 int result_of(int returned) { return returned == 0 ? 0 : errno; }
 
 bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
 
-// linux_dirent64, whose name does not end where the structure does (getdents64(2)).
+// The layout of linux_dirent64, whose name continues past the end of the structure (getdents64(2)).
 struct Entry {
   static constexpr std::size_t kType = 18, kName = 19, kSize = 16;
 };
@@ -38,7 +38,7 @@ bool is_folder_at(int parent, const char* name, unsigned char type) {
   return fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-// visit(name, is_folder): 0, or an errno that ends it.
+// visit(name, is_folder) returns 0, or an errno that ends the walk.
 template <typename Visit>
 int for_each_entry(int folder, const Visit& visit) {
   alignas(std::uint64_t) char buffer[4096];
@@ -57,7 +57,7 @@ int for_each_entry(int folder, const Visit& visit) {
   }
 }
 
-// What some file systems keep there is theirs: only the user's own must be there in the copy.
+// Some file systems set attributes of their own. Only the user's attributes must be in the copy.
 int copy_attributes(int from, int to) {
   static char names[XATTR_LIST_MAX], value[XATTR_SIZE_MAX];
   const ssize_t size = flistxattr(from, names, sizeof names);
@@ -76,7 +76,8 @@ int make_like(const struct stat& status, int from, int to) {
   return result_of(fchmod(to, status.st_mode & kModeBits) != 0 ? -1 : futimens(to, times));
 }
 
-// A folder whose owner, who we are, may lack rights to it: it has them while this lives.
+// A folder whose owner, which is our user, may lack rights to it. The owner has `rights`
+// while this object lives.
 class Opened {
  public:
   Opened(int parent, const char* name, mode_t rights) : parent_(parent), name_(name) {
@@ -99,7 +100,7 @@ class Opened {
   explicit operator bool() const { return static_cast<bool>(fd_); }
   int fd() const { return fd_.get(); }
   const struct stat& before() const { return before_; }
-  void stay() { is_changed_ = false; }  // it is gone, or got what it is to have
+  void stay() { is_changed_ = false; }  // it is gone, or has its final mode
 
  private:
   int parent_;
@@ -119,8 +120,8 @@ bool is_same_time(const timespec& one, const timespec& other) {
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
 
-// Two names of one file: overlayfs may show an inode number for the one that is of a lower layer, and the
-// upper's for the other.
+// Whether two names are of one file. overlayfs may show the inode number of a lower layer for one name, and
+// that of the upper layer for the other.
 bool is_one_file(const struct stat& one, const struct stat& other) {
   return one.st_mode == other.st_mode && one.st_size == other.st_size && one.st_rdev == other.st_rdev &&
          is_same_time(one.st_mtim, other.st_mtim) && is_same_time(one.st_ctim, other.st_ctim);
@@ -134,13 +135,13 @@ int drain_file(int from, const char* name, int to) {
   if (fstatat(from, name, &one, AT_SYMLINK_NOFOLLOW) != 0 ||
       fstatat(to, name, &other, AT_SYMLINK_NOFOLLOW) != 0)
     return errno;
-  // Else somebody has put another one there since.
+  // If the files differ, another process has put a new one there since.
   if (!is_one_file(one, other) && (unlinkat(to, name, 0) != 0 || linkat(from, name, to, name, 0) != 0))
     return errno;
   return result_of(unlinkat(from, name, 0));
 }
 
-// The kernel changes what ".." is in there, so that it asks for the right to write.
+// A move changes ".." in the folder, so the kernel requires the right to write to it.
 int drain_folder(int from, const char* name, int to, UpperProgress::Level& level) {
   struct stat status {};
   if (fstatat(from, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
@@ -157,14 +158,14 @@ int drain_folder(int from, const char* name, int to, UpperProgress::Level& level
   return error;
 }
 
-// Takes everything out of `from`, whose folders the upper layer alone has.
+// Moves every entry from `from` to `to`. REQUIRES: only the upper layer has the folders in `from`.
 int drain(int from, int to, UpperProgress::Level& level) {
   for (int pass = 0; pass < kPassesMax; ++pass) {
     bool is_empty = true;
     const int error = for_each_entry(from, [&](const char* name, bool is_folder) {
       is_empty = false;
       const int gone = is_folder ? drain_folder(from, name, to, level) : drain_file(from, name, to);
-      return gone == ENOENT ? 0 : gone;  // somebody has removed it
+      return gone == ENOENT ? 0 : gone;  // another process has removed it
     });
     if (error != 0 || is_empty) return error;
   }
@@ -204,7 +205,7 @@ class Replacement {
     return error;
   }
 
-  // A name may be that of a folder that somebody else makes, or that one who was killed has left.
+  // A name may belong to a folder of another process, or to one that a killed process left.
   int make_own(UpperProgress::Level& level) {
     for (int number = 0; number < kNamesMax; ++number) {
       std::snprintf(own_name_, sizeof own_name_, ".pawl-rename-%d", number);
@@ -216,7 +217,8 @@ class Replacement {
     return errno == EEXIST ? EBUSY : errno;
   }
 
-  // What the kernel says to a rename that never succeeds, since the target is not empty: EXDEV comes first.
+  // Returns the kernel's error for a rename that never succeeds, because the target is not
+  // empty. EXDEV comes first.
   int try_rename() const {
     char below[sizeof own_name_ + sizeof kTrial];
     std::snprintf(below, sizeof below, "%s/%s", own_name_, kTrial);
@@ -228,7 +230,7 @@ class Replacement {
   int fill_and_replace() const {
     Opened old(parent_, name_, S_IRWXU);
     if (!old) return errno;
-    if (old.before().st_uid != geteuid()) return EPERM;  // the copy would be ours
+    if (old.before().st_uid != geteuid()) return EPERM;  // the copy would belong to us
     if (is_mount(old.fd())) return EBUSY;
     const os::UniqueFd own(openat(parent_, own_name_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!own) return errno;
@@ -245,7 +247,8 @@ class Replacement {
     return is_not_empty(error) ? EBUSY : error;
   }
 
-  // First each folder in there, so that all of one moves at once. Then a second name for each file.
+  // First replaces each inner folder, so that all entries of one move at once. Then gives
+  // each file a second name.
   int fill(int old, int own) const {
     int error = for_each_entry(old, [&](const char* name, bool is_folder) {
       if (stop_ != 0) return EINTR;
@@ -280,10 +283,10 @@ class Replacement {
   char own_name_[sizeof(UpperProgress::Level::own_name)] = {};
 };
 
-// What the folder beside has goes back. Then the folder has what it had, whatever was done to it.
+// Moves the content of the replacement folder back. The old folder then has its content again, at any stage.
 void undo_level(int parent, const UpperProgress::Level& level) {
   if (level.own_name[0] == '\0') return;
-  if (!level.is_made) unlinkat(parent, level.own_name, AT_REMOVEDIR);  // made, and nothing is in it
+  if (!level.is_made) unlinkat(parent, level.own_name, AT_REMOVEDIR);  // just made, and empty
   if (!level.is_made) return;
   const Opened own(parent, level.own_name, S_IRWXU);
   if (!own) return;  // it has the folder's name already
@@ -301,7 +304,7 @@ void undo_level(int parent, const UpperProgress::Level& level) {
   utimensat(parent, level.name, times, AT_SYMLINK_NOFOLLOW);
 }
 
-// The deepest first.
+// Undoes the deepest level first.
 void undo_from(int parent, int index, UpperProgress& progress) {
   if (index == progress.depth || index == UpperProgress::kDepthMax) return;
   const auto& level = progress.levels[index];

@@ -1,9 +1,10 @@
-// Who a sandbox's program is. Also for the compiler of the filter, which is built without the room.
+// The user of a sandbox's programs. The filter compiler, which is built without the rest of this
+// folder, includes it, too.
 #pragma once
 
 namespace pawl::sandbox {
 
-inline constexpr unsigned kInsideUid =
-    1000;  // and its group. Agents refuse to work as root, and nothing needs it
+// The user id and the group id. Agents refuse to work as root, and no program needs root.
+inline constexpr unsigned kInsideUid = 1000;
 
 }  // namespace pawl::sandbox

@@ -20,12 +20,12 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::int64_t kTickMs = 100;           // how late a limit that is watched may be noticed
+constexpr std::int64_t kTickMs = 100;           // how late a watched limit may be noticed
 constexpr std::int64_t kMemoryTickMs = 5;       // memory grows by some MiB a millisecond
-constexpr std::int64_t kMemoryPauseFactor = 3;  // watching it takes at most a quarter of the time
+constexpr std::int64_t kMemoryPauseFactor = 3;  // watching memory takes at most a quarter of the time
 constexpr std::int64_t kDiskPauseFactor = 10;   // watching the disk takes at most a tenth of the time
-constexpr std::int64_t kTermGraceMs = 2000;     // from SIGTERM to SIGKILL when the budget is over
-constexpr std::int64_t kCancelGraceMs = 1000;   // when somebody waits for it
+constexpr std::int64_t kTermGraceMs = 2000;     // from SIGTERM to SIGKILL after the time budget
+constexpr std::int64_t kCancelGraceMs = 1000;   // the same after a cancellation, when a user waits
 
 class Watcher {
  public:
@@ -62,7 +62,8 @@ class Watcher {
     if ((fds[4].revents & POLLIN) != 0) tracer_->handle_one();
     if ((fds[4].revents & (POLLHUP | POLLERR)) != 0 || (tracer_ && tracer_->over())) tracer_.reset();
     take_descriptors();
-    // Only now: an end with something to read is POLLIN and POLLHUP, and one without may be, too.
+    // Closed only after the descriptors were taken. At the end poll(2) reports POLLHUP, and POLLIN with it,
+    // whether or not data is left to read.
     if ((fds[3].revents & POLLHUP) != 0) sandbox_.sync_fd.reset();
     if (fds[5].revents != 0) take_report();
     if ((fds[2].revents & POLLIN) != 0) reap();
@@ -136,17 +137,17 @@ class Watcher {
     }
   }
 
-  // With a grace, everything in there gets SIGTERM first. The init's death is the death of all in its pid
-  // namespace.
+  // With a grace period, every process gets SIGTERM first. The death of the init is the death of all
+  // processes in its pid namespace.
   void end_for(Outcome outcome, std::int64_t grace_ms = 0) {
     if (ending_.forced) return;
     ending_.forced = outcome;
-    if (!sandbox_.pidfd) return;  // it ended by itself, and what it printed last was too much
+    if (!sandbox_.pidfd) return;  // it ended by itself, and its last output was over the limit
     kill(sandbox_.pid, grace_ms > 0 ? SIGTERM : SIGKILL);
     kill_at_ = clock_.mono().micros + grace_ms * 1000;
   }
 
-  // While the kernel takes the sandbox apart there is time to look at what it used.
+  // The kernel takes the sandbox apart meanwhile, so reading its usage now costs no time.
   void take_report() {
     ChildReport report;
     const ssize_t got = read(sandbox_.report_fd.get(), &report, sizeof report);
@@ -162,7 +163,7 @@ class Watcher {
   const bool hands_over_ = sandbox_.egress != nullptr || sandbox_.spec->enable_trace;
   std::optional<Tracer> tracer_;
   Ending ending_;
-  std::int64_t kill_at_ = 0;  // 0: nobody is to be killed
+  std::int64_t kill_at_ = 0;  // 0: no kill is due
   std::int64_t passed_ = 0, next_disk_ = start_.micros + kTickMs * 1000, next_memory_ = start_.micros;
 };
 

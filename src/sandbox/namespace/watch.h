@@ -1,4 +1,5 @@
-// The parent's side of a running sandbox: passes output on, keeps the limits, and says how it ended.
+// The parent's side of a running sandbox: passes output on, enforces the limits, and
+// returns how the sandbox ended.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +18,29 @@
 namespace pawl::sandbox {
 
 struct Watched {
-  int pid = -1;  // init of the sandbox, our child
+  int pid = -1;  // init of the sandbox, a child of this process
   os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
   Input* input = nullptr;
-  os::UniqueFd sync_fd;              // where the init hands descriptors over
-  egress::Egress* egress = nullptr;  // takes the listeners; none without a network
-  bool has_layers = false;           // then the init hears of renames
+  os::UniqueFd sync_fd;              // the init sends descriptors here
+  egress::Egress* egress = nullptr;  // takes the listeners; null without a network
+  bool has_layers = false;           // true: the init receives renames
   DiskWatch* disk = nullptr;
-  bool watch_memory = false;  // no cgroup does it
+  bool watch_memory = false;  // true: no cgroup limits memory
   Cgroup* cgroup = nullptr;
   const SandboxSpec* spec = nullptr;
   const Events* events = nullptr;
 };
 
 struct Ending {
-  std::optional<Outcome> forced;  // what the watcher ended it for
+  std::optional<Outcome> forced;  // the reason for which the watcher ended the sandbox
   bool stopped = false;           // by Events::should_stop
   std::optional<ChildReport> report;
-  CgroupUse use;                             // when the command ended
-  std::int64_t cpu_ms = 0, max_rss_kib = 0;  // of those that somebody waited for (getrusage(2))
+  CgroupUse use;                             // at the end of the command
+  std::int64_t cpu_ms = 0, max_rss_kib = 0;  // of processes that were waited for (getrusage(2))
 };
 
-// Returns when every process of the sandbox is gone and all output was passed on.
+// Blocks until every process of the sandbox has ended and all output was passed on. Never fails: the result
+// says how the sandbox ended.
 Ending watch(Watched& sandbox);
 
 }  // namespace pawl::sandbox

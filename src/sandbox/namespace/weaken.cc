@@ -19,8 +19,8 @@ bool has(const MountPlan& plan, const std::string& target) {
   return std::ranges::any_of(plan.ops, [&](const MountOp& op) { return op.target == target; });
 }
 
-// Everything that lies in `folder` on the host and that the sandbox has nothing of its own for. What it has
-// stays: its /etc/passwd would else be written into the host's.
+// Every entry of `folder` on the host for which the plan has no operation of its own. Operations of the plan
+// stay: otherwise the sandbox's /etc/passwd would be written into the host's.
 std::vector<MountOp> others_of(const MountPlan& plan, const std::string& folder) {
   std::vector<MountOp> out;
   const auto names = os::list_folder(folder.empty() ? "/" : folder);
@@ -41,13 +41,12 @@ void show_all_of_host(MountPlan& plan) {
   plan.ops.insert(before, more.begin(), more.end());
 }
 
-// Of the view of /etc other sandboxes have a part, too: without the walls that keep it as it is, /etc is
-// empty.
+// Other sandboxes share the view of /etc. Without the mechanisms that protect it, /etc is empty.
 void leave_out_etc(MountPlan& plan) {
   const auto view = std::ranges::find_if(
       plan.ops, [](const MountOp& op) { return op.kind == Kind::kAttach && op.target == inside("/etc"); });
   if (view != plan.ops.end())
-    *view = {.kind = Kind::kFile, .target = inside("/etc/resolv.conf")};  // something is bound there
+    *view = {.kind = Kind::kFile, .target = inside("/etc/resolv.conf")};  // a file is bound there
 }
 
 void show_devices_of_host(MountPlan& plan) {
@@ -64,7 +63,7 @@ MountPlan weakened(MountPlan plan, const os::Walls& walls) {
   if (!walls.host || !walls.read_only) leave_out_etc(plan);
   if (!walls.host) show_all_of_host(plan);
   if (!walls.devices) show_devices_of_host(plan);
-  for (auto& op : plan.ops)  // of the host's process ids there can be no fresh /proc
+  for (auto& op : plan.ops)  // the host's process ids have no fresh /proc
     if (op.kind == Kind::kProc && (!walls.proc || !walls.pid))
       op = {.kind = Kind::kBind, .target = op.target, .text = "/proc"};
   return plan;

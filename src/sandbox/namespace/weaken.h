@@ -1,4 +1,4 @@
-// What tests take out of the walls that a mount plan is (os/walls.h). In a release build nothing can.
+// Lets tests leave out isolation mechanisms that consist of mounts (os/walls.h). In a release build all stay.
 #pragma once
 
 #include <utility>

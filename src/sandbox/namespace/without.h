@@ -1,4 +1,4 @@
-// What sandboxes of this machine have to do without, found out without making one.
+// The mechanisms in degraded mode on this machine, found out without making a sandbox.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,14 @@
 
 namespace pawl::sandbox {
 
-// Backend::does_without().
+// Implements Backend::does_without().
 std::vector<Mechanism> namespace_does_without();
 
-// When /workspace is a copy of the tree.
+// /workspace is a copy of the tree.
 inline constexpr std::string_view kOverlay = "overlay",
                                   kNoOverlay = "the whole workspace is copied for each step";
 
-// What a person can do about a mechanism that is degraded: "" or "; ...".
+// Advice to the user about a mechanism in degraded mode: "" or "; ...".
 std::string_view degraded_advice(std::string_view mechanism);
 
 }  // namespace pawl::sandbox

@@ -26,7 +26,7 @@
 namespace pawl::sandbox {
 namespace {
 
-// Of one caller: reads its memory, never more than it is asked for.
+// Reads the memory of one caller, never more bytes than requested.
 class Caller {
  public:
   explicit Caller(pid_t pid) : pid_(pid) {}
@@ -34,12 +34,12 @@ class Caller {
     std::string out(size, '\0');
     const iovec to{out.data(), size};
     const iovec from{reinterpret_cast<void*>(address),
-                     size};  // NOLINT(performance-no-int-to-ptr): another's address
+                     size};  // NOLINT(performance-no-int-to-ptr): an address in another process
     const ssize_t got = address == 0 ? 0 : process_vm_readv(pid_, &to, 1, &from, 1, 0);
     out.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return out;
   }
-  // Reads up to the end of the page, so that a short string before an unmapped page is whole.
+  // Reads page by page, so that a short string before an unmapped page is read in full.
   std::string text(std::uint64_t address, std::size_t most) const {
     constexpr std::uint64_t kPage = 4096;
     std::string out;
@@ -61,7 +61,7 @@ class Caller {
       if (raw.size() != sizeof at) break;
       std::memcpy(&at, raw.data(), sizeof at);
       if (at == 0) break;
-      // Most are short, and a look at a whole page takes longer.
+      // Most arguments are short, and reading a whole page takes longer.
       out.push_back(text(at, kTraceArgumentBytesMax));
       if (auto& word = out.back(); word.size() == kTraceArgumentBytesMax)
         word += text(at + word.size(), kTraceLookBytesMax - word.size());
@@ -90,7 +90,7 @@ void describe_exec(const Caller& caller, std::uint64_t path, std::uint64_t argv,
   for (const auto& word : caller.arguments(argv)) {
     std::string told = redacted_argument(word, before);
     if (redact) told = redact(told);
-    words.push_back(printable(told.substr(0, kTraceArgumentBytesMax)));  // cut when nothing in it is secret
+    words.push_back(printable(told.substr(0, kTraceArgumentBytesMax)));  // cut only after the redaction
     before = word;
   }
   line["argv"] = std::move(words);
@@ -122,13 +122,13 @@ void describe_connect(const Caller& caller, const seccomp_data& call, Json& line
 }
 
 bool is_rename(int call) {
-#ifdef SYS_rename  // arm64 has none
+#ifdef SYS_rename  // arm64 has no rename(2)
   if (call == SYS_rename) return true;
 #endif
   return call == SYS_renameat || call == SYS_renameat2;
 }
 
-// proc(5), NSpid: the last one is the innermost namespace's. 0: it has ended.
+// proc(5), NSpid: the last number is that of the innermost namespace. 0: the thread has ended.
 std::int32_t number_inside(std::uint32_t thread) {
   const auto status = os::read_file("/proc/" + std::to_string(thread) + "/status", 1 << 16);
   const auto line = status ? status->find("\nNSpid:") : std::string::npos;
@@ -171,7 +171,7 @@ void Tracer::answer_rename(const seccomp_notif& asked) {
 void Tracer::handle_one() {
   seccomp_notif asked{};
   if (ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
-    if (errno != ENOENT && errno != EINTR) over_ = true;  // ENOENT: the caller is gone
+    if (errno != ENOENT && errno != EINTR) over_ = true;  // ENOENT: the caller has ended
     return;
   }
   if (is_rename(asked.data.nr)) return answer_rename(asked);
@@ -192,7 +192,7 @@ void Tracer::handle_one() {
     line["call"] = denied_call_name(asked.data.nr);
     answer.error = -denied_call_error(asked.data);
   }
-  // The caller may have died meanwhile and its pid be another's: then what was read is not its.
+  // The caller may have ended and its pid may be reused: then the data read belongs to another process.
   const bool still_there = ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0;
   if (still_there) write(canonical(line));
   ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);

@@ -1,10 +1,11 @@
-// What a step executes, connects to and is denied, as it happens, made outside of it (seccomp_unotify(2)).
-// A filter has one listener (seccomp(2)), so it hears of renames, too, and passes them on.
+// Records which programs a step executes, which addresses it connects to, and which calls it is denied. The
+// tracer runs outside of the sandbox (seccomp_unotify(2)). A filter has only one listener (seccomp(2)), so
+// the tracer also receives renames and passes them on.
 //
-// The filter stops the caller only for those few calls; the tracer reads their arguments from the caller's
-// memory, writes a line, and lets the kernel go on with the call (or answers the filter's error to one that
-// is denied). What it reads can be changed by another thread before the kernel reads it again: a trace tells
-// what a program asked for, the walls do not rest on it.
+// The filter stops the caller only for these few calls. The tracer reads their arguments from the caller's
+// memory, writes a line, and lets the kernel continue the call, or returns the filter's error for a denied
+// call. Another thread can change the arguments before the kernel reads them again. A trace therefore records
+// what a program requested; no isolation mechanism depends on it.
 #pragma once
 
 #include <linux/seccomp.h>
@@ -19,20 +20,20 @@
 
 namespace pawl::sandbox {
 
-inline constexpr std::int64_t kTraceBytesMax = 16 << 20;  // then one line says that it was cut
+inline constexpr std::int64_t kTraceBytesMax = 16 << 20;  // after that, one line says that the trace was cut
 inline constexpr std::size_t kTraceArgumentsMax = 64, kTraceArgumentBytesMax = 256;
-// What is looked at of an argument that is longer: a secret that begins within what is told ends in here.
+// Bytes read of a longer argument: a secret that begins in the reported part ends within them.
 inline constexpr std::size_t kTraceLookBytesMax = kTraceArgumentBytesMax + 4096;
 
 class Tracer {
  public:
-  // Lines are JSON objects without a newline: {"time", "pid", "parent", "event": "exec", "path", "argv"},
-  // {.., "event": "connect", "address", "port"}, {.., "event": "denied", "call"}. The last one may be
-  // {"event": "cut", "reason"}.
+  // Called with one JSON object a line, without a newline: {"time", "pid", "parent", "event": "exec", "path",
+  // "argv"}, {.., "event": "connect", "address", "port"} or {.., "event": "denied", "call"}. The last line
+  // may be {"event": "cut", "reason"}.
   using OnLine = std::function<void(std::string_view)>;
-  // `redact`: what more is secret in an argument; null: nothing.
+  // Replaces further secrets in an argument; null: there are none.
   using Redact = std::function<std::string(std::string_view)>;
-  // Passes a rename on to the one that answers it; false: the kernel is to go on with it.
+  // Passes a rename on to the process that performs it; false: the kernel continues the call instead.
   using OnRename = std::function<bool(const AskedRename&)>;
   Tracer(os::UniqueFd listener, OnLine on_line, Redact redact, OnRename on_rename)
       : listener_(std::move(listener)),
@@ -41,7 +42,7 @@ class Tracer {
         on_rename_(std::move(on_rename)) {}
 
   int fd() const { return listener_.get(); }
-  void handle_one();  // when fd() is readable
+  void handle_one();  // REQUIRES: fd() is readable
   bool over() const { return over_; }
 
  private:
@@ -55,8 +56,10 @@ class Tracer {
   bool over_ = false;
 };
 
-// Secrets in arguments: the value after --token, --password, ..., of NAME=value with a denied name, and a URL
-// with credentials is "[redacted]"; so is one of kTraceLookBytesMax that ends where they would stand.
+// Replaces secrets in an argument by "[redacted]": the value after --token, --password, ..., and the value
+// of NAME=value with a denied name. Also the value of an Authorization header, and any argument with
+// credentials in a URL. An argument of kTraceLookBytesMax is redacted, too, when it ends where the
+// credentials of a URL would be. `before` is the previous argument.
 std::string redacted_argument(const std::string& argument, const std::string& before);
 
 }  // namespace pawl::sandbox

@@ -1,4 +1,4 @@
-// A person takes what the gates would not: the work of an attempt that did not pass becomes part of the run.
+// An operator approves: the work of an attempt that did not pass becomes part of the run.
 #include <algorithm>
 
 #include "store/overlap.h"
@@ -41,7 +41,7 @@ Result<std::vector<std::string>> SqliteStore::operator_approve(const std::string
   PAWL_TRY(auto row, phase(run_id, what.phase_id));
   PAWL_TRY([[maybe_unused]] const auto transition, apply(row, PhaseEvent::kOperatorApprove));
   PAWL_OK(check_approved(row, what, overlaps));
-  PAWL_OK(accept_layer(row, what.layer));  // first: the phase's seal names it
+  PAWL_OK(accept_layer(row, what.layer));  // before the seal of the phase, which names it
   PAWL_OK(change_by_operator(row, PhaseEvent::kOperatorApprove, "approve " + what.attempt_id, who, now));
   std::vector<std::string> changed{row.phase_id};
   PAWL_TRY(auto stopped, stopped_because_of(run_id, what.phase_id));

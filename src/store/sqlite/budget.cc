@@ -1,4 +1,5 @@
-// What a run may spend: reserved with the marker of a step, settled with its end, in the same transactions.
+// The budgets of a run: reserved with the marker of a step and settled with its end, in the same
+// transactions.
 #include <algorithm>
 #include <string>
 
@@ -76,7 +77,7 @@ BudgetRow& row_of(std::vector<BudgetRow>& budgets, std::string_view unit) {
 void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out) {
   const auto left = of_unit(budgets, kSandboxMs);
   out.started = !(planted("budget_without_reservations") ? left.is_spent() : left.is_used_up());
-  // The rest of what the run may spend, or what the step asks for at most.
+  // Grants this step's share of the rest of the budget, at most the amount that the step asks for.
   const auto take = [&](std::string_view unit, const std::optional<std::int64_t>& most,
                         std::optional<std::int64_t>& granted) {
     const auto row = of_unit(budgets, unit);
@@ -125,7 +126,8 @@ void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t 
 Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
   PAWL_TRY(const auto budgets, known_budgets(phase.run_id));
   if (std::ranges::none_of(budgets, &BudgetRow::is_used_up)) return std::optional<Nothing>();
-  // A step that is open holds a reservation: whoever settles it gives some back, and loses no result.
+  // An open step holds a reservation. A claim that settles it frees a part and loses no result, so it is
+  // allowed.
   {
     PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
     query.bind(phase.run_id).bind(phase.phase_id);
@@ -139,7 +141,7 @@ Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase
     PAWL_TRY(agent_is_done, query.next());
   }
   for (const auto unit : {kSandboxMs, kTokens, kUsdNanos}) {
-    if (unit != kSandboxMs && agent_is_done) continue;  // gates spend none of these
+    if (unit != kSandboxMs && agent_is_done) continue;  // gates spend no tokens and no money
     row = of_unit(budgets, unit);
     if (row.is_used_up()) return std::optional(row.is_spent() ? Nothing::kBudget : Nothing::kReserved);
   }

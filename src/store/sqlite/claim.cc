@@ -7,7 +7,8 @@
 namespace pawl::store::sqlite {
 namespace {
 
-// Of the open runs, looked at before the next page is read: as a rule the first has something to claim.
+// Open runs in the first page, the growth of the next pages, and their limit: usually the first run has a
+// phase to claim.
 constexpr std::int64_t kRunsAtFirst = 1, kMoreRuns = 4, kRunsAtOnce = 64;
 
 }  // namespace
@@ -16,11 +17,15 @@ Result<std::optional<TierRow>> SqliteStore::open_tier(const std::string& run_id)
   PAWL_TRY(auto query, connection_->query("open_tier"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
-  if (!row) return std::optional<TierRow>();  // all is over
+  if (!row) {
+    // Every phase has ended. If only a forged table says so, no worker would ever work on the run again.
+    PAWL_OK(check_tables(run_id));
+    return std::optional<TierRow>();
+  }
   return tier(run_id, query.number(0));
 }
 
-// In a parallel tier one looks first at what no other worker of this process holds.
+// In a parallel tier, looks first at phases that no other worker of this process holds.
 Result<std::optional<Candidate>> SqliteStore::quick_candidate_of(const std::string& run_id,
                                                                  const ClaimRequest& request) {
   PAWL_TRY(const auto open, open_tier(run_id));
@@ -58,7 +63,7 @@ Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, cons
     PAWL_TRY(auto phase, read_phase(open));
     PAWL_OK(consider(std::move(phase), request, out));
     if (out.phase) return out;
-    if (!tier_row.parallel) break;  // one at a time: the later phases of the tier wait for this one
+    if (!tier_row.parallel) break;  // the later phases of the tier wait for this one
   }
   return out;
 }
@@ -66,7 +71,8 @@ Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, cons
 Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::string& run_id,
                                                                    const TierRow& tier_row,
                                                                    const ClaimRequest& request) {
-  // Owners of one process differ after the last slash only; '0' is what comes after it.
+  // Owners of one process differ only after the last slash. '0' follows '/' in ASCII, so this text is above
+  // all of them.
   Held held{.process = request.owner.substr(0, request.owner.rfind('/') + 1),
             .mono_id = request.mono_id,
             .tier_index = tier_row.tier_index};
@@ -78,7 +84,7 @@ Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::st
                         request.mono.micros < known->second.until.micros;
   if (is_known) held = known->second;
   if (held.all) return std::optional<Candidate>();
-  std::optional<std::int64_t> first;  // that no other worker of ours holds
+  std::optional<std::int64_t> first;  // first phase that no other worker of this process holds
   Candidate out;
   {
     PAWL_TRY(auto open, connection_->query("open_phases_not_ours"));
@@ -95,7 +101,7 @@ Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::st
   if (!is_known) held.until.micros = request.mono.micros + request.lease_ms * 1000;
   if (connection_->in_transaction()) PAWL_OK(remember_held(run_id, held, first));
   if (!first) return std::optional<Candidate>();
-  // What is claimed now is held from now on.
+  // The phase that is claimed now is held from now on.
   if (out.phase && out.phase->phase_index == first)
     if (const auto now_known = memory_.held.find(run_id); now_known != memory_.held.end()) {
       now_known->second.next_index = *first + 1;
@@ -105,7 +111,7 @@ Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::st
   return out;
 }
 
-// `held`, and what follows up to `first`, or to the end.
+// Remembers `held`, extended by the phases up to `first`, or to the end of the tier.
 Status SqliteStore::remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first) {
   memory_.held.erase(run_id);
   if (!first) {
@@ -127,8 +133,8 @@ Status SqliteStore::remember_held(const std::string& run_id, Held held, std::opt
   return {};
 }
 
-// Those whose turn it is not, since an operator queued something before them. What their steps reserved would
-// be kept for ever, and what comes first could wait for just that.
+// Phases that had started when an operator queued an earlier one. They are claimed too: otherwise their
+// budget reservations are never released, and the earlier phase may wait for that budget.
 Result<Candidate> SqliteStore::candidate_that_began(const std::string& run_id, const ClaimRequest& request) {
   Candidate out;
   PAWL_TRY(auto began, connection_->query("phases_that_began"));
@@ -142,7 +148,8 @@ Result<Candidate> SqliteStore::candidate_that_began(const std::string& run_id, c
   }
 }
 
-// Into `out` when it can be claimed; else what it waits for, when that is the best news so far.
+// Puts the phase into out.phase when it can be claimed. Otherwise sets the reason, when it is larger than the
+// one in `out`.
 Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candidate& out) {
   const auto wait_for = [&](Nothing why, const std::string& how) -> Status {
     if (why <= out.nothing) return {};
@@ -154,7 +161,8 @@ Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candid
   if (lease_is_live(phase, request))
     return wait_for(Nothing::kLeased, "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
   const std::string now = rfc3339(request.now);
-  // Before the attempt that it is to follow, it is a clock that was set back: nobody knows how long to wait.
+  // When `now` is before the last attempt, the wall clock was set back, and the time to wait is unknown. Then
+  // not_before is ignored.
   if (phase.last_attempt_timestamp <= now && now < phase.not_before)
     return wait_for(Nothing::kNotBefore, "is not to start before " + phase.not_before);
   if (phase.attempts_used >= phase.max_attempts) {
@@ -185,7 +193,7 @@ Result<std::vector<std::string>> SqliteStore::open_runs_after(const std::string&
 
 Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
   Candidate best;
-  std::vector<std::string> ours;  // runs of which other workers of this process hold all that is left
+  std::vector<std::string> ours;  // runs where other workers of this process hold all phases left
   const auto keep = [&](Candidate found) {
     if (found.phase || found.nothing > best.nothing) best = std::move(found);
   };
@@ -211,7 +219,7 @@ Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
     }
     if (!request.run_ids.empty()) break;
   }
-  // Nothing anywhere: what of ours is to be waited for?
+  // No phase is free. For the runs of `ours`, read the reason to wait.
   for (const auto& run_id : ours) {
     PAWL_TRY(auto found, candidate_of(run_id, request));
     keep(std::move(found));
@@ -224,8 +232,9 @@ Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
   attempt.base_has_own_tier = !tier_row.parallel;
   if (tier_row.parallel && phase.attempts_total > 1) {
-    // Phases of a parallel tier start from the same base; one that does not go together with
-    // what was accepted meanwhile starts from that, or it would fail on it for ever.
+    // Phases of a parallel tier start from the same base. A phase whose newest attempt failed together with
+    // the work accepted meanwhile (.merge) starts on top of that work. Otherwise it would fail on it for
+    // ever.
     PAWL_TRY(auto previous, connection_->query("newest_finished_attempt"));
     previous.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, previous.next());
@@ -249,7 +258,7 @@ Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, con
   if (!planted("reserved_after_the_run")) phase.attempts_used += 1;
   phase.attempts_total += 1;
   phase.last_attempt_timestamp = rfc3339(request.now);
-  // The level of the ladder never goes down, whatever attempts_used is reset to.
+  // The level of escalation never goes down, whatever resets attempts_used.
   phase.escalation_level = planted("ladder_goes_down")
                                ? phase.attempts_used - 1
                                : std::max(phase.escalation_level, phase.attempts_used - 1);
@@ -275,8 +284,8 @@ Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, con
   return attempt;
 }
 
-// Only what a claim changes: a column that is set, even to what it was, is written to every index that has
-// it.
+// Sets only the columns that a claim changes. SQLite writes a column that is set, even to the same value, to
+// every index that has it.
 Status SqliteStore::write_claim(const PhaseRow& phase) {
   const std::string_view state = name(phase.state);
   PAWL_TRY(auto query, connection_->query("claim_phase"));
@@ -364,13 +373,13 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
   if (!found.phase) return out;
   PAWL_TRY(auto planned, planned_row(*found.phase));
   if (!planned) {
-    PAWL_OK(check_tables(found.phase->run_id));  // no row of a plan is at a place that was forged
+    PAWL_OK(check_tables(found.phase->run_id));  // forged places of phases must not get plan rows
     out.unplanned = found.phase->run_id;
     return out;
   }
   PAWL_TRY(out.claim, take(*std::move(found.phase), *std::move(planned), request));
   PAWL_OK(check_claim(*out.claim));
-  // Here, and not when they are used: what was compared is what is built upon.
+  // Read here and not when they are used: the layers that were compared are the layers that are built upon.
   PAWL_TRY(out.claim->layers, base_layers(out.claim->attempt));
   if (out.claim->attempt.joined_round > 0) {
     PAWL_TRY(out.claim->judged_layers, base_layers(judged_on(out.claim->attempt)));

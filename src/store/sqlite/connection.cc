@@ -73,13 +73,13 @@ std::string_view advice(int code) {
 
 int busy_timeout_ms() {
 #ifdef PAWL_TEST_HOOKS
-  // So that a test need not hold a database for half a minute.
+  // A test need not hold a database for half a minute.
   if (const auto text = os::environment_value("PAWL_BUSY_MS")) return std::atoi(text->c_str());
 #endif
   return kBusyTimeoutMs;
 }
 
-// Not SQLite's words, by which a person would look for a lock to remove.
+// Replaces SQLite's message ("database is locked"), which would send a person to look for a lock to remove.
 std::unexpected<Error> busy(const std::string& path) {
   const auto holder = write_lock_holder(path);
   return std::unexpected(Error{
@@ -102,8 +102,9 @@ bool has_bytes(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && status.st_size > 0;
 }
 
-// SQLite has to be told that nobody else makes the files beside a database that lies where they can't be made
-// (https://www.sqlite.org/wal.html, "Read-Only Databases"). It does not look at a log then.
+// In a folder that cannot be written, SQLite cannot create its files beside the database. It opens such a
+// database only as immutable: no other process may change it (https://www.sqlite.org/wal.html, "Read-Only
+// Databases"). An immutable database is read without its log.
 OpenAs as_it_is(const std::string& path) {
   std::string name = "file:";
   for (const char c : path)
@@ -111,8 +112,8 @@ OpenAs as_it_is(const std::string& path) {
   return {.name = name + "?immutable=1", .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI};
 }
 
-// The database with its log, where the file that is missing can be made. Nobody writes to them: who has a
-// database open has that file.
+// Copies the database and its log to a folder where SQLite can create the missing file (-shm). No process
+// writes to the originals: a process that has the database open has that file.
 Result<OpenAs> copy_of(const std::string& path, std::optional<os::TemporaryFolder>& copy) {
   const auto made = [&]() -> Result<OpenAs> {
     PAWL_TRY(auto folder, os::TemporaryFolder::make(os::temporary_stem()));
@@ -130,7 +131,7 @@ Result<OpenAs> copy_of(const std::string& path, std::optional<os::TemporaryFolde
               "copied; set TMPDIR to a folder with room for both, or make the folder writable"));
 }
 
-// What can't be written is read.
+// Opens for reading what cannot be written.
 Result<OpenAs> open_as(const std::string& path, bool creates, std::optional<os::TemporaryFolder>& copy) {
   const auto is_denied = [](const std::string& name) { return access(name.c_str(), W_OK) != 0; };
   const bool is_there = os::exists(path);
@@ -165,12 +166,12 @@ const Statements::value_type& Connection::entry_of(std::string_view statement) c
 
 std::unexpected<Error> Connection::failure(int code, sqlite3* database, const std::string& path) {
   if ((code & 0xFF) == SQLITE_BUSY) return busy(path);
-  // In a full file system SQLite says IOERR for some writes (the WAL index); errno tells.
+  // In a full file system SQLite returns IOERR for some writes (the WAL index); errno has the cause.
   int system_errno = database == nullptr ? 0 : sqlite3_system_errno(database);
-  // The files beside the database come last, and hide why they could not be made.
+  // SQLite opens the files beside the database last, so its errno hides why the database could not be opened.
   if ((code & 0xFF) == SQLITE_CANTOPEN && access(path.c_str(), W_OK) != 0) system_errno = errno;
   const bool full = (code & 0xFF) == SQLITE_IOERR && (system_errno == ENOSPC || system_errno == EDQUOT);
-  // It keeps the errno of errors of input and output alone.
+  // SQLite stores the errno of I/O errors only.
   if ((code & 0xFF) == SQLITE_FULL) system_errno = ENOSPC;
   Error error{.kind = full ? ErrorKind::kExhausted : kind_of(code), .path = path, .sys_errno = system_errno};
   error.message = fmt::format("database {}: {}{}{}", path,
@@ -196,7 +197,7 @@ Query& Query::bind_null() {
 }
 
 Query& Query::bind_blob(std::string_view bytes) {
-  // A null pointer would be NULL.
+  // SQLite binds a null pointer as NULL.
   const char* data = bytes.empty() ? "" : bytes.data();
   sqlite3_bind_blob64(statement_, ++bound_, data, bytes.size(), SQLITE_STATIC);
   return *this;
@@ -229,13 +230,14 @@ std::string_view Query::blob(int column) const {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, const ConnectionSetup& setup) {
-  // Nobody asks SQLite how much memory it uses; counting takes a lock at each allocation. Only the first call
-  // of a process can say so.
+  // Pawl does not ask SQLite for its memory use, and counting it takes a lock at each allocation. Only the
+  // first call of a process can turn it off.
   [[maybe_unused]] static const int configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   auto connection = std::unique_ptr<Connection>(new Connection(path, setup));
   sqlite3* database = nullptr;
-  // SQLite would make one that everybody may read, as far as the umask allows; its log gets the same mode.
-  // One that is there is not opened: to close it would take the locks of our other connections (fcntl(2)).
+  // SQLite would create a file that every user can read, as far as the umask allows; its log gets the same
+  // mode. O_EXCL: an existing file must not be opened here, since close() would drop the locks of this
+  // process's other connections (fcntl(2)).
   if (setup.creates)
     os::UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   PAWL_TRY(const OpenAs as, open_as(path, setup.creates, connection->copy_));
@@ -249,8 +251,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
 
 Status Connection::configure() {
   sqlite3_busy_timeout(handle(), busy_timeout_ms());
-  // The first connection makes it a WAL database, which needs it alone; SQLite does not wait for that, since
-  // two that wait for each other would wait for ever (sqlite.org/c3ref/busy_handler.html).
+  // The first connection switches the database to WAL, for which it needs exclusive access. SQLite does not
+  // wait for that: two connections that wait for each other would deadlock
+  // (sqlite.org/c3ref/busy_handler.html).
   constexpr std::int64_t kPauseMs = 5;
   for (std::int64_t waited_ms = 0;; waited_ms += kPauseMs) {
     const auto done = run_script(entry_of(setup_.configure).second);
@@ -268,7 +271,7 @@ Status Connection::run_script(std::string_view text) {
 }
 
 void Connection::shorten_log() {
-  sqlite3_busy_timeout(handle(), 0);  // a reader may take long: another time will do
+  sqlite3_busy_timeout(handle(), 0);  // a reader may take long: a later call does it
   static_cast<void>(
       sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr));
   sqlite3_busy_timeout(handle(), busy_timeout_ms());
@@ -321,7 +324,7 @@ Transaction::~Transaction() {
     return;
   }
   const bool part = parts_ == Connection::Parts::kSavepoints;
-  // A failed ROLLBACK means that SQLite has rolled back already (sqlite.org/lang_transaction.html).
+  // A failed ROLLBACK means that SQLite has already rolled back (sqlite.org/lang_transaction.html).
   if (auto rollback = connection_->query(part ? "rollback_part" : "rollback"))
     static_cast<void>(rollback->run());
   if (!part) return;

@@ -1,7 +1,7 @@
-// SQLite behind RAII: one connection, its prepared statements by name, transactions. A detail of this room,
-// and of the room agent, whose episodes are databases too.
+// SQLite behind RAII: one connection, its prepared statements by name, its transactions. A detail of this
+// room and of the room agent, whose episodes are databases, too.
 //
-// Statements are the blocks `-- name: NAME` of .sql files. Not thread-safe: one connection, one thread.
+// A statement is a block `-- name: NAME` of a .sql file. Not thread-safe: one connection serves one thread.
 #pragma once
 
 #include <sqlite3.h>
@@ -20,8 +20,8 @@
 
 namespace pawl::store::sqlite {
 
-constexpr int kBusyTimeoutMs = 30'000;               // longer than any transaction of ours on a slow disk
-constexpr std::int64_t kApplicationId = 0x5061776C;  // "Pawl": tells our file from any other SQLite database
+constexpr int kBusyTimeoutMs = 30'000;               // longer than any transaction on a slow disk
+constexpr std::int64_t kApplicationId = 0x5061776C;  // "Pawl": marks a database of Pawl
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -30,7 +30,7 @@ struct FinalizeStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-// A prepared statement in use; reset when it goes away. Parameters are bound in order, columns read by
+// A prepared statement in use; the destructor resets it. bind() sets the next parameter; columns are read by
 // number.
 class Query {
  public:
@@ -53,55 +53,56 @@ class Query {
   Status run();         // for statements without rows
 
   std::string text(int column) const { return std::string(view(column)); }
-  std::string_view view(int column) const;  // of text; until the next row, or the Query goes away
-  std::string_view blob(int column) const;  // until the next row, or the Query goes away
+  std::string_view view(int column) const;  // text; valid until next() or the end of the Query
+  // Valid until next() or the end of the Query.
+  std::string_view blob(int column) const;
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
  private:
   sqlite3_stmt* statement_;
-  const std::string* path_;  // the connection's
+  const std::string* path_;  // the connection's path
   int bound_ = 0;
 };
 
 using Statements = std::map<std::string_view, std::string_view>;  // text by name
-// Those of the files, and those that every connection needs (connection.sql).
+// The statements of `files`, and those that every connection needs (connection.sql).
 Statements statements_of(std::initializer_list<std::string_view> files);
 const Statements& store_statements();
 
 struct ConnectionSetup {
-  const Statements* statements = &store_statements();  // outlives the connection
-  std::string_view configure = "configure";            // of them, the one that a connection begins with
-  bool creates = true;                                 // the file, when it is not there; else that is kDenied
+  const Statements* statements = &store_statements();  // must outlive the connection
+  std::string_view configure = "configure";            // name of the statement that sets up a connection
+  bool creates = true;                                 // creates a missing file; false: kDenied without it
 };
 
 class Connection {
  public:
-  // Opens or creates, and sets what every connection needs (WAL, synchronous=FULL, foreign keys, busy
-  // timeout). kCorrupt: not a database, or not one of ours.
-  // What can't be written is read: with a log beside it that nobody can take in, as a copy.
+  // Opens or creates the database, sets the busy timeout and runs setup.configure (for the store: WAL,
+  // synchronous=FULL, foreign keys). kCorrupt: not a database. A database that cannot be written is opened
+  // for reading. When it has a log that cannot be recovered in its folder, a copy of both is opened.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup = {});
 
   Result<Query> query(std::string_view name);
   Status run_script(std::string_view sql);
-  // What the log has goes to the database, and its file is empty; not while somebody reads, or the disk is
-  // full. Outside of a transaction.
+  // Moves the log into the database and empties the log's file. Has no effect while a reader needs the log,
+  // or when the disk is full. REQUIRES: no open transaction.
   void shorten_log();
   const std::string& path() const { return path_; }
   sqlite3* handle() { return database_.get(); }
-  // Transactions fail (kInvalid) when the database's schema is of another version by then; 0: they do not
-  // look.
+  // A transaction fails with kInvalid when the schema's version differs from this one by then; 0: no check.
   void expect_schema(std::int64_t version) { schema_version_ = version; }
   std::int64_t schema_version() const { return schema_version_; }
-  // Another number whenever what was read before may not be what is there: somebody else has committed, or
-  // something was taken back. Known from the begin of a transaction on, when a schema is expected.
+  // Changes whenever earlier reads may be stale: another connection has committed, or changes were rolled
+  // back. It is current from the begin of a transaction on, when a schema version is expected.
   std::int64_t epoch() const { return epoch_; }
   void begin_epoch() { ++epoch_; }
   bool in_transaction() { return sqlite3_get_autocommit(database_.get()) == 0; }
-  // How a Transaction is a part of the one that is open: its commit is durable with that one's, and a part
-  // that is not committed takes itself back, or (kPlain, for the price of no savepoint) can't, and says so.
+  // Nested transactions: how a Transaction takes part in the open one. Its commit is durable with the outer
+  // commit. kSavepoints: an uncommitted part is rolled back to its savepoint. kPlain: cheaper, but a part
+  // cannot be rolled back; the outer transaction must roll back then (spoilt()).
   enum class Parts { kNone, kPlain, kSavepoints };
-  // While the answer lives, each Transaction is such a part.
+  // While the returned object lives, each Transaction is such a part.
   class Shared {
    public:
     Shared(Connection& connection, Parts parts) : connection_(connection) { set(parts); }
@@ -119,23 +120,23 @@ class Connection {
   Shared share_transaction(Parts parts) { return {*this, parts}; }
   Parts parts() const { return parts_; }
   bool shares_transaction() const { return parts_ != Parts::kNone; }
-  // A kPlain part wrote something and was not committed: all that is open must be taken back.
+  // True: a kPlain part wrote something and was not committed. The whole open transaction must roll back.
   bool spoilt() const { return spoilt_; }
   void spoil() { spoilt_ = true; }
   std::int64_t total_changes() { return sqlite3_total_changes64(database_.get()); }
   std::int64_t changes() { return sqlite3_changes64(database_.get()); }
-  std::int64_t last_inserted() { return sqlite3_last_insert_rowid(database_.get()); }  // its row id
+  std::int64_t last_inserted() { return sqlite3_last_insert_rowid(database_.get()); }  // row id
 
-  // What a SQLite result code means for the caller.
+  // Returns the Error that a SQLite result code means for the caller.
   static std::unexpected<Error> failure(int code, sqlite3* database, const std::string& path);
 
  private:
   Connection(std::string path, const ConnectionSetup& setup) : path_(std::move(path)), setup_(setup) {}
   Status configure();
   friend class Transaction;
-  // What others may have done since the last transaction.
+  // Checks for commits of other connections since the newest transaction of this one.
   Status look_at_others();
-  // Aborts on an unknown name, which only a programmer can write.
+  // Aborts on an unknown name: that is a programmer's error.
   const Statements::value_type& entry_of(std::string_view statement) const;
 
   const std::string path_;
@@ -144,13 +145,13 @@ class Connection {
   std::int64_t data_version_ = -1, epoch_ = 0;
   Parts parts_ = Parts::kNone;
   bool spoilt_ = false;
-  std::optional<os::TemporaryFolder> copy_;  // of what could not be read where it lies
+  std::optional<os::TemporaryFolder> copy_;  // copy of a database that cannot be read in its folder
   std::unique_ptr<sqlite3, CloseDatabase> database_;
   std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, FinalizeStatement>> statements_;
 };
 
-// BEGIN IMMEDIATE ... COMMIT, or a part of a shared one; rolls back when it goes away without commit().
-// `verb` labels the crash points "store.<verb>.before_commit" and ".after_commit".
+// BEGIN IMMEDIATE ... COMMIT, or a part of a shared transaction. The destructor rolls back without commit().
+// `verb` labels the crash points "store.<verb>.before_commit" and "store.<verb>.after_commit".
 class Transaction {
  public:
   static Result<Transaction> begin(Connection& connection, std::string_view verb);
@@ -161,7 +162,8 @@ class Transaction {
         changes_before_(other.changes_before_) {}
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();
-  // Durable when it returns, or when the shared one is. kIndeterminate: it may have happened.
+  // Durable when it returns; for a part, when the shared transaction commits. kIndeterminate: it may have
+  // happened.
   Status commit();
 
  private:

@@ -96,7 +96,7 @@ Result<bool> SqliteStore::seal_run_if_over(const std::string& run_id, WallTime n
   return true;
 }
 
-// on_failure: stop. Nothing that has not begun begins any more.
+// on_failure: stop. Skips every QUEUED phase of the run.
 Status SqliteStore::stop_queued(const PhaseRow& failed, WallTime now) {
   std::vector<PhaseRow> queued;
   {
@@ -187,7 +187,7 @@ Status SqliteStore::settle_terminal(const PhaseRow& phase, const AttemptEnd& end
   return {};
 }
 
-// Whoever works on one of them has lost its lease.
+// Cancels every other phase that is not terminal. Their workers lose their leases.
 Status SqliteStore::cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out,
                                   WallTime now) {
   PAWL_TRY(const auto all, phases(aborting.run_id));

@@ -1,4 +1,4 @@
-// A run that goes on from a point of another. Of the other one nothing is written.
+// Forks: a run that continues from a point of another run. The other run is never written.
 #include <algorithm>
 
 #include "base/planted.h"
@@ -7,7 +7,7 @@
 namespace pawl::store::sqlite {
 namespace {
 
-// Those that come before `phase_id`, in the plan's order. `whose`: for people.
+// Returns the phases before `phase_id`, in the plan's order. `whose` names the list, for people.
 Result<std::vector<PhaseRow>> phases_before(const std::vector<PhaseRow>& phases, const std::string& phase_id,
                                             const std::string& whose) {
   const auto point = std::ranges::find(phases, phase_id, &PhaseRow::phase_id);
@@ -55,7 +55,7 @@ Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& r
   return entry;
 }
 
-// The layers of `shared`, with their places in the run that shares them.
+// Returns the layers of the phases `shared`, numbered from 1 for the run that takes them over.
 Result<std::vector<LayerRow>> SqliteStore::layers_to_share(const std::string& from_run,
                                                            const std::vector<PhaseRow>& shared) {
   PAWL_TRY(auto layers, accepted_layers(from_run));
@@ -87,7 +87,7 @@ Status SqliteStore::check_attempt(const ForkPoint& from) {
                                         " is not a point to fork from");
 }
 
-// What a replanner said before that attempt.
+// Takes over the newest goal that a replanner had set before that attempt.
 Status SqliteStore::inherit_goal(const ForkPoint& from, const std::string& run_id) {
   PAWL_TRY(const auto old, phase(from.run_id, from.phase_id));
   PAWL_TRY(const auto all, attempts(from.run_id, from.phase_id));
@@ -111,7 +111,8 @@ Status SqliteStore::inherit_goal(const ForkPoint& from, const std::string& run_i
   return query.bind(goal).bind(reason).run();
 }
 
-// Without a retry an attempt's level is one below its number; no level is above what the phase came to.
+// Without a retry, the level of an attempt is one below its number. It is never above the level that the
+// phase reached.
 Status SqliteStore::inherit_level(const ForkPoint& from, const std::string& run_id) {
   PAWL_TRY(const auto old, phase(from.run_id, from.phase_id));
   PAWL_TRY(auto row, phase(run_id, from.phase_id));

@@ -14,7 +14,7 @@ Status Group::submit(Task& task) {
   return lead();
 }
 
-// The outcome is also that of whoever leads: it was among those who waited.
+// Returns the outcome for the leading task as well: it was among the waiting tasks.
 Status Group::lead() {
   std::vector<Task*> group;
   Status outcome = commit_group(group);
@@ -37,14 +37,15 @@ std::vector<Group::Task*> Group::take_waiting() {
   return std::exchange(waiting_, {});
 }
 
-// `group`: all whose outcome is the answer.
+// `group` receives every task that shares the returned outcome.
 Status Group::commit_group(std::vector<Task*>& group) {
   bool spoilt = false;
   auto outcome = run_group(group, Connection::Parts::kPlain, spoilt);
   return spoilt ? run_group(group, Connection::Parts::kSavepoints, spoilt) : outcome;
 }
 
-// Those of `group`, and who joins them meanwhile. `spoilt`: a part could not be taken back alone, so all was.
+// Runs the tasks of `group` and those that join meanwhile. `spoilt`: a part could not be rolled back alone,
+// so the whole transaction was.
 Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool& spoilt) {
   auto transaction = Transaction::begin(connection_, "group");
   if (!transaction) {
@@ -55,7 +56,7 @@ Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool
   const auto shared = connection_.share_transaction(parts);
   writer_.forget_heads();
   spoilt = false;
-  // A group that runs again comes first, and is in `group` already.
+  // A group that runs again runs first, and its tasks are in `group` already.
   for (auto some = group.empty() ? take_waiting() : group; !some.empty(); some = take_waiting()) {
     if (group.empty() || some.front() != group.front()) group.insert(group.end(), some.begin(), some.end());
     PAWL_OK(run_all(some, spoilt));
@@ -68,7 +69,7 @@ Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool
 Status Group::run_all(const std::vector<Task*>& tasks, bool& spoilt) {
   for (auto* task : tasks) {
     const auto error = task->work();
-    // A full disk or a bad page makes SQLite take back the whole transaction, of all
+    // A full disk or a bad page makes SQLite roll back the whole transaction, with the changes of all tasks
     // (sqlite.org/lang_transaction.html).
     if (!connection_.in_transaction())
       return std::unexpected(

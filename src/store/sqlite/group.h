@@ -1,12 +1,12 @@
-// Group commit: what several threads ask of one database at the same time is one transaction, one fsync. A
+// Group commit: verbs that several threads call at the same time share one transaction and one fsync. A
 // detail of this room.
 //
-// One thread leads: it runs the verbs that wait, commits, and wakes who asked. What comes while it works
-// joins; what comes while it commits is the next group. A verb that fails after it wrote something takes back
-// all of the transaction, and the group is run once more, each verb in a savepoint, so that it takes only
-// itself back: a savepoint copies every page that a verb changes, and verbs that fail so are rare. (DeWitt et
-// al., "Implementation techniques for main memory database systems", 1984; the leader that is one of the
-// followers is LevelDB's.)
+// One thread leads: it runs the waiting verbs, commits, and wakes their callers. Verbs that arrive while it
+// works join the group; verbs that arrive while it commits form the next one. A verb that fails after a write
+// forces a rollback of the whole transaction. Then the group runs once more with each verb in a savepoint, so
+// that a failing verb rolls back alone. Savepoints are not the default, because one copies every page that a
+// verb changes, and such failures are rare. (DeWitt et al., "Implementation techniques for main memory
+// database systems", 1984. LevelDB has the leader that is one of the followers.)
 #pragma once
 
 #include <condition_variable>
@@ -25,9 +25,9 @@ class Group {  // thread-safe
   Group(std::unique_ptr<Connection> connection, std::shared_ptr<const RowSealer> sealer)
       : connection_(*connection), writer_(std::move(connection), std::move(sealer)) {}
 
-  // Runs `verb` on a store, perhaps in another thread that asked at the same time and perhaps twice, and
-  // returns what it said (the last time), once that is durable. Verbs that share a commit share its failure:
-  // then none of them happened, or (kIndeterminate) all of them may have.
+  // Runs `verb` on a store, and returns its (last) result once that is durable. It may run in another thread
+  // that called at the same time, and it may run twice. Verbs that share a commit share its failure: then
+  // none of them happened, or (kIndeterminate) all of them may have.
   template <typename Verb>
   auto run(Verb verb) -> decltype(verb(std::declval<SqliteStore&>())) {
     using Answer = decltype(verb(writer_));
@@ -44,9 +44,9 @@ class Group {  // thread-safe
  private:
   struct Task {
     std::function<std::optional<Error>()> work;
-    // No semaphore: that of GCC 12 can sleep for ever (gcc.gnu.org/bugzilla/show_bug.cgi?id=104928).
+    // Not a semaphore: that of GCC 12 can sleep for ever (gcc.gnu.org/bugzilla/show_bug.cgi?id=104928).
     std::condition_variable woken;
-    bool done = false, leads = false;  // why it is woken; guarded by mutex_
+    bool done = false, leads = false;  // reasons to wake it; guarded by mutex_
     Status outcome;                    // of the commit
   };
   Status submit(Task& task);
@@ -57,13 +57,14 @@ class Group {  // thread-safe
   std::vector<Task*> take_waiting();
 
   Connection& connection_;
-  SqliteStore writer_;  // used by who leads
+  SqliteStore writer_;  // used by the leading thread
   std::mutex mutex_;
   std::vector<Task*> waiting_;  // guarded by mutex_
   bool led_ = false;            // guarded by mutex_
 };
 
-// A store whose changes go through a group. Reads have a connection of their own: they see what is committed.
+// A store whose changes go through a group. Reads use a connection of their own and see committed data.
+// Exception: judge_again() commits through that connection, not through the group.
 class GroupedStore final : public SqliteStore {
  public:
   GroupedStore(std::shared_ptr<Group> group, std::unique_ptr<Connection> reads,

@@ -15,25 +15,25 @@ namespace {
 
 using Methods = sqlite3_io_methods;
 
-// SQLite never writes more than a page at once, and its VFS for Unix takes no more than this: it cuts the
-// size to these bits (seekAndWriteFd).
+// SQLite never writes more than one page at a time. Its Unix VFS masks the size of a write to these bits
+// (seekAndWriteFd), so a longer write would be cut.
 constexpr std::size_t kKeptBytesMax = 0x1ffff;
 // sqlite.org/fileformat2.html#walformat; bytes 4 to 7 of the header are not 0 in the frame that commits.
 constexpr std::size_t kFrameHeaderBytes = 24;
 // sqlite.org/walformat.html#wal_locks
 constexpr int kWriteLock = 0;
 
-// A database, or a WAL. Behind it lies the file of the VFS below.
+// An open database or WAL. In memory, the file object of the VFS below follows it.
 struct File {
   sqlite3_file shown = {};
-  File* other = nullptr;  // the WAL of a database, the database of a WAL, while both are open
-  // Of a WAL:
+  File* other = nullptr;  // a database's WAL, or a WAL's database, while both are open
+  // The members of a WAL:
   std::string kept;
-  sqlite3_int64 kept_at = 0;  // its offset
+  sqlite3_int64 kept_at = 0;  // offset of `kept`
   bool page_is_next = false, page_commits = false;
-  int failed = SQLITE_OK;  // why something that was kept is not there
+  int failed = SQLITE_OK;  // the error that lost buffered frames
 };
-// What lies behind it begins where anything may.
+// The object that follows needs the alignment of any type.
 constexpr std::size_t kFileBytes =
     (sizeof(File) + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
 
@@ -41,7 +41,7 @@ File& of(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
 sqlite3_file* below(sqlite3_file* file) {
   return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + kFileBytes);
 }
-// Calls what the file below has for this.
+// Calls the method of the file below.
 template <typename... Of, typename... Args>
 int pass(int (*Methods::*method)(sqlite3_file*, Of...), sqlite3_file* file, Args... args) {
   return (below(file)->pMethods->*method)(below(file), args...);
@@ -60,7 +60,7 @@ int write_kept(File& wal) {
   return wal.failed;
 }
 
-// Everything that is not a frame on its way is written as it comes.
+// Buffers the parts of a frame; writes all other data at once.
 int write_wal(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   auto& wal = of(file);
   const std::string_view bytes(static_cast<const char*>(data), static_cast<std::size_t>(size));
@@ -72,7 +72,8 @@ int write_wal(sqlite3_file* file, const void* data, int size, sqlite3_int64 offs
   const bool is_page = goes_on && wal.page_is_next;
   const bool is_header = !is_page && bytes.size() == kFrameHeaderBytes;
   const bool commits = is_header && std::any_of(&bytes[4], &bytes[8], [](char byte) { return byte != 0; });
-  // A header that commits and follows nothing may be one that SQLite writes anew, with no page to come.
+  // A committing header that follows no buffered frame may be one that SQLite rewrites, without a page after
+  // it.
   if (!is_page && (!is_header || (commits && !goes_on))) {
     if (const int code = write_kept(wal); code != SQLITE_OK) return code;
     return pass(&Methods::xWrite, file, data, size, offset);
@@ -85,7 +86,7 @@ int write_wal(sqlite3_file* file, const void* data, int size, sqlite3_int64 offs
   return is_page && wal.page_commits ? write_kept(wal) : SQLITE_OK;
 }
 
-// The method of a file as it is below, and after what was kept of a WAL.
+// The method of the file below; after_kept writes the buffer of a WAL first.
 template <auto kMethod, typename Type = decltype(kMethod)>
 struct As;
 template <auto kMethod, typename... Of>
@@ -153,7 +154,8 @@ int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out
     return g_below->xOpen(g_below, name, file, flags, out_flags);
   auto& opened = *new (file) File;
   const int code = g_below->xOpen(g_below, name, below(file), flags, out_flags);
-  if (below(file)->pMethods == nullptr) return code;  // then nobody closes it, and a File holds nothing yet
+  // SQLite then does not close it; a File owns no memory yet
+  if (below(file)->pMethods == nullptr) return code;
   opened.shown.pMethods = is_wal ? &kWal : &kDatabase;
   if (is_wal) {
     opened.other = &of(sqlite3_database_file_object(name));
@@ -162,7 +164,7 @@ int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out
   return code;
 }
 
-// All but its name and how it opens is as below.
+// A copy of the VFS below, except for the name and xOpen.
 sqlite3_vfs make_vfs() {
   g_below = sqlite3_vfs_find(nullptr);
   PAWL_CHECK(g_below != nullptr);

@@ -1,24 +1,26 @@
-// A VFS for SQLite (sqlite.org/vfs.html) over the default one, which writes to a WAL what SQLite writes in
-// two small parts a page (a frame's header, the page) in one piece a transaction. A detail of this room.
+// A VFS for SQLite (sqlite.org/vfs.html) on top of the default one. SQLite writes each page of a WAL in two
+// small parts, a frame's header and the page. This VFS writes all of a transaction in one piece. A detail of
+// this room.
 //
-// Kept back are only frames that nobody else can read yet: those before the frame that commits, in the order
-// and at the places that SQLite said. The call that writes the end of the frame that commits writes all,
-// before it answers, so what follows (the sync, the index that shows the commit to others, the release of the
-// lock) needs nothing of this, whatever `synchronous` is. What reads, syncs, cuts or measures the file writes
-// what was kept first. What is kept when the write lock is let go was rolled back, and is forgotten: the next
-// writer's frames come to the same place.
+// It buffers only frames that no other connection can read yet: those before the frame that commits, in
+// SQLite's order and at SQLite's offsets. The call that writes the end of the committing frame writes the
+// whole buffer before it returns. So the later steps (the sync, the index that shows the commit to others,
+// the release of the lock) need nothing from this VFS, whatever `synchronous` is. A call that reads, syncs,
+// cuts or measures the file writes the buffer first. Frames still in the buffer when the write lock is
+// released were rolled back, and are dropped: the next writer's frames go to the same offset.
 //
-// When the disk takes not all of it (FULL, IOERR), the call that wrote says so, and so does every later one
-// until the write lock is let go: a frame that SQLite believes to be written (a cache that spilled) is not
-// there, so the transaction may only be rolled back. Without the lock, in locking_mode=EXCLUSIVE, that is for
-// ever.
+// When the disk does not take the whole buffer (FULL, IOERR), the call that wrote fails, and so does every
+// later write until the write lock is released. A frame that SQLite believes to be written (a cache that
+// spilled) is missing, so the transaction can only be rolled back. In locking_mode=EXCLUSIVE the lock is
+// never released, so the failure is permanent.
 //
-// One thread for each connection, like Connection. No memory maps (xFetch): nothing of ours asks for them.
+// One thread for each connection, like Connection. No memory maps (xFetch): Pawl does not ask for them.
 #pragma once
 
 namespace pawl::store::sqlite {
 
-// Its name, for sqlite3_open_v2. The first call of a process registers it, over what is the default by then.
+// Returns the VFS's name for sqlite3_open_v2(). The first call of a process registers it, on top of the VFS
+// that is the default at that time.
 const char* joined_writes_vfs();
 
 }  // namespace pawl::store::sqlite

@@ -1,8 +1,8 @@
-// What a store need not read again: rows as it wrote or read them in earlier transactions of its own.
+// Rows that a store wrote or read in earlier transactions of its own, and need not read again.
 //
-// Worth having while a connection is the only one that writes, as the workers of one process are, who commit
-// together. As soon as anybody else has committed, or something was taken back, all of it is forgotten
-// (Connection::epoch): so nothing here is ever older than what the transaction sees. A detail of this room.
+// This pays while one connection is the only writer: the workers of one process commit through one
+// connection. When another connection commits, or a transaction is rolled back, all of it is dropped
+// (Connection::epoch). So a cached row is never older than what the transaction sees. A detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,29 @@
 
 namespace pawl::store::sqlite {
 
-// Of a parallel tier: its phases before `next_index` that are not over are held by workers of `process`, each
-// until `until` at least.
+// For a parallel tier: workers of `process` hold every open phase before `next_index`, each at least until
+// `until`.
 struct Held {
   std::string process;
   std::string mono_id;
   MonoTime until;
   std::int64_t tier_index = 0, next_index = 0;
-  // So are all the others, and nothing of another tier has begun: the run has nothing to claim.
+  // They hold all the others too, and no phase of another tier has begun: the run has no phase to claim.
   bool all = false;
 };
 
 struct Memory {
   std::int64_t epoch = -1;
-  std::unordered_map<std::string, ChainHead> ends;                  // of chains, by run and chain
+  std::unordered_map<std::string, ChainHead> ends;                  // ends of chains, by run and chain
   std::unordered_map<std::string, StepRow> open_steps;              // by sandbox_run_id
   std::unordered_map<std::string, AttemptRow> unfinished;           // attempts, by run and phase
   std::unordered_map<std::string, std::vector<BudgetRow>> budgets;  // by run
   std::unordered_map<std::string, Held> held;                       // by run
-  std::unordered_set<std::string> tried;  // phases whose attempts were held to their rows, by run and phase
-  std::optional<std::pair<std::string, TierRow>> last_tier;  // of the run; tiers never change
+  // Phases whose attempts were compared with their ledger rows; by run and phase.
+  std::unordered_set<std::string> tried;
+  std::optional<std::pair<std::string, TierRow>> last_tier;  // with its run_id; tiers never change
 
-  // Of phases that nobody goes on with, something stays.
+  // Entries of phases that no worker continues stay behind, so the size needs a bound.
   bool is_large() const {
     constexpr std::size_t kLarge = 4096;
     return ends.size() > kLarge || open_steps.size() > kLarge || unfinished.size() > kLarge ||

@@ -11,15 +11,15 @@
 namespace pawl::store::sqlite {
 namespace {
 
-constexpr std::int64_t kMonotonicLeases = 4;  // the version that first has them
+constexpr std::int64_t kMonotonicLeases = 4;  // the version that adds monotonic leases
 
 struct Migration {
   std::string_view name, up, down;
   std::string_view count_lost,
-      lost;  // what taking it back would lose: a statement that counts, and the noun; "": nothing
+      lost;  // data lost by taking it back: a statement that counts it, and a noun; "": none
 };
 
-// In order; a migration's version is its place, from 1.
+// In order. The version of a migration is its place, from 1.
 const std::array<Migration, 17>& migrations() {
   static const std::array<Migration, 17> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
@@ -55,13 +55,13 @@ Result<std::int64_t> number(Connection& connection, std::string_view statement) 
 }
 
 Status set_version(Connection& connection, std::size_t version) {
-  // PRAGMA takes no parameters; both are numbers of ours.
+  // PRAGMA takes no parameters. Both values are numbers from this program.
   return connection.run_script(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, version));
 }
 
-// By the rule that claims go by (lease_is_live). An executor that waits holds none: it notices at its next
-// transaction (Connection::look_at_others).
+// kUnavailable: a live lease holds a phase, by the rule of claims (lease_is_live()). An idle executor holds
+// no lease; it sees the new schema at its next transaction (Connection::look_at_others).
 Status nobody_works(Connection& connection, std::int64_t version, const OwnerIsDead& owner_is_dead) {
   const os::SystemClock clock;
   ClaimRequest now{.now = clock.wall(), .mono = clock.mono(), .mono_id = clock.mono_id()};
@@ -89,7 +89,7 @@ Status nobody_works(Connection& connection, std::int64_t version, const OwnerIsD
 }  // namespace
 
 Result<SchemaStatus> status_of(Connection& connection) {
-  // In this order: somebody else may be making them, all in one.
+  // In this order: another process may be creating all of them in one transaction.
   PAWL_TRY(const std::int64_t tables, number(connection, "count_tables"));
   PAWL_TRY(const std::int64_t application, number(connection, "application_id"));
   if (application != kApplicationId && tables > 0) {
@@ -106,9 +106,10 @@ Result<SchemaStatus> status_of(Connection& connection) {
 }
 
 Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {
-  // All in one: a crash leaves what was there, never a schema between two versions, which nobody may open.
+  // All in one transaction: after a crash the old schema is there, never one between two versions, which no
+  // program could open.
   PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
-  // Somebody else may have been first.
+  // Another process may have migrated first.
   PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));
   if (static_cast<std::size_t>(applied) >= migrations().size()) return {};
   if (applied > 0) PAWL_OK(nobody_works(connection, applied, owner_is_dead));

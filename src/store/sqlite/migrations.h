@@ -1,4 +1,4 @@
-// The schema's versions. A detail of this room.
+// Applies and takes back the versions of the schema. A detail of this room.
 #pragma once
 
 #include "store/sqlite/connection.h"
@@ -6,11 +6,13 @@
 
 namespace pawl::store::sqlite {
 
-// kCorrupt when the file is a database of somebody else.
+// kCorrupt: the file is a database of another program.
 Result<SchemaStatus> status_of(Connection& connection);
-// Applies what is pending, all in one transaction.
+// Applies all pending migrations in one transaction. Durable when it returns. kUnavailable: an owner that is
+// not known to be dead holds a phase.
 Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead);
-// The newest of `status`: kUnavailable when somebody else has changed that meanwhile.
+// Takes back the newest migration of `status`, durably. kUnavailable: the version has changed meanwhile, or a
+// phase is held. kDenied: data would be lost and `destroy_data` is false.
 Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data,
                         const OwnerIsDead& owner_is_dead);
 

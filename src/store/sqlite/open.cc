@@ -31,7 +31,7 @@ Status check_version(const SchemaStatus& status, const std::string& path) {
   return {};
 }
 
-// Also an old one is refused; one without any schema is not.
+// Refuses an older and a newer schema; accepts a database without one.
 Status check_current(const SchemaStatus& status, const std::string& path) {
   PAWL_OK(check_version(status, path));
   if (status.database == 0 || status.database == status.program) return {};
@@ -40,7 +40,7 @@ Status check_current(const SchemaStatus& status, const std::string& path) {
                           path, status.database, status.program));
 }
 
-// With the schema of this program.
+// Opens a database with the schema of this program; an empty database gets it.
 Result<std::unique_ptr<sqlite::Connection>> connect_current(const std::string& location) {
   PAWL_TRY(auto connection, connect(location));
   PAWL_TRY(const auto status, sqlite::status_of(*connection));

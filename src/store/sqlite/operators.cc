@@ -45,7 +45,7 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   return transaction.commit();
 }
 
-// The attempt and the open steps of a phase that an operator ends: none may be finished later.
+// Ends the unfinished attempt and the open steps of a phase, so that no later result is accepted.
 Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
   std::optional<AttemptRow> attempt;
   {
@@ -84,8 +84,8 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
         .found = "operator",
         .decision = "skip",
         .lost_cost_row = cost,
-        // Also a gate's, which has no last words: it runs until somebody ends it, and who said so may die
-        // first.
+        // True for a gate's step as well, which reports no usage: it runs until a process ends it, and the
+        // operator's process may die before it does.
         .owes = step_row.gate_id != kAgentGate || !planted("usage_of_ended_agents_dropped")};
     PAWL_OK(close_lost_step(step_row, decision, now, budgets));
   }
@@ -99,7 +99,7 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
   return ended;
 }
 
-// What was stopped because this one failed has its chance again too.
+// Returns the phases that were stopped because this one failed: they may run again.
 Result<std::vector<PhaseRow>> SqliteStore::stopped_because_of(const std::string& run_id,
                                                               const std::string& phase_id) {
   const std::string cause = stopped_by(phase_id);
@@ -163,7 +163,7 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
     PAWL_TRY(auto stopped, stopped_because_of(run_id, phase_id));
     std::ranges::move(stopped, std::back_inserter(targets));
   }
-  // Without a phase that had failed the run goes on: with what was stopped because of it.
+  // When a FAILED phase is skipped the run goes on, with the phases that were stopped because of it.
   std::vector<PhaseRow> go_on;
   if (event == PhaseEvent::kOperatorSkip && !phase_id.empty() &&
       targets.front().state == PhaseState::kFailed) {
@@ -183,7 +183,7 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
   } else if (run_row.state == RunState::kExecuting) {
     PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(run_id, now));
   } else {
-    // A FAILED phase of a run that was over: what the run came to may be another state now.
+    // The run was over. The skip of a FAILED phase may change the state in which the run ends.
     PAWL_OK(set_run_state(run_id, RunState::kExecuting, ""));
     PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(run_id, now));
   }
@@ -210,7 +210,8 @@ Result<std::vector<std::string>> SqliteStore::operator_cancel(const std::string&
   return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, "cancel", who, now);
 }
 
-// Between two attempts, and the last one was the last: what its end would have come to, had it known.
+// True: the phase is between two attempts and has none left. Its last attempt would have ended it, with this
+// limit.
 Result<bool> SqliteStore::is_spent(const PhaseRow& row) {
   if (row.state != PhaseState::kExecuting || row.attempts_used < row.max_attempts ||
       planted("spent_phases_stay"))
@@ -242,7 +243,7 @@ Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_
   for (auto row : all) {
     if (is_terminal(row.state)) continue;
     const auto before = row.max_attempts;
-    // What is spent is spent: a lower limit than that only means that no attempt is left.
+    // A limit below the attempts used means that no attempt is left.
     row.max_attempts = std::max(max_attempts, row.attempts_used);
     PAWL_TRY(const bool ends, is_spent(row));
     if (!ends && row.max_attempts == before) continue;
@@ -253,7 +254,7 @@ Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_
     PAWL_OK(write_phase(row));
     if (ends) spent.push_back(std::move(row));
   }
-  // After all have their number: a phase that is stopped now may be retried.
+  // After all limits are written: a phase that is stopped now may be retried later.
   for (auto& row : spent) PAWL_OK(end_spent(std::move(row), now));
   if (!spent.empty()) {
     PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(run_id, now));

@@ -7,7 +7,7 @@ namespace pawl::store::sqlite {
 namespace {
 
 Result<std::vector<std::string>> strings_of(std::string_view text) {
-  if (text == "[]") return std::vector<std::string>();  // nearly always
+  if (text == "[]") return std::vector<std::string>();  // the usual value
   PAWL_TRY(const Json json, parse_json(text));
   if (!json.is_array()) return fail(ErrorKind::kCorrupt, "a list of strings in the database is no list");
   std::vector<std::string> out;
@@ -223,7 +223,7 @@ Result<std::vector<StepRow>> SqliteStore::steps(const std::string& run_id, const
   PAWL_TRY(auto query, connection_->query("steps_of_phase"));
   query.bind(run_id).bind(phase_id);
   PAWL_TRY(auto rows, all_rows<StepRow>(query, read_step));
-  // Here, and not in SQL: its sorter copies whole rows twice.
+  // Sorted here and not in SQL: SQLite's sorter copies whole rows twice.
   std::ranges::sort(rows, [](const StepRow& a, const StepRow& b) {
     return std::tie(a.started_at, a.sandbox_run_id) < std::tie(b.started_at, b.sandbox_run_id);
   });
@@ -301,7 +301,7 @@ Result<std::vector<LayerRow>> SqliteStore::accepted_beside(const AttemptRow& att
 }
 
 Result<std::vector<std::string>> SqliteStore::base_layers(const AttemptRow& attempt) {
-  if (attempt.base_merge_seq == 0) return std::vector<std::string>();  // nothing was accepted yet
+  if (attempt.base_merge_seq == 0) return std::vector<std::string>();  // no work was accepted yet
   PAWL_TRY(auto query, connection_->query("layers_of_base"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
   query.bind(attempt.base_has_own_tier ? std::int64_t{1} : std::int64_t{0});
@@ -352,7 +352,7 @@ Result<std::vector<std::string>> SqliteStore::usage_rows(const std::string& run_
 
 namespace {
 
-// It can't be taken for a head, which is a JSON object.
+// A head is a JSON object, so this text cannot pass for one.
 std::string inventory_body(const std::string& key, const std::string& text) {
   return "inventory " + key + "\n" + text;
 }
@@ -368,7 +368,7 @@ Result<std::optional<std::string>> SqliteStore::inventory(const std::string& key
   const auto end = stored.rfind('\n');
   if (end == std::string::npos) return std::optional<std::string>();
   const std::string text = stored.substr(0, end);
-  // Each attempt asks, and to check a signature costs more than all else here.
+  // Each attempt asks, and checking a signature costs more than all the rest here.
   const auto hash = blake3_hex(stored);
   if (const auto known = signed_inventories_.find(key);
       known != signed_inventories_.end() && known->second == hash)

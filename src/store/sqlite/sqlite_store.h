@@ -1,4 +1,4 @@
-// Store over one SQLite file. See store/store.h for what each verb promises. A detail of this room.
+// Store over one SQLite file. store/store.h has the contract of each verb. A detail of this room.
 #pragma once
 
 #include <functional>
@@ -93,16 +93,18 @@ class SqliteStore : public Store {
   Result<std::optional<std::string>> inventory(const std::string& key) override;
   Status put_inventory(const std::string& key, const std::string& text) override;
 
-  // The heads of runs that verbs changed in the shared transaction that is open now.
+  // Signs the heads of the runs that verbs changed in the open shared transaction.
   Status sign_heads();
   void forget_heads() { heads_to_sign_.clear(); }
 
  private:
   Result<Transaction> begin(std::string_view verb);
-  void look_at_epoch();  // forgets what may not be so any more
-  // --- shared by the verbs; all inside the caller's transaction
-  Status check_lease(const Lease& lease);  // kConflict when the fence is another, or nobody has the phase
-  // The same, first of all that `transaction` does: a refusal is all that it commits then.
+  void look_at_epoch();  // drops cached rows that another commit may have changed
+  // --- shared by the verbs; the caller's transaction is open
+  // kConflict: the fence differs, or no worker holds the phase.
+  Status check_lease(const Lease& lease);
+  // The same. REQUIRES: `transaction` has no changes yet. With a lost lease it commits only a row of the
+  // refusals.
   Status check_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
   Result<AttemptRow> unfinished_attempt(const Lease& lease);
   Status append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
@@ -116,10 +118,11 @@ class SqliteStore : public Store {
   Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
 
-  // --- trust (trust.cc); kForged: something is not as it was signed
-  // Nothing of the run is written yet; `started` is to be its first row.
+  // --- trust (trust.cc). kForged: the ledger differs from what was signed.
+  // REQUIRES: no ledger row of the run is written yet. `started` becomes its first row.
   Status trust_new_run(const std::string& run_id, const JsonMembers& started);
-  Status trust_fork(const std::string& run_id, const JsonMembers& forked);  // to be its second row
+  // `forked` becomes its second row.
+  Status trust_fork(const std::string& run_id, const JsonMembers& forked);
   void trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends,
                     const std::vector<BudgetRow>& budgets);
   Result<const Trusted*> trust(const std::string& run_id);
@@ -130,13 +133,13 @@ class SqliteStore : public Store {
   Result<bool> has_row(const std::string& run_id, const ChainHead& end);
   Result<ChainHead> checked_end(const std::string& run_id, const std::string& chain);
 
-  // --- tables against what is trusted (trusted_tables.cc); kForged: they say something else
+  // --- tables against the trusted rows (trusted_tables.cc). kForged: they differ.
   Status check_claim(const Claim& claim);
   Status check_tables(const std::string& run_id);
   Status check_places(const std::string& run_id, const Json& started);
   Status check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets);
-  Status check_attempts(const PhaseRow& phase);  // which has an unfinished attempt
-  // Calls `visit` with each row of a phase's chain, which is checked as a whole.
+  Status check_attempts(const PhaseRow& phase);  // REQUIRES: an unfinished attempt
+  // Calls `visit` with each row of a phase's chain. kForged: the chain as a whole is not the trusted one.
   Status each_checked_row(const std::string& run_id, const std::string& phase_id,
                           const std::function<Status(const LedgerRow&)>& visit);
   Status check_ends(const std::string& run_id, const EndedPhases& ended);
@@ -151,8 +154,8 @@ class SqliteStore : public Store {
   Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
   Status close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                          std::vector<BudgetRow>& budgets);
-  // Settles what ended in `budgets`, which the caller writes. Returns those that this takes past what is
-  // warned of.
+  // Settles the ended steps in `budgets`, which the caller writes. Returns the budgets that pass the warning
+  // level.
   Result<std::vector<BudgetRow>> record_endings(const Lease& lease, const std::optional<StepEnd>& last,
                                                 const std::optional<ResumeDecision>& resume, WallTime now,
                                                 std::vector<BudgetRow>& budgets);
@@ -181,37 +184,37 @@ class SqliteStore : public Store {
   // --- plan
   Status insert_plan(const NewRun& run);
   Status insert_planned_phases(const std::string& run_id, const PlanRows& plan);
-  // Nothing when there is no such row.
+  // nullopt: the plan has no such row.
   Result<std::optional<std::string>> planned_row(const PhaseRow& phase);
 
   // --- budget
   Status create_budget(const NewRun& run);
-  // As the transaction sees them. kForged: they are not what the rows say.
+  // The budgets as the transaction sees them. kForged: they differ from the ledger's rows.
   Result<std::vector<BudgetRow>> known_budgets(const std::string& run_id);
-  // What of `after` is not as in known_budgets().
+  // Writes the rows of `after` that differ from known_budgets().
   Status write_budgets(const std::string& run_id, const std::vector<BudgetRow>& after);
-  // Whether the budget keeps `phase` from going on: kBudget or kReserved.
+  // kBudget or kReserved when the budget stops `phase`; `row` is then the budget that stops it.
   Result<std::optional<Nothing>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
 
   // --- told
-  // Rows for what the agent of `ended` told; a part that was recorded before is left out.
+  // Writes ledger and usage rows for the reports of the agent of `ended`. kConflict: they are recorded
+  // already.
   Status record_told(const StepRow& ended, const Told& told, WallTime now);
 
   // --- claim
   Result<std::optional<TierRow>> open_tier(const std::string& run_id);
-  // `not_ours`: of what other workers of the caller's process hold, nothing is read.
   Result<Candidate> candidate_from(const std::string& run_id, const TierRow& open,
                                    const ClaimRequest& request);
   Result<Candidate> candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
                                       const ClaimRequest& request);
-  // A tier of which other workers of the caller's process, who are alive, may hold many phases: of those it
-  // reads nothing. No answer: they hold all that is left.
+  // For a tier in which other live workers of the caller's process may hold many phases: reads none of those.
+  // nullopt: they hold all phases that are left.
   Result<std::optional<Candidate>> candidate_among_ours(const std::string& run_id, const TierRow& tier_row,
                                                         const ClaimRequest& request);
   Status remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first);
   Result<Candidate> candidate_that_began(const std::string& run_id, const ClaimRequest& request);
   Status consider(PhaseRow phase, const ClaimRequest& request, Candidate& out);
-  // No answer: what candidate_among_ours() says.
+  // nullopt: as candidate_among_ours().
   Result<std::optional<Candidate>> quick_candidate_of(const std::string& run_id, const ClaimRequest& request);
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
   Result<std::vector<std::string>> open_runs_after(const std::string& run_id, std::int64_t most);
@@ -235,7 +238,7 @@ class SqliteStore : public Store {
   Result<std::vector<PhaseRow>> stopped_because_of(const std::string& run_id, const std::string& phase_id);
   Status change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action, const Operator& who,
                             WallTime now);
-  // Returns the steps that were open.
+  // Returns the sandbox_run_ids of the steps that were open.
   Result<std::vector<std::string>> end_work_of(const PhaseRow& phase, WallTime now);
   Result<bool> is_spent(const PhaseRow& row);
   Status end_spent(PhaseRow row, WallTime now);
@@ -244,20 +247,21 @@ class SqliteStore : public Store {
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
   Memory memory_;
-  std::unordered_map<std::string, Trusted> trusted_;       // by run
-  std::map<std::string, std::string> signed_inventories_;  // by key: the hash of a row whose signature holds
+  std::unordered_map<std::string, Trusted> trusted_;  // by run_id
+  // By key: hash of a row whose signature was checked.
+  std::map<std::string, std::string> signed_inventories_;
 };
 
 // last_failure_reason of a phase that was SKIPPED because `phase_id` failed.
 std::string stopped_by(const std::string& phase_id);
 
-// What `step` may take of `budgets`, in its row, there and in `out`; out.started says whether there is
-// anything left to take.
+// Reserves in `budgets` and in the row `step`, and sets the amounts of `out`. out.started becomes false when
+// a budget is used up.
 void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out);
-// What `ended` had reserved goes back, what it took is spent.
+// Frees the reservations of `ended`, and adds its spent amounts.
 void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told);
 
-// A row of the statement's columns, in the order of the phases table (attempts, steps, runs alike).
+// Reads a row whose columns are in the order of PhaseRow (attempts, steps and runs likewise).
 Result<PhaseRow> read_phase(const Query& query);
 Result<AttemptRow> read_attempt(const Query& query);
 Result<StepRow> read_step(const Query& query);

@@ -1,4 +1,4 @@
-// Steps, the ledger and the cost rows: what every transaction of a lease holder is made of.
+// Steps, ledger rows and cost rows: the parts of every transaction of a lease holder.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -45,12 +45,13 @@ Result<Transaction> SqliteStore::begin(std::string_view verb) {
 }
 
 void SqliteStore::look_at_epoch() {
-  // What a shared transaction wrote and has not signed yet is known from here only.
+  // Rows that the shared transaction wrote and has not signed yet are known only from trusted_ and memory_.
+  // So neither is dropped for its size while heads are unsigned.
   const bool is_large = memory_.is_large() || trusted_.size() > kTrustedRunsMax;
   const bool forgets = is_large && heads_to_sign_.empty();
   if (memory_.epoch == connection_->epoch() && !forgets) return;
   memory_ = Memory{.epoch = connection_->epoch()};
-  if (forgets) trusted_.clear();  // it ends where memory_.ends went on from
+  if (forgets) trusted_.clear();  // its chain ends are older than memory_.ends, which is dropped
 }
 
 Status SqliteStore::check_lease(const Lease& lease) {
@@ -130,8 +131,8 @@ Status SqliteStore::open_chain(const std::string& run_id, const std::string& cha
   return query.bind(run_id).bind(chain).run();
 }
 
-// A sealed chain needs no signature of its own: the run's chain, which is signed, holds its end. So what an
-// attempt costs does not grow with the phases that are over.
+// Signs the open chains only: a seal in the run's chain, which is signed, has the end of a sealed chain. So
+// the cost of an attempt does not grow with the number of ended phases.
 Status SqliteStore::sign_head_now(const std::string& run_id, WallTime now) {
   PAWL_TRY(const auto budgets, known_budgets(run_id));
   std::vector<ChainHead> heads;
@@ -149,7 +150,7 @@ Status SqliteStore::sign_head_now(const std::string& run_id, WallTime now) {
   return query.bind(run_id).bind(head.body).bind(head.public_key).bind(head.signature).run();
 }
 
-// In a shared transaction once a run, whatever the number of verbs.
+// A shared transaction signs once for each run, whatever the number of verbs.
 Status SqliteStore::sign_head(const std::string& run_id, WallTime now) {
   if (!connection_->shares_transaction()) return sign_head_now(run_id, now);
   heads_to_sign_[run_id] = now;
@@ -157,7 +158,7 @@ Status SqliteStore::sign_head(const std::string& run_id, WallTime now) {
 }
 
 Status SqliteStore::sign_heads() {
-  look_at_epoch();  // the last verb may have been taken back
+  look_at_epoch();  // the last verb may have been rolled back
   for (const auto& [run_id, now] : heads_to_sign_) PAWL_OK(sign_head_now(run_id, now));
   return {};
 }
@@ -185,14 +186,15 @@ Status SqliteStore::set_step_state(const StepRow& step, StepState state, std::st
   PAWL_TRY(auto query, connection_->query("end_step"));
   query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
   PAWL_OK(query.bind(word).bind(run).bind(at).run());
-  // A result that is recorded already, or was given up, is never recorded again.
+  // A result that is recorded already, or a step that was given up, is never recorded again.
   if (connection_->changes() == 0)
     return fail(ErrorKind::kConflict, "the marker " + step.sandbox_run_id + " is not open");
   memory_.open_steps.erase(step.sandbox_run_id);
   return {};
 }
 
-// What a later claim has to know of it besides its result. Of an only episode the attempt's row says it.
+// Stores in the step's row what a later claim needs besides the result. With a single episode the attempt's
+// row has it.
 Status SqliteStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
   if (step.episode == 0) return {};
   PAWL_TRY(auto query, connection_->query("end_step_of_episode"));
@@ -223,8 +225,8 @@ Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& re
                        (planted("cancelled_steps_cost_nothing") && resume.found == "operator");
   if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   PAWL_OK(end_step_of_episode(row, resume.told, resume.decision));
-  // Nobody knows how long it ran: not longer than it might, and not longer than ago it began. A clock that
-  // was set back knows nothing either.
+  // The running time of a lost step is unknown. It is charged with the time since its marker, at most its
+  // reservation; after the clock was set back, with the whole reservation.
   const auto started = parse_rfc3339(row.started_at);
   const std::int64_t ago_ms = started ? (now.micros - started->micros) / 1000 : -1;
   auto settled = row;

@@ -1,4 +1,4 @@
-// What agents told, into the ledger and the usage rows.
+// Records the reports of agents as ledger rows and usage rows.
 #include "base/hash.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -10,7 +10,8 @@ Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(told.last_seq);
     PAWL_OK(query.run());
     memory_.unfinished.erase(key_of(ended.run_id, ended.phase_id));
-    // The caller read what is there since the attempt's told_seq, under its lease.
+    // The caller read the reports after the attempt's told_seq under its lease. A row that is there already
+    // means another caller recorded them.
     if (connection_->changes() == 0)
       return fail(ErrorKind::kConflict,
                   "what the agent of " + ended.attempt_id + " told is recorded already");
@@ -28,7 +29,7 @@ Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime
 
 Result<std::vector<Owed>> SqliteStore::owed() {
   PAWL_TRY(auto query, connection_->query("owed"));
-  constexpr int kToldSeq = 20;  // after those of read_step
+  constexpr int kToldSeq = 20;  // column after those of read_step()
   std::vector<Owed> out;
   for (;;) {
     PAWL_TRY(const bool more, query.next());
@@ -44,9 +45,9 @@ Status SqliteStore::pay(const Owed& owed, const Told& told, WallTime now) {
   {
     PAWL_TRY(auto query, connection_->query("pay"));
     PAWL_OK(query.bind(ended.sandbox_run_id).run());
-    if (connection_->changes() == 0) return transaction.commit();  // somebody else did, with the same words
+    if (connection_->changes() == 0) return transaction.commit();  // settled already, from the same reports
   }
-  ended.reserved_ms = 0;  // settled when it was ended
+  ended.reserved_ms = 0;  // settled when the step ended
   PAWL_TRY(auto budgets, known_budgets(ended.run_id));
   settle(budgets, ended, 0, told);
   PAWL_OK(write_budgets(ended.run_id, budgets));
@@ -60,7 +61,8 @@ Status SqliteStore::pay(const Owed& owed, const Told& told, WallTime now) {
     if (sealed) PAWL_OK(seal_phase(phase_row, now));
     if (run_row.state != RunState::kExecuting) {
       PAWL_TRY([[maybe_unused]] const bool over, seal_run_if_over(ended.run_id, now));
-      PAWL_OK(set_run_state(ended.run_id, run_row.state, run_row.ended_at));  // it ended when it did
+      // The run keeps its state and its end time.
+      PAWL_OK(set_run_state(ended.run_id, run_row.state, run_row.ended_at));
     }
     PAWL_OK(sign_head(ended.run_id, now));
   }

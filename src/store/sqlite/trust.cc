@@ -1,7 +1,7 @@
-// Whoever signs a head vouches for all rows below it. So a run's ledger is checked before anything is written
-// on top: the head that is there has our signature, the chains have the rows that it lists, and what comes
-// after it is linked and of a kind that may be unsigned. Once checked, only what another connection wrote is
-// checked again.
+// A signed head vouches for all rows below it. So a run's ledger is checked before this store writes on top
+// of it. The stored head must have this sealer's signature, and the chains must have the rows that it lists.
+// Later rows must be linked and of a kind that may be unsigned. After that, only rows that another connection
+// wrote are checked again.
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
@@ -16,13 +16,12 @@ std::unexpected<Error> forged(const std::string& run_id, const std::string& what
                                       "`, and restore the state folder from a backup");
 }
 
-// Whether what does not hold is an error. Asked only then: in a test's build it takes a look at the
-// environment.
+// Whether a failed check is an error. Called only after a failure: in a test build it reads the environment.
 bool refuses() { return os::walls().signer; }
 
 std::string name_of(const std::string& chain) { return chain.empty() ? "the run" : "phase " + chain; }
 
-// What the head of `known` says. False: it is no head of that run.
+// Reads the head of `known` into its members. False: it is not a head of that run.
 bool read_head(const std::string& run_id, Trusted& known) {
   const auto json = parse_json(known.head.body);
   if (!json || text_in(*json, "run_id") != run_id) return false;
@@ -115,7 +114,7 @@ Status SqliteStore::check_run_chain(const std::string& run_id, Trusted& known) {
   return forged(run_id, "the run does not end where its head says");
 }
 
-// What later checks need of it.
+// Keeps what later checks need from a row of the run's chain.
 Status SqliteStore::note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known) {
   const auto has = [&](std::string_view type) { return row.line.find(type) != std::string::npos; };
   if (row.seq > 1 && !has("\"phase_sealed\"") && !has("\"forked\"") && !has("\"operator\"")) return {};
@@ -132,8 +131,8 @@ Status SqliteStore::note_row_of_run(const std::string& run_id, const LedgerRow& 
   return {};
 }
 
-// Verbs of the transaction that is open have written to it, and its head is signed when all of them have. It
-// was checked before they did, and nobody else can have written since.
+// True: verbs of the open shared transaction have written to the run, and its head is signed after the last
+// of them. The run was checked before they wrote, and no other process can have written since.
 bool SqliteStore::writes_unsigned(const std::string& run_id) const { return heads_to_sign_.contains(run_id); }
 
 Result<bool> SqliteStore::has_row(const std::string& run_id, const ChainHead& end) {
@@ -144,7 +143,7 @@ Result<bool> SqliteStore::has_row(const std::string& run_id, const ChainHead& en
   return found && query.number(1) == end.rows && query.view(2) == end.head;
 }
 
-// The end of a phase's chain, whose rows after the signed end were checked.
+// Returns the end of a chain. For a phase's chain, the rows after the signed end are checked.
 Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std::string& chain) {
   PAWL_TRY(const auto* known, trust(run_id));
   if (chain.empty()) return known->run;
@@ -175,7 +174,7 @@ Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std:
 
 void SqliteStore::trust_signed(const std::string& run_id, const Head& head,
                                const std::vector<ChainHead>& ends, const std::vector<BudgetRow>& budgets) {
-  auto& known = trusted_.at(run_id);  // whoever signs has written, and was checked before
+  auto& known = trusted_.at(run_id);  // a verb that signs has written, so the run was checked
   known.head = head;
   known.listed.clear();
   for (const auto& end : ends) known.listed[end.chain] = end;

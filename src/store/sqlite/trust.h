@@ -1,5 +1,5 @@
-// What a store has checked of a run's ledger, so that it writes and signs on top of nothing else. A detail of
-// this room.
+// The part of a run's ledger that a store has checked. It writes and signs only on top of checked rows. A
+// detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@
 
 namespace pawl::store::sqlite {
 
-constexpr std::size_t kTrustedRunsMax = 1024;  // more than one process works on at a time
+constexpr std::size_t kTrustedRunsMax = 1024;  // more runs than one process works on at a time
 
 struct Trusted {
-  std::int64_t epoch = -1;                  // of the connection, when it was checked last
-  Head head;                                // its signature was checked, or made here
-  std::map<std::string, ChainHead> listed;  // where chains end, by that head
-  std::optional<SpentByRows> spent;         // by that head; one of an older version does not say it
-  // The run's chain was checked up to here, row by row; what follows is said by those rows.
+  std::int64_t epoch = -1;                  // the connection's epoch at the newest check
+  Head head;                                // its signature was checked or made by this store
+  std::map<std::string, ChainHead> listed;  // ends of chains, by that head
+  std::optional<SpentByRows> spent;         // by that head; absent: an older version made it
+  // The run's chain was checked row by row up to this end. The members below come from those rows.
   ChainHead run{.chain = "", .rows = 0, .head = std::string(kZeroHash)};
-  // By those rows the ends of phases, and the caps that an operator set. Rows of this store since then may be
-  // taken back with its transaction.
+  // The ends of phases and the caps that operators set: by checked rows, and (own_) by rows that this store
+  // wrote since. The latter go when their transaction is rolled back.
   EndedPhases ended, own_ended;
   Caps caps, own_caps;
   Json started;                     // the first row
-  std::optional<ForkPoint> forked;  // from where, without the attempt
-  std::int64_t tables_epoch = -1;   // when the tables were compared last
+  std::optional<ForkPoint> forked;  // origin of a fork, without the attempt
+  std::int64_t tables_epoch = -1;   // epoch of the newest comparison with the tables
 };
 
 }  // namespace pawl::store::sqlite

@@ -1,6 +1,6 @@
-// Tables say what is run, on what, and what counts as over. So they are compared with the rows that were
-// checked (trust.cc) before anything is built upon them, and before what they say is signed. Rows of older
-// versions say less: what they do not say is taken as it is.
+// Tables decide which steps run, on which work, and which phases have ended. So they are compared with the
+// checked rows (trust.cc) before a verb builds on them, and before their content is signed. Rows of older
+// versions lack some members; tables are taken as they are there.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -20,7 +20,7 @@ std::unexpected<Error> contradicted(const std::string& run_id, const std::string
                                       "`, and restore the state folder from a backup");
 }
 
-// Whether the row of its end says what the table does. Rows of older versions say less.
+// True: the row that ended the attempt agrees with the table. A member that the row lacks is not compared.
 bool says(const Json& row, const AttemptRow& attempt) {
   const auto of_table = parse_json(attempt_row(attempt, {}).object());
   return of_table && text_in(row, "attempt_id") == attempt.attempt_id &&
@@ -59,7 +59,7 @@ Status SqliteStore::check_claim(const Claim& claim) {
   return planted("previous_attempt_not_compared") ? Status() : check_previous(claim);
 }
 
-// Once for all that nobody else has written since.
+// One comparison serves until another connection commits.
 Status SqliteStore::check_tables(const std::string& run_id) {
   PAWL_TRY([[maybe_unused]] const auto* trusted, trust(run_id));
   auto& known = trusted_.at(run_id);
@@ -80,7 +80,7 @@ Status SqliteStore::check_tables(const std::string& run_id) {
   return {};
 }
 
-// By them phases wait for each other, and see each other's work.
+// The places decide which phases wait for which, and whose work a phase sees.
 Status SqliteStore::check_places(const std::string& run_id, const Json& started) {
   PlacesByRows places(started);
   if (!places.are_said()) return {};
@@ -97,13 +97,13 @@ Status SqliteStore::check_places(const std::string& run_id, const Json& started)
   return places.is_end() ? Status() : contradicted(run_id, "the list of its phases");
 }
 
-// The head says what was spent when it was signed, and the rows that it does not cover what was since. A head
-// of an older version does not say it.
+// The head has the amounts spent when it was signed; the rows after it have the later amounts. A head of an
+// older version lacks them.
 Status SqliteStore::check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
-  // Verbs of this transaction have compared it before they wrote.
+  // Verbs of this transaction compared the amounts before they wrote.
   if (writes_unsigned(run_id) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
-  if (!known->spent) return {};  // nor has a run that is new a head yet
+  if (!known->spent) return {};  // an older head, or a new run without a head
   auto spent = *known->spent;
   PAWL_TRY(auto open, connection_->query("open_chains_of_run"));
   open.bind(run_id);
@@ -125,7 +125,7 @@ Status SqliteStore::check_spent(const std::string& run_id, const std::vector<Bud
   return {};
 }
 
-// Once for all that nobody else has written since: what comes then, this store writes.
+// One comparison serves until another connection commits: only this store writes until then.
 Status SqliteStore::check_attempts(const PhaseRow& phase) {
   if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(phase.run_id));
@@ -142,7 +142,7 @@ Status SqliteStore::check_attempts(const PhaseRow& phase) {
   return {};
 }
 
-// Phases that are over by their rows are over in the table, and no others.
+// A phase has ended in the table exactly when its rows end it.
 Status SqliteStore::check_ends(const std::string& run_id, const EndedPhases& ended) {
   std::set<std::string> over;
   {
@@ -152,21 +152,23 @@ Status SqliteStore::check_ends(const std::string& run_id, const EndedPhases& end
       PAWL_TRY(const bool more, query.next());
       if (!more) break;
       const auto* end = ended.end_of(query.text(0));
-      if (end == nullptr || end->state != query.view(1) || end->outcome != query.view(2))
+      // Rows after the seal open the phase again, until the next seal.
+      const bool is_sealed = end != nullptr && end->end.rows == query.number(3);
+      if (!is_sealed || end->state != query.view(1) || end->outcome != query.view(2))
         return contradicted(run_id, "the end of phase " + query.text(0));
       over.insert(query.text(0));
     }
   }
   for (const auto& [phase_id, end] : ended.ends()) {
     if (over.contains(phase_id)) continue;
-    // An operator who queues it again does so in a row.
+    // An operator who queues it again writes a row after its end.
     PAWL_TRY(const auto last, chain_head(run_id, phase_id));
     if (last.rows <= end.end.rows) return contradicted(run_id, "phase " + phase_id + " is over");
   }
   return {};
 }
 
-// The run is to be sealed. `heads` are the ends of the chains of `phases`, which are all.
+// Called before the run is sealed. `phases` are all its phases, `heads` the ends of their chains.
 Status SqliteStore::check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
                                 const std::vector<ChainHead>& heads) {
   if (!os::walls().signer) return {};
@@ -185,13 +187,13 @@ Status SqliteStore::check_seals(const std::string& run_id, const std::vector<Pha
   return {};
 }
 
-// A replanner's goal is in a row of the phase, or of the phase that the run was forked from.
+// A replanner's goal must be in a row of the phase, or of the same phase in the run that was forked.
 Status SqliteStore::check_goal(const Claim& claim) {
   if (claim.phase.revision == 0 || !os::walls().signer) return {};
   const std::string& phase_id = claim.phase.phase_id;
   PAWL_TRY(auto said, goals_of(claim.run.run_id, phase_id));
   const bool own = !said.empty();
-  if (own) said.erase(said.begin(), said.end() - 1);  // the newest
+  if (own) said.erase(said.begin(), said.end() - 1);  // the newest goal stays
   for (std::string run_id = claim.run.run_id; said.empty();) {
     PAWL_TRY(const auto* known, trust(run_id));
     if (!known->forked || known->forked->phase_id != phase_id) break;
@@ -203,7 +205,7 @@ Status SqliteStore::check_goal(const Claim& claim) {
   return contradicted(claim.run.run_id, "the goal of phase " + phase_id);
 }
 
-// By the rows of replanners that were followed, the oldest first.
+// Returns the goals in the rows of replans that were applied, oldest first.
 Result<std::vector<std::string>> SqliteStore::goals_of(const std::string& run_id,
                                                        const std::string& phase_id) {
   std::vector<std::string> out;
@@ -237,8 +239,8 @@ Status SqliteStore::each_checked_row(const std::string& run_id, const std::strin
   return prev == end.head ? Status() : contradicted(run_id, "the chain of phase " + phase_id);
 }
 
-// An agent works on what the attempt before it left: its work, what its steps printed, and what is told of
-// it. Of a fork's first attempt that is one of another run.
+// An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For
+// the first attempt of a fork, that attempt belongs to another run.
 Status SqliteStore::check_previous(const Claim& claim) {
   if (!claim.previous || !os::walls().signer) return {};
   const auto& previous = *claim.previous;

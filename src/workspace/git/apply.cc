@@ -1,4 +1,4 @@
-// Accepted layers become commits on a branch of their own.
+// Turns accepted layers into commits on a branch of their own.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@ std::string said_of(const std::vector<Uncommitted>& found) {
                     : "");
 }
 
-// What to do before the plan is run again.
+// Advice for the user before the next run of the plan.
 std::string_view way_out(const std::vector<Uncommitted>& found) {
   if (std::ranges::all_of(found, &Uncommitted::is_sparse))
     return "run `git sparse-checkout disable` and the plan again, or set `source.ref`, which takes what is "
@@ -38,7 +38,8 @@ std::string_view way_out(const std::vector<Uncommitted>& found) {
 
 class Applier {
  public:
-  // `scratch`: an empty folder. `keeps`: blobs are written, too; else only their names are worked out.
+  // `scratch`: an empty folder. `keeps`: blobs are written to the repository; else only their ids are
+  // computed.
   Applier(const Workspaces& workspaces, FoundRepository& found, const Commits& commits, std::string scratch,
           bool keeps)
       : workspaces_(workspaces),
@@ -75,7 +76,7 @@ class Applier {
 
   Status commit(const AppliedPhase& phase, std::vector<std::string>& layers) {
     if (!phase.layer_id.empty()) layers.insert(layers.begin(), phase.layer_id);
-    // The whole state so far: later layers may undo earlier ones.
+    // Computes the whole state so far: later layers may undo earlier ones.
     PAWL_TRY(const auto changes, changes_of(workspaces_, base_, layers));
     if (const auto owned = changes_of_submodules(committed_, changes); !owned.empty())
       return fail(ErrorKind::kConflict,
@@ -105,7 +106,7 @@ class Applier {
   const git_oid& last() const { return *git_commit_id(parent_.get()); }
 
  private:
-  // What is below the source in a commit's tree; nothing when the source is not in it.
+  // The entries below the source in a commit's tree. Empty when the commit does not have the source.
   Result<GitListing> listing_at(const git_tree& root) const {
     if (found_.prefix.empty()) return listing_of(repository_, root);
     const std::string path = found_.prefix.substr(0, found_.prefix.size() - 1);
@@ -120,7 +121,8 @@ class Applier {
     return listing_of(repository_, *tree);
   }
 
-  // Else the commit would have what no gate has judged.
+  // Compares the base with the commit. If they differ, the commit would contain changes that no gate has
+  // judged.
   Status check_base() {
     PAWL_TRY(auto found, uncommitted(files_, committed_, *rules_, commits_.source, scratch_));
     for (const auto& [path, entry] : committed_)
@@ -162,7 +164,7 @@ class Applier {
     return entry;
   }
 
-  // In pieces: a file can be larger than memory.
+  // Reads in pieces: a file can be larger than memory.
   Status keep(const GitFile& file, const git_oid& id) const {
     if (git_odb_exists(database_.get(), &id) != 0) return {};
     std::unique_ptr<ByteSource> source;
@@ -176,7 +178,7 @@ class Applier {
     git_odb_stream* raw = nullptr;
     if (lstat(file.full.c_str(), &status) != 0) return fail_errno(errno, "changed file", file.full);
     const std::string objects = std::string("write ") + git_repository_path(&repository_) + "objects";
-    git_error_clear();  // a stream that can't be written sets errno alone
+    git_error_clear();  // When a stream can't be written, libgit2 sets only errno.
     if (git_odb_open_wstream(&raw, database_.get(), static_cast<git_object_size_t>(status.st_size),
                              GIT_OBJECT_BLOB) != 0)
       return git_failure(ErrorKind::kUnavailable, objects);
@@ -201,7 +203,7 @@ class Applier {
     if (git_tree_lookup(&tree, &repository_, &tree_id) != 0)
       return git_failure(ErrorKind::kUnavailable, "commit");
     const GitTree owner(tree);
-    // What was accepted, and nothing else.
+    // The new tree must be exactly the accepted one.
     PAWL_TRY(const auto there, listing_at(*tree));
     if (there != expected)
       return fail(ErrorKind::kCorrupt, "the tree that was made is not the accepted one: " +
@@ -238,9 +240,9 @@ class Applier {
   GitTree root_;
   GitOdb database_;
   GitListing committed_;
-  GitFiles files_;  // of base
+  GitFiles files_;  // The files of the base.
   std::optional<Rules> rules_;
-  std::string lfs_;  // where Git LFS keeps contents
+  std::string lfs_;  // The folder where Git LFS stores contents.
 };
 
 Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found, const Commits& commits,
@@ -253,11 +255,11 @@ Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found,
     for (const auto& phase : commits.phases) PAWL_OK(applier.commit(phase, layers));
     return applier.last();
   }();
-  static_cast<void>(os::remove_tree(scratch));  // else it is a temporary that gc finds
+  static_cast<void>(os::remove_tree(scratch));  // After an error gc removes the temporary.
   return made;
 }
 
-// "a" for "a/b", and "a/b/c" for "a/b"; "" when there is none.
+// The existing branch that excludes `branch`; "" when there is none. Both "a" and "a/b/c" exclude "a/b".
 std::string branch_in_the_way(git_repository& repository, const std::string& branch) {
   const std::string heads = "refs/heads/";
   git_oid there;

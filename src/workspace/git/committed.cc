@@ -53,7 +53,7 @@ class Comparison {
   std::vector<Uncommitted> take() { return std::move(found_); }
 
  private:
-  // Where `git status` shows nothing, its reader needs more than the name.
+  // A file that `git status` does not show needs advice beyond its name.
   std::string hidden(const std::string& path) const {
     switch (rules_.unseen(path)) {
       case Unseen::kNo:
@@ -88,7 +88,7 @@ class Comparison {
   std::vector<Uncommitted> found_;
 };
 
-// The listing of the commit `id` in the repository that lies at `path`, with the rules for it.
+// The listing of a submodule's commit in the repository of the submodule, with its rules.
 struct Submodule {
   FoundRepository found;
   GitListing committed;
@@ -125,7 +125,7 @@ GitFiles files_of_base(const View& base) {
 std::vector<std::string> changes_of_submodules(const GitListing& listing, const Changes& changes) {
   std::vector<std::string> out;
   for (const auto& [path, change] : changes) {
-    if (change.entry.type == EntryType::kFolder) continue;  // which git does not have
+    if (change.entry.type == EntryType::kFolder) continue;  // git does not have folders.
     const auto below = listing.lower_bound(path + "/");
     bool hit = !submodule_at(listing, path).empty();
     for (auto at = below; !hit && at != listing.end() && at->first.starts_with(path + "/"); ++at)
@@ -138,7 +138,7 @@ std::vector<std::string> changes_of_submodules(const GitListing& listing, const 
 Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitListing& committed, Rules& rules,
                                              const std::string& source, const std::string& scratch) {
   Comparison comparison(committed, rules);
-  std::map<std::string, GitFiles> below;  // of submodules, by their path
+  std::map<std::string, GitFiles> below;  // The files of each submodule, by its path.
   for (const auto& [path, file] : base) {
     const auto submodule = submodule_at(committed, path);
     if (submodule.empty() || submodule == path)

@@ -1,4 +1,4 @@
-// What a run started from, against what the repository has committed of it. A detail of this room.
+// Compares the start state of a run with the commit in the repository. A detail of this room.
 #pragma once
 
 #include <string>
@@ -12,17 +12,18 @@ namespace pawl::workspace {
 // Every file and link of `base`, by path.
 GitFiles files_of_base(const View& base);
 
-// Paths that a submodule owns: those below it, and itself where it would be something else or gone. `listing`
-// has the submodules.
+// The changed paths that belong to a submodule: paths below it, and the submodule itself where a change
+// replaces or deletes it. `listing` has the submodules.
 std::vector<std::string> changes_of_submodules(const GitListing& listing, const Changes& changes);
 
 struct Uncommitted {
   std::string path, how;
-  bool is_sparse = false;  // not there, because the checkout is sparse
+  bool is_sparse = false;  // Missing because the checkout is sparse.
 };
 
-// Where `base` is not what `committed` would be in a work tree. Ignored files may be there; where a submodule
-// is, what it has is compared with the commit that it is at, which is looked for in `source`.
+// Paths where `base` differs from a work tree of `committed`. Ignored files may differ. The entries of a
+// submodule are compared with its commit, which is searched in `source`. `scratch` is a folder for temporary
+// files.
 Result<std::vector<Uncommitted>> uncommitted(const GitFiles& base, const GitListing& committed, Rules& rules,
                                              const std::string& source, const std::string& scratch);
 

@@ -17,7 +17,7 @@ namespace {
 
 using GitConfigIterator = GitOwner<git_config_iterator, git_config_iterator_free>;
 
-constexpr std::size_t kIncludeDepthMax = 10;  // git's own (config.c)
+constexpr std::size_t kIncludeDepthMax = 10;  // The limit of git itself (config.c).
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -37,7 +37,7 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-// What comes behind `start`, in a name or in a condition.
+// The rest of a name or a condition after `start`; nullopt when it begins otherwise.
 std::optional<std::string> after(std::string_view start, std::string_view text) {
   if (!text.starts_with(start)) return std::nullopt;
   return std::string(text.substr(start.size()));
@@ -47,7 +47,7 @@ std::string with_all_below(std::string pattern) {
   return pattern.ends_with('/') ? pattern + "**" : std::move(pattern);
 }
 
-// git-config(1), FILES: those that are not the repository's.
+// The configuration files outside of the repository; see git-config(1), FILES.
 std::vector<std::string> files_of_person() {
   std::vector<std::string> out;
   if (variable("GIT_CONFIG_NOSYSTEM").empty()) {
@@ -63,7 +63,7 @@ std::vector<std::string> files_of_person() {
   return out;
 }
 
-// git-config(1), "Includes" and "Conditional includes".
+// Implements "Includes" and "Conditional includes" of git-config(1).
 class Reader {
  public:
   explicit Reader(git_repository& repository)
@@ -71,7 +71,7 @@ class Reader {
 
   Settings read() {
     read_all();
-    // Which remotes there are is known when all has been read.
+    // The remotes are only known after a first complete read.
     if (asks_for_remotes_) read_all();
     return std::move(settings_);
   }
@@ -130,7 +130,7 @@ class Reader {
     return with_all_below(std::move(out));
   }
 
-  // That HEAD names, also when it has no commit yet; "" when HEAD is a commit.
+  // The branch that HEAD names, also before its first commit; "" when HEAD is a commit.
   std::string branch() const {
     git_reference* raw = nullptr;
     if (git_reference_lookup(&raw, &repository_, "HEAD") != 0) return {};

@@ -1,5 +1,5 @@
-// git's configuration as git itself reads it, with what its files include. libgit2 asks no condition of an
-// include on remotes, none at all of a person's files, and knows no home. A detail of this room.
+// Reads git's configuration as git does, with included files. libgit2 checks no include condition on remotes,
+// checks none in a person's files, and knows no home. A detail of this room.
 #pragma once
 
 #include <string>
@@ -11,23 +11,23 @@
 namespace pawl::workspace {
 
 struct Setting {
-  std::string name, value;  // such as "core.autocrlf"; a part between two dots is as it is written
+  std::string name, value;  // Such as "core.autocrlf". A part between two dots is as in the file.
 };
-using Settings = std::vector<Setting>;  // in git's order: the last one of a name holds
+using Settings = std::vector<Setting>;  // In git's order: the last setting of a name wins.
 
-// What applies in the repository: of the machine, of the person, of itself. A file that can't be read says
-// nothing.
+// The settings for the repository: from the machine, the person and the repository itself. A file that can't
+// be read counts as empty.
 Settings settings_of(git_repository& repository);
-// What a file says itself, without what it includes.
+// The settings of one file, without included files.
 Settings own_settings(const std::string& file);
 
-// The last one of that name; "" when there is none.
+// The last setting of that name; "" when there is none.
 std::string setting(const Settings& settings, std::string_view name);
 bool is_true(const Settings& settings, std::string_view name);
 
-// "~/x" as git understands it.
+// Expands "~/x" as git does.
 std::string in_home(const std::string& path);
-// git-config(1), XDG_CONFIG_HOME; "" where there is no home.
+// See git-config(1), XDG_CONFIG_HOME. "" when there is no home.
 std::string xdg_folder();
 
 }  // namespace pawl::workspace

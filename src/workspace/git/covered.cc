@@ -15,17 +15,20 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr int kLinksMax = 40;  // as Linux follows (path_resolution(7))
+constexpr int kLinksMax = 40;  // The limit of Linux (path_resolution(7)).
 constexpr std::string_view kInside = "/workspace/";
 
-// The paths of a tree, wherever it is.
+// The paths of a tree, in any storage.
 class Paths {
  public:
   virtual ~Paths() = default;
-  virtual bool has(const std::string& path) const = 0;                           // whatever it is
-  virtual std::optional<std::string> target(const std::string& path) const = 0;  // of a link
-  virtual std::set<std::string> names(const std::string& folder) const = 0;      // in it; "" is the root
-  // Files and links at or below `path`; "" is the root.
+  // For an entry of any type.
+  virtual bool has(const std::string& path) const = 0;
+  // The target of the link at `path`; nullopt for other entries.
+  virtual std::optional<std::string> target(const std::string& path) const = 0;
+  // The names in `folder`; "" is the root.
+  virtual std::set<std::string> names(const std::string& folder) const = 0;
+  // Visits the files and links at or below `path`; "" is the root.
   virtual void each(const std::string& path, const std::function<void(const std::string&)>& visit) const = 0;
 };
 
@@ -89,7 +92,7 @@ class CommittedPaths final : public Paths {
   const GitListing listing_;
 };
 
-// Where the link at `path` leads in the tree; nothing when it leads out of it.
+// The place in the tree that the link at `path` leads to; nullopt when it leads out of the tree.
 std::optional<std::string> place_of(const std::string& path, const std::string& target) {
   std::vector<std::string> parts;
   const auto walk = [&](std::string_view text) {
@@ -135,7 +138,7 @@ class Covering {
   }
 
  private:
-  // With the name that is there instead of the first one that is not; "" when none is like it.
+  // `pattern` with its first missing name replaced by a similar existing one; "" when no name is similar.
   std::string near(const std::string& pattern) const {
     std::string folder;
     for (std::size_t start = 0; start < pattern.size();) {
@@ -153,7 +156,7 @@ class Covering {
     return {};
   }
 
-  // The link at `path`, on the way to `rest`.
+  // Follows the link at `path`; `rest` is the pattern behind it. Returns whether the pattern has a match.
   bool follow_link(const std::string& path, const std::string& target, const std::string& rest, int links) {
     out_.led_to.push_back(path);
     const auto place = place_of(path, target);

@@ -12,11 +12,11 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::size_t kBinaryLookedAt = 8000;  // git's own (buffer_is_binary in its xdiff-interface.c)
+constexpr std::size_t kBinaryLookedAt = 8000;  // As in git (buffer_is_binary in its xdiff-interface.c).
 
 struct Side {
   std::optional<FileVersion> version;
-  std::string content;  // what the version's content refers to
+  std::string content;  // The version's content refers to it.
   bool unread = false;
 };
 
@@ -69,7 +69,7 @@ Status compare_lines(const Side& before, const Side& after, FileChange& change) 
   return {};
 }
 
-// Contents that nobody read are compared all the same: another mode or time is no change to git.
+// Compares unread contents by their hashes. To git other permission bits or times are not a change.
 Result<bool> same(const GitFile& from, const Side& before, const GitFile& to, const Side& after,
                   bool contents) {
   if (before.version->is_link != after.version->is_link ||
@@ -96,7 +96,7 @@ Status visit_one(const std::string& path, const std::optional<GitFile>& from,
   for (auto* side : {&before, &after})
     if (side->version) side->version->content = side->content;
   FileChange change{.path = path, .before = before.version, .after = after.version, .unread = after.unread};
-  // A version before that was too large to be read: every line of the new one counts as added.
+  // When the version before was too large to read, every line of the new one counts as added.
   if (contents && !after.unread) PAWL_OK(compare_lines(before, after, change));
   return visit(change);
 }

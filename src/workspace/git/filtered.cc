@@ -1,4 +1,4 @@
-// What a repository means for a run, before it starts: filters, submodules, a sparse checkout.
+// Checks what a repository means for a run before the run starts: filters, submodules, a sparse checkout.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::uint64_t kAttributesBytesMax = 16 << 20;
 
-// What git-lfs writes has a hash and a size behind its first line.
+// A pointer of git-lfs has a hash and a size behind its first line.
 constexpr std::int64_t kPointerBytesLeast = 120, kPointerBytesMost = 200;
 
 constexpr std::size_t kPathsNamedMax = 10;
 
-// "2 file(s) of the source's commit are not there: a, b".
+// Such as "2 file(s) of the source's commit are not there: a, b".
 std::string named(const std::vector<std::string>& paths, std::string_view what) {
   std::string out = fmt::format("source: {} {}: ", paths.size(), what);
   for (std::size_t i = 0; i < std::min(paths.size(), kPathsNamedMax); ++i)
@@ -30,7 +30,7 @@ std::string named(const std::vector<std::string>& paths, std::string_view what) 
   return out + (paths.size() > kPathsNamedMax ? ", ..." : "");
 }
 
-// What of a commit a folder has not.
+// Collects the paths of a commit that a folder does not have.
 class NotThere {
  public:
   explicit NotThere(const std::string& source) : source_(source) {}
@@ -83,12 +83,13 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   const auto commit = found ? head_commit(*found->repository) : fail(ErrorKind::kNotFound, source);
   if (!commit) return std::vector<std::string>();
   if (!tree_at(**commit, found->prefix))
-    return std::vector<std::string>();  // none of the folder is committed
+    // The commit has no entry of the folder.
+    return std::vector<std::string>();
   PAWL_OK(check_index(*found->repository, "source: " + source));
   PAWL_TRY(const auto rules, Rules::open(*found, scratch));
   NotThere not_there(source);
   std::set<std::string> folders;
-  bool has_unseen_rules = false;  // git takes them from the index
+  bool has_unseen_rules = false;  // git takes these rules from the index.
   PAWL_OK(rules.each_tracked([&](const Rules::Tracked& file) -> Status {
     const std::string folder = parent_of(file.path);
     for (auto above = folder; folders.insert(above).second && !above.empty();) above = parent_of(above);
@@ -101,7 +102,7 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   return not_there.sentences();
 }
 
-// Whether one of the .gitattributes files of a base, whose manifest is `text`, has the word.
+// Whether a .gitattributes file of a base contains the word "lfs". `text` is the manifest of the base.
 bool names_lfs(const View& view, std::string_view text) {
   for (const auto& path : paths_named(text, ".gitattributes")) {
     const auto file = view.find(path);
@@ -123,7 +124,7 @@ Result<std::vector<std::string>> Workspaces::lfs_pointers(const std::string& bas
   PAWL_TRY(const auto manifest, BaseManifest::open(*this, base_id));
   PAWL_TRY(const std::string text, manifest.text());
   std::vector<std::string> out;
-  // Most sources have no such filter, and then a manifest of a million lines is not parsed.
+  // Most sources have no such filter. A manifest of a million lines is then not parsed.
   const View view(trees_of(base_id, {}));
   if (!names_lfs(view, text)) return out;
   PAWL_TRY(const auto entries, parse_manifest(text));

@@ -17,19 +17,20 @@ namespace pawl::workspace {
 void git_start() {
   static const bool started = [] {
     git_libgit2_init();
-    // What a commit refers to is on disk before the branch is.
+    // The objects of a commit must be on disk before its branch is.
     git_libgit2_opts(GIT_OPT_ENABLE_FSYNC_GITDIR, 1);
-    // Nobody's configuration: it could name filters, and it need not be readable (another HOME).
+    // Ignore configuration outside of the repository. It could name filters, and may be unreadable (another
+    // HOME).
     for (const auto level : {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM, GIT_CONFIG_LEVEL_XDG})
       git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, level, "");
-    // A home there has to be: without one libgit2 forgets a whole file that includes something from it. This
-    // one has folders with numbers alone; settings_of() reads what the real one has.
+    // A home must exist: without one libgit2 ignores a whole file that includes something from it. This
+    // folder has only entries with numbers as names; settings_of() reads the real home.
     git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, GIT_CONFIG_LEVEL_GLOBAL, "/proc/self/task");
-    // Whose repository it is does not matter: nothing of it is ever run (git's safe.directory is about
-    // hooks).
+    // The owner of the repository does not matter, because no code of the repository runs. git's
+    // safe.directory is about hooks.
     git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
-    // Extensions (git-config(1), "extensions.*") that change nothing of what is read here; check_format()
-    // looks at objectformat.
+    // Accept extensions (git-config(1), "extensions.*") that do not change the data read here. check_format()
+    // checks objectformat.
     const char* ignored[] = {"objectformat", "partialclone", "preciousobjects", "relativeworktrees",
                              "worktreeconfig"};
     git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, ignored, std::size(ignored));
@@ -40,7 +41,7 @@ void git_start() {
 
 namespace {
 
-// libgit2 keeps no errno: its message of a system call that failed ends with what strerror(3) says.
+// libgit2 does not store errno. Its message about a failed system call ends with the text of strerror(3).
 int errno_in(std::string_view message) {
   char buffer[128];
   for (const int number : {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EMFILE, ENOMEM})
@@ -75,7 +76,7 @@ std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what) {
 }
 
 Status keep_new_objects_in_memory(git_odb& database) {
-  constexpr int kBeforeAnyOther = 1000;  // libgit2 itself gives files 1 and packs 2
+  constexpr int kBeforeAnyOther = 1000;  // libgit2 itself gives files 1 and packs 2.
   git_odb_backend* backend = nullptr;
   if (git_mempack_new(&backend) != 0 || git_odb_add_backend(&database, backend, kBeforeAnyOther) != 0)
     return git_failure(ErrorKind::kUnavailable, "objects in memory");
@@ -84,7 +85,7 @@ Status keep_new_objects_in_memory(git_odb& database) {
 
 namespace {
 
-// libgit2 reads ids of SHA-1, whatever the repository says.
+// libgit2 reads ids as SHA-1, whatever the repository says.
 Status check_format(git_repository& repository, const std::string& path) {
   git_config* all = nullptr;
   git_buf value{};
@@ -104,13 +105,14 @@ bool is_absent(const std::string& path) {
   return lstat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-// False: neither `path` nor a folder above it is one, and libgit2, which reads all certificates of the
-// machine when it starts, is not needed to say so.
+// False: neither `path` nor a folder above it is a repository. libgit2 is then not started, which would read
+// all certificates of the machine.
 bool may_have_repository(const std::string& path) {
   const auto absolute = os::absolute_path(path);
   if (!absolute) return true;
   for (std::string folder = *absolute;; folder = folder.substr(0, folder.rfind('/'))) {
-    if (!is_absent(folder + "/.git") || !is_absent(folder + "/HEAD")) return true;  // the second: a bare one
+    // HEAD: a bare repository.
+    if (!is_absent(folder + "/.git") || !is_absent(folder + "/HEAD")) return true;
     if (folder.find('/') == std::string::npos) return false;
   }
 }
@@ -138,7 +140,7 @@ Result<FoundRepository> find_repository(const std::string& path) {
   FoundRepository found{.repository = GitRepository(repository)};
   PAWL_OK(check_format(*repository, path));
   const char* workdir = git_repository_workdir(repository);
-  if (workdir == nullptr) return found;  // bare: the whole tree
+  if (workdir == nullptr) return found;  // A bare repository: take the whole tree.
   PAWL_TRY(const std::string root, os::absolute_path(workdir));
   PAWL_TRY(const std::string inside, os::absolute_path(path));
   if (inside.size() > root.size()) found.prefix = inside.substr(root.size() + 1) + "/";
@@ -176,7 +178,7 @@ Status check_index(git_repository& repository, const std::string& path) {
   if (index_of(repository)) return {};
   auto failed = git_failure(ErrorKind::kInvalid, path + ": the index of its git repository can't be read");
   std::string& text = failed.error().message;
-  // gitformat-index(5): `link` is a split index. `index.skipHash` leaves zeros for the checksum.
+  // See gitformat-index(5): `link` is a split index. `index.skipHash` leaves zeros for the checksum.
   if (text.find("'link'") != std::string::npos)
     text += "; `git update-index --no-split-index` makes it a whole one (core.splitIndex, too)";
   else if (text.find("checksum") != std::string::npos)

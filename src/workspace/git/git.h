@@ -1,5 +1,5 @@
-// libgit2, with owners and errors as values. A detail of this room. No hook, filter or command of a
-// repository runs: only its objects and references are read and written.
+// libgit2 with owners, and with errors as values. A detail of this room. No hook, filter command or other
+// command of a repository runs. libgit2 writes only objects and references of a repository.
 #pragma once
 
 #include <git2.h>
@@ -34,34 +34,34 @@ using GitDiff = GitOwner<git_diff, git_diff_free>;
 using GitReference = GitOwner<git_reference, git_reference_free>;
 using GitSignature = GitOwner<git_signature, git_signature_free>;
 
-void git_start();  // once a process; every function of this room that uses git calls it
+void git_start();  // Runs once in a process. Every function of this room that uses git calls it.
 
-// Says what was tried, and libgit2's last message. kUnavailable becomes what fail_errno() makes of a
-// system call that failed for want of rights or room, with what to do: nobody else is to be waited for.
-// Where libgit2 found no memory, it throws as an allocation of our own does.
+// An error that names the attempted action `what`, with libgit2's last message. kUnavailable becomes the
+// error of fail_errno() when a system call failed for want of rights or space; its message has the remedy.
+// Throws std::bad_alloc when libgit2 had no memory, as an allocation in this code does.
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what);
 
 struct FoundRepository {
   GitRepository repository;
-  std::string prefix;  // of the path inside the work tree: "" or "a/b/"
+  std::string prefix;  // The place of the path inside the work tree: "" or "a/b/".
 };
-// What is written to `database` from now on goes nowhere; what it has can be read.
+// From now on, writes to `database` stay in memory. Its stored objects can still be read.
 Status keep_new_objects_in_memory(git_odb& database);
 // The repository at or above `path`. kInvalid: there is none.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
-// The commit that is checked out. kInvalid: there is none, or it can't be read. Not by find_commit(), which
-// leaks a regular expression when the object is not there (libgit2 1.5 with PCRE2).
+// The commit that is checked out. kInvalid: there is none, or it can't be read. find_commit() can't replace
+// it: it leaks a regular expression when the object is missing (libgit2 1.5 with PCRE2).
 Result<GitCommit> head_commit(git_repository& repository);
-// Null when there is none, or libgit2 can't read it.
+// Null when there is no index, or libgit2 can't read it.
 GitIndex index_of(git_repository& repository);
-// kInvalid: the repository at `path` has an index that libgit2 can't read (a sparse one, a split one, one
-// without a checksum). What a work tree's files are in a commit can't be told then.
+// kInvalid: libgit2 can't read the index of the repository at `path` (a sparse or split index, or one without
+// a checksum). The committed form of a work tree's files is then unknown.
 Status check_index(git_repository& repository, const std::string& path);
-// What the index says of a file that `git status` therefore does not look at.
-enum class Unseen { kNo, kSkipped, kAssumedUnchanged };  // git-update-index(1): --skip-worktree, and so on
+// A mark in the index that makes `git status` skip a file.
+enum class Unseen { kNo, kSkipped, kAssumedUnchanged };  // See git-update-index(1), --skip-worktree.
 Unseen unseen_by_index(git_index& index, const std::string& path);
-// Whether the index has `path`, or something below it: git ignores nothing of that, committed or not.
+// Whether the index has `path` or a path below it. git never ignores such paths, committed or not.
 bool is_tracked(git_index& index, const std::string& path);
 std::string text_of(const git_oid& id);
 

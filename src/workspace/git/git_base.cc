@@ -1,4 +1,4 @@
-// Bases of git trees. One that is near to a tree that was taken before is kept as what tells the two apart.
+// Makes bases of git trees. A base near to that of an earlier tree is stored as the difference from it.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -17,17 +17,17 @@
 namespace pawl::workspace {
 namespace {
 
-// Behind the name of a tree whose base is kept: an older Pawl's base of it does not say what is a submodule,
-// or has another target of a link.
+// The suffix after a tree's name in the records. Records of an older Pawl lack it: their bases do not mark
+// submodules, or have other targets of links.
 constexpr std::string_view kTakenAs = ".3";
 constexpr std::string_view kRecords = "git";
-constexpr std::size_t kCandidatesMax = 16;  // trees that were taken last, and are compared
+constexpr std::size_t kCandidatesMax = 16;  // The number of recently taken trees that are compared.
 
 // A tree that was taken before, and its base.
 struct Taken {
   GitTree tree;
   std::string base_id;
-  std::int64_t entries = 0;  // that tell it from the tree that is wanted
+  std::int64_t entries = 0;  // The entries in which it differs from the wanted tree.
 };
 
 class GitBases {
@@ -48,7 +48,7 @@ class GitBases {
     if (const auto near = nearest(tree)) {
       auto derived = derive_base(workspaces_, near->base_id, near->entries,
                                  [&] { return layer_between(*near->tree, tree); });
-      // What can't be built upon is not built upon: git has all of it.
+      // When the near base can't be built upon, take the whole tree: git has all of it.
       if (!derived && derived.error().kind != ErrorKind::kCorrupt &&
           derived.error().kind != ErrorKind::kNotFound)
         return derived;
@@ -62,7 +62,7 @@ class GitBases {
   }
 
  private:
-  // Bases that other things were left out of are others, and near to none of these.
+  // Bases with other patterns left out are different bases, and not near to these.
   static std::string taken_as(const std::vector<std::string>& left_out) {
     return std::string(kTakenAs) + (left_out.empty() ? "" : "." + blake3_hex(canonical(Json(left_out))));
   }
@@ -84,7 +84,7 @@ class GitBases {
     return keep_object(folder_, "bases", temporary, std::move(entries));
   }
 
-  // Names of git/, the newest first.
+  // The names of the records in git/, the newest first.
   std::vector<std::string> taken_last() const {
     std::vector<std::pair<std::int64_t, std::string>> found;
     const std::string folder = object_folder(folder_, kRecords);
@@ -101,7 +101,7 @@ class GitBases {
     return out;
   }
 
-  // Of another repository, or one that git forgot: not there.
+  // The tree that a record names. Null when it is of another repository, or git no longer has it.
   GitTree tree_of_name(const std::string& name) const {
     git_oid id;
     git_tree* tree = nullptr;
@@ -112,7 +112,7 @@ class GitBases {
     return GitTree(tree);
   }
 
-  // What tells `before` from `now`, in entries; nothing when it is more than `most`.
+  // The number of entries in which `before` and `now` differ; nullopt when it is more than `most`.
   std::optional<std::int64_t> distance(const git_tree& before, const git_tree& now, std::int64_t most) const {
     std::int64_t count = 0;
     const auto counted = compare_trees(repository_, &before, &now,
@@ -163,7 +163,7 @@ class GitBases {
   git_repository& repository_;
   SoFar& so_far_;
   const std::vector<std::string>& left_out_;
-  const std::string taken_as_;  // behind the name of a tree
+  const std::string taken_as_;  // The suffix after the name of a tree.
 };
 
 }  // namespace

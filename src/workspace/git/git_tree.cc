@@ -25,7 +25,7 @@ Status list_into(git_repository& repository, const git_tree& tree, const std::st
       PAWL_TRY(const auto below, tree_with(repository, *git_tree_entry_id(entry), path));
       PAWL_OK(list_into(repository, *below, path + "/", out));
     } else {
-      // Old trees have other permissions, which git takes for these.
+      // Old trees have other permissions; git reads them as the current ones.
       out[path] = {.mode = git_tree_entry_filemode(entry), .id = *git_tree_entry_id(entry)};
     }
   }
@@ -38,7 +38,7 @@ struct RawEntry {
 };
 using RawEntries = std::map<std::string, RawEntry>;
 
-// Changes as a tree: a name can be changed itself, and have changes below.
+// Changes as a tree. A name can be changed itself and have changes below it.
 struct Changed {
   const std::optional<GitEntry>* own = nullptr;
   std::map<std::string, Changed> below;
@@ -62,7 +62,7 @@ class TreeEditor {
  public:
   TreeEditor(git_repository& repository, git_odb& database) : repository_(repository), database_(database) {}
 
-  // nullopt: nothing is left. `tree`: null where there is none.
+  // nullopt: no entry is left. `tree`: null where the tree has no folder.
   Result<std::optional<git_oid>> edit(const git_tree* tree, const std::string& path, const Changed& changed) {
     RawEntries entries;
     for (std::size_t i = 0; tree != nullptr && i < git_tree_entrycount(tree); ++i) {
@@ -77,7 +77,7 @@ class TreeEditor {
   }
 
   Result<git_oid> write(const RawEntries& entries) {
-    // git orders names of folders as if they ended with a slash.
+    // git sorts names of folders as if they ended with a slash.
     std::map<std::string, std::string> lines;
     for (const auto& [name, entry] : entries) {
       std::string line = fmt::format("{:o} {}", entry.mode, name);

@@ -1,5 +1,5 @@
-// Trees of git, made and read entry by entry. libgit2's index would do both, were it not that an index can
-// have `t` and `t/b`, of which it makes a tree without `t`. A detail of this room.
+// Git trees, made and read entry by entry. libgit2's index is unsuitable: it can have `t` and `t/b`, and
+// makes a tree without `t` from them. A detail of this room.
 #pragma once
 
 #include <map>
@@ -18,17 +18,18 @@ struct GitEntry {
     return mode == other.mode && git_oid_equal(&id, &other.id) != 0;
   }
 };
-using GitListing = std::map<std::string, GitEntry>;                 // by path; of files, links and submodules
-using GitChanges = std::map<std::string, std::optional<GitEntry>>;  // nullopt: gone
+using GitListing = std::map<std::string, GitEntry>;                 // By path; files, links and submodules.
+using GitChanges = std::map<std::string, std::optional<GitEntry>>;  // nullopt: deleted.
 
-// The tree of a commit below `prefix`, "" or "a/b/". kInvalid: it has none there.
+// The tree of a commit below `prefix`, "" or "a/b/". kInvalid: the commit has no folder there.
 Result<GitTree> tree_at(git_commit& commit, const std::string& prefix);
 
-// All below `tree`.
+// All files, links and submodules below `tree`.
 Result<GitListing> listing_of(git_repository& repository, const git_tree& tree);
 
-// Writes the tree that has the entries of `tree` (null: none) but for `changes`; what they do not name stays
-// as it is. Folders without entries are not there. kConflict: a path would be a file and a folder.
+// Writes the tree with the entries of `tree` (null: none) and `changes` applied. Entries that `changes` does
+// not name stay as they are. Folders without entries are dropped. kConflict: a path would be a file and a
+// folder.
 Result<git_oid> edit_tree(git_repository& repository, const git_tree* tree, const GitChanges& changes);
 
 }  // namespace pawl::workspace

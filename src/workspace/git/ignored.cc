@@ -1,5 +1,5 @@
-// The part of a layer that is no work: what the source's .gitignore files name, and what tools made for
-// themselves.
+// Removes from a layer the parts that are not work: paths that the source's .gitignore files match, and files
+// that tools made for themselves.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -21,9 +21,9 @@ namespace {
 constexpr std::string_view kIgnoreFile = ".gitignore";
 constexpr std::uint64_t kIgnoreFileBytesMax = 64 << 20;
 
-// The commit that a source was taken from, and what is staged. Nothing is committed of a source that lies in
-// no repository, or in a folder that its commit does not have. Of one whose repository can't be read now, all
-// that the base has is: the work of an agent is not lost for it.
+// The commit that a source was taken from, and the staged files. No file is committed when the source lies in
+// no repository, or in a folder that its commit does not have. When its repository can't be read now, every
+// file of the base counts as committed, so that an agent's work is not lost.
 class Committed {
  public:
   static Committed of(const std::string& source, const std::string& commit, const View& base) {
@@ -48,12 +48,13 @@ class Committed {
     return out;
   }
 
-  const std::string& prefix() const { return prefix_; }  // of the source in it: "" or "a/b/"
+  // The place of the source in the repository: "" or "a/b/".
+  const std::string& prefix() const { return prefix_; }
 
-  // A path of the source. git never ignores what is committed, or staged.
+  // Whether the source's `path` is committed or staged. git never ignores such a path.
   bool has(const std::string& path) { return is_in_commit(path) || is_staged(path); }
 
-  // The file's text; "" when there is none. A path of the repository.
+  // The text of the file at `path` of the repository; "" when there is none.
   std::string text(const std::string& path) const {
     const auto entry = root_ ? find(path) : nullptr;
     git_blob* blob = nullptr;
@@ -76,11 +77,11 @@ class Committed {
     return known->second && find(prefix_ + path) != nullptr;
   }
 
-  // The run started with it, and the index has it. libgit2 1.5 can't read a sparse index.
+  // Whether the base has the file and the index has it. libgit2 1.5 can't read a sparse index.
   bool is_staged(const std::string& path) const {
     if (!base_->find(path)) return false;
     if (has_all_of_base_ || !repository_) return has_all_of_base_;
-    const GitIndex index = index_of(*repository_);  // the repository's own, which it has read before
+    const GitIndex index = index_of(*repository_);  // The repository owns it, and has read it before.
     return index && is_tracked(*index, index_prefix_ + path);
   }
 
@@ -93,22 +94,25 @@ class Committed {
   GitRepository repository_;
   GitTree root_;
   const View* base_;
-  bool has_all_of_base_ = false;  // it stands in for a commit that can't be read
+  bool has_all_of_base_ = false;  // The base stands in for an unreadable commit.
   std::string prefix_, index_prefix_;
-  std::map<std::string, bool> folders_;  // of the source: whether the commit has them
+  // Folders of the source, and whether the commit has them.
+  std::map<std::string, bool> folders_;
 };
 
-// The rules of a source: of its base, and of its commit above it.
+// The rules of a source: those of its base, and above it those of its commit.
 class SourceRules {
  public:
-  // `now`: what the agent left.
+  // `now`: the view of the agent's result.
   SourceRules(const View& base, const View& now, Committed& committed)
       : base_(base), now_(now), committed_(committed) {}
 
-  // All that can name one of `entries`. `manifest` gives the base's; it costs, and few ask for it.
+  // Reads all rules that can match one of `entries`. `manifest` gets the base's manifest. That is
+  // expensive and rarely needed.
   Status read(const std::vector<Entry>& entries, const std::function<Result<std::string>()>& manifest) {
     const std::string& prefix = committed_.prefix();
-    for (std::string folder = prefix.substr(0, prefix.rfind('/')); !folder.empty();) {  // above the source
+    // Folders above the source.
+    for (std::string folder = prefix.substr(0, prefix.rfind('/')); !folder.empty();) {
       folder = parent_of(folder);
       rules_.add(folder, committed_.text(child(folder, kIgnoreFile)));
     }
@@ -116,7 +120,7 @@ class SourceRules {
     for (const auto& entry : entries)
       for (auto folder = parent_of(entry.path); folders.insert(folder).second;) folder = parent_of(folder);
     for (const auto& folder : folders) PAWL_OK(read_base(folder));
-    std::vector<std::string> made;  // folders that the base has not, with rules
+    std::vector<std::string> made;  // Folders with rules that the base does not have.
     for (const auto& folder : folders)
       if (!folder.empty() && !base_.has_folder(folder) && now_.find(child(folder, kIgnoreFile)))
         made.push_back(folder);
@@ -154,9 +158,9 @@ class SourceRules {
     return {};
   }
 
-  // A folder that was renamed keeps the rules that the base has for it, and they say no more than they said
-  // where it was. The base had it, it is gone from there, and half of its files are here: else an agent could
-  // put rules of the base where it wants them.
+  // Gives a renamed folder the rules that the base has for its old place, with the same meaning. The base
+  // must have had the old folder, it must be gone, and half of its files must be here. Otherwise an agent
+  // could apply rules of the base anywhere.
   Status read_moved(const std::vector<std::string>& made, const std::vector<std::string>& files) {
     std::vector<std::string> gone;
     for (const auto& file : files) {
@@ -184,8 +188,8 @@ class SourceRules {
     return {};
   }
 
-  // How many of the files of `folder`, which is `from` or below it, are below `to` now; and how many there
-  // were. Without those that are ignored, and without rules.
+  // Counts the files of `folder`, which is `from` or below it: how many are below `to` now, and how many
+  // there were. Ignored files and .gitignore files do not count.
   std::pair<std::size_t, std::size_t> files_that_moved(const std::string& folder, const std::string& from,
                                                        const std::string& to) {
     std::size_t found = 0, all = 0;
@@ -206,7 +210,7 @@ class SourceRules {
     return {found, all};
   }
 
-  // What a path below a folder that was renamed was called.
+  // The old path of a path below a renamed folder.
   std::string path_before(const std::string& path) const {
     for (std::string folder = path; !folder.empty(); folder = parent_of(folder))
       if (const auto found = moved_.find(folder); found != moved_.end())
@@ -218,8 +222,8 @@ class SourceRules {
   const View& now_;
   Committed& committed_;
   IgnoreRules rules_;
-  std::set<std::string> read_;                // folders of the base
-  std::map<std::string, std::string> moved_;  // folders, and where the base has them
+  std::set<std::string> read_;                // Folders of the base.
+  std::map<std::string, std::string> moved_;  // Renamed folders, and their old places in the base.
 };
 
 bool is_folder_in(const View& view, const Entry& entry) {
@@ -227,7 +231,7 @@ bool is_folder_in(const View& view, const Entry& entry) {
          (entry.type == EntryType::kDeleted && view.has_folder(entry.path));
 }
 
-// The entries that are not ignored, and the folders on the way to them.
+// The entries that are not ignored, and the folders that lead to them.
 Changes kept_of(const std::vector<Entry>& entries, const std::string& tree, const View& lower,
                 const std::function<bool(const Entry&)>& is_ignored) {
   Changes kept;
@@ -317,7 +321,7 @@ Result<Workspaces::RefusedWork> Workspaces::refused_work(const std::vector<std::
   RefusedWork out;
   bool known = total == static_cast<std::int64_t>(named.size());
   if (!known) {
-    // Each folder at the top that has one of the others has a name here, unless there is no room for more.
+    // Each top folder with an unnamed path also has a named one, unless the names are full.
     std::set<std::string> tops;
     for (const auto& path : named) tops.insert(path.substr(0, path.find('/')));
     known = tops.size() < kRefusedNamedMax &&

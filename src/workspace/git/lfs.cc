@@ -29,7 +29,7 @@ Status keep_lfs(const std::string& storage, const GitFile& file, const std::stri
   const std::string folder = os::join(storage, "objects/" + hash.substr(0, 2) + "/" + hash.substr(2, 2));
   const std::string path = os::join(folder, hash);
   if (os::exists(path)) return {};
-  // Of each process its own, in the folder that Git LFS clears itself.
+  // Each process has its own folder, in the folder that Git LFS itself clears.
   const std::string temporaries = os::join(storage, "tmp");
   PAWL_OK(os::make_folders(folder));
   PAWL_OK(os::make_folders(temporaries));

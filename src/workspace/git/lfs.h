@@ -1,4 +1,5 @@
-// Where Git LFS keeps the contents that its pointers name, git-lfs-config(5). A detail of this room.
+// The place where Git LFS stores the contents that its pointers name; see git-lfs-config(5). A detail of this
+// room.
 #pragma once
 
 #include <string>
@@ -8,11 +9,12 @@
 
 namespace pawl::workspace {
 
-// What `lfs.storage` says; Rules::open() has told the repository what includes say of it.
+// The folder that `lfs.storage` names. REQUIRES: Rules::open() was called, which gives the repository the
+// settings of included files.
 std::string lfs_storage(git_repository& repository);
 
-// As git-lfs-clean(1) does: `git lfs push` and the filters of git find the content of `file` there. `pointer`
-// names it.
+// Stores the content of `file` as git-lfs-clean(1) does, durably. `git lfs push` and git's filters find it
+// there. `pointer` names it.
 Status keep_lfs(const std::string& storage, const GitFile& file, const std::string& pointer);
 
 }  // namespace pawl::workspace

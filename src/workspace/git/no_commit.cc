@@ -6,7 +6,7 @@ namespace pawl::workspace {
 
 std::string why_no_commit(const std::string& source) {
   const auto found = find_repository(source);
-  // The rest of that message is for people who name a commit in the plan.
+  // The rest of that message is for users who name a commit in the plan.
   if (!found) return found.error().message.substr(0, found.error().message.find("; leave out source.ref"));
   if (git_repository_head_unborn(found->repository.get()) == 1)
     return source + " has no commit yet: commit it, and run the plan again";

@@ -39,7 +39,7 @@ class DiskObjects final : public ObjectStore {
     try {
       return std::async(std::launch::async, look);
     } catch (const std::system_error&) {
-      return std::async(std::launch::deferred, look);  // no thread, or no memory for its stack
+      return std::async(std::launch::deferred, look);  // There is no thread, or no memory for its stack.
     }
   }
 
@@ -148,7 +148,7 @@ class DiskObjects final : public ObjectStore {
 
  private:
   Workspaces& kept_;
-  mutable std::mutex looks_;  // held during those beside a caller
+  mutable std::mutex looks_;  // Held during the checks of check_beside().
 };
 
 }  // namespace

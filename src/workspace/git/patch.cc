@@ -17,13 +17,12 @@
 namespace pawl::workspace {
 namespace {
 
-// Files that are looked at for one that was moved: of each its size, and of either side how many and how
-// large together, since they are in memory. Where there are more, a moved file is one that is gone and a new
-// one.
+// Limits of the search for moved files, whose contents are in memory: the size of each, and the number and
+// total size on each side. Above the limits a moved file counts as a deleted and a new one.
 constexpr std::int64_t kMovedBytesMax = 1 << 20;
 constexpr std::int64_t kMovedFilesMax = 10'000, kMovedAllBytesMax = 64 << 20;
 
-// A repository in memory: objects go nowhere.
+// A repository in memory. Its objects are never written to disk.
 struct MemoryRepository {
   GitOdb odb;
   GitRepository repository;
@@ -48,11 +47,11 @@ std::int64_t size_of(const std::optional<GitFile>& file) {
 }
 
 struct OneSided {
-  std::vector<std::pair<std::string, const GitFile*>> files;  // by path
+  std::vector<std::pair<std::string, const GitFile*>> files;  // By path.
   bool too_many = false;
 };
 
-// What only `files` has: no link, not empty, not large.
+// The files that only `files` has: no links, no empty files, no large ones.
 OneSided only_in(const GitFiles& files, const GitFiles& others) {
   OneSided out;
   std::int64_t bytes = 0;
@@ -84,12 +83,12 @@ Result<GitTree> tree_of(git_repository& repository, const OneSided& side) {
   return GitTree(tree);
 }
 
-// One that lies where the other was is two changes to git.
+// When one path lies below the other, git sees two changes.
 bool are_apart(const std::string& a, const std::string& b) {
   return !a.starts_with(b + "/") && !b.starts_with(a + "/");
 }
 
-// Where the files that are gone have gone: new path to old path.
+// The moved files: new path to old path.
 Result<std::map<std::string, std::string>> moves(const GitFiles& before, const GitFiles& after) {
   const auto gone = only_in(before, after), made = only_in(after, before);
   if (gone.files.empty() || made.files.empty() || gone.too_many || made.too_many)
@@ -188,7 +187,7 @@ Result<GitFiles> git_files(const View& base, const Changes& changes) {
   GitFiles out;
   for (const auto& [path, change] : changes) {
     const auto& entry = change.entry;
-    // What was at or below it in base is gone, unless a later entry brings it back.
+    // Everything at or below the path in the base is gone, unless a later entry brings it back.
     if (entry.type != EntryType::kFolder || git_file_of(base, path))
       base.each_file(path, [&](const std::string& below) { out[below] = std::nullopt; });
     if (entry.type == EntryType::kFile || entry.type == EntryType::kSymlink)
@@ -210,7 +209,7 @@ Result<Patch> Workspaces::diff(const std::string& base_id, const std::vector<std
   PatchFiles files;
   PAWL_TRY(files.before, git_files(base, changes_before));
   PAWL_TRY(files.after, git_files(base, changes_after));
-  // Both sides name every path that either changes; the other one shows base.
+  // Both sides get every path that either side changes; an unchanged path shows the base.
   for (const auto& [path, file] : files.after)
     if (!files.before.contains(path)) files.before[path] = git_file_of(base, path);
   for (const auto& [path, file] : files.before)

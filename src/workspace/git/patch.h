@@ -1,4 +1,4 @@
-// Layers in git's terms: which paths change, from what to what. A detail of this room.
+// Layers in git's terms: the changed paths, each before and after. A detail of this room.
 #pragma once
 
 #include <map>
@@ -12,20 +12,20 @@
 
 namespace pawl::workspace {
 
-// A file or symlink as git has it: full path of the content on disk. Folders are nothing to git.
+// A file or symlink as git sees it: the full path of the content on disk. git has no folders.
 struct GitFile {
   std::string full;
   bool is_link = false;
   bool is_executable = false;
 };
-using GitFiles = std::map<std::string, std::optional<GitFile>>;  // nullopt: gone
+using GitFiles = std::map<std::string, std::optional<GitFile>>;  // nullopt: deleted.
 
-// What `changes` do to the files of `base`: a deleted or replaced folder is every file it had.
+// The effect of `changes` on the files of `base`. A deleted or replaced folder counts as all its files.
 Result<GitFiles> git_files(const View& base, const Changes& changes);
-// What base has at `path`, when it is a file or link.
+// The file or link of `base` at `path`; nullopt for all else.
 std::optional<GitFile> git_file_of(const View& base, const std::string& path);
 
-// The name that git gives the content, without a repository.
+// The id that git gives the content, without a repository.
 Result<git_oid> blob_id(const GitFile& file);
 git_filemode_t mode_of(const GitFile& file);
 

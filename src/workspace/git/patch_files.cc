@@ -10,7 +10,7 @@
 namespace pawl::workspace {
 namespace {
 
-// Those that can speak of one of the paths.
+// The .gitattributes files that can apply to one of the paths.
 GitFiles attributes_for(const GitFiles& files, const View& tree) {
   std::set<std::string> folders{""};
   for (const auto& [path, file] : files)
@@ -23,7 +23,7 @@ GitFiles attributes_for(const GitFiles& files, const View& tree) {
   return out;
 }
 
-// Null: there is none, or the repository has it no more.
+// Null: there is no commit, or the repository no longer has it.
 GitTree tree_of(git_repository& repository, const std::string& commit_id) {
   git_tree* tree = nullptr;
   if (commit_id.empty()) return GitTree();
@@ -71,11 +71,12 @@ Result<std::vector<Patch::LeftOut>> put_committed(const PatchTarget::Filters& fi
                                                   const std::string& scratch, PatchFiles& files) {
   std::vector<Patch::LeftOut> out;
   auto found = find_repository(filters.source);
-  if (!found) return out;  // git filters nothing there, or libgit2 can't say what
+  // No git filters apply there, or libgit2 can't tell which.
+  if (!found) return out;
   PAWL_TRY(auto rules, Rules::open(*found, scratch));
   const std::string lfs = lfs_storage(*found->repository);
   const auto root = tree_of(*found->repository, filters.git_commit);
-  if (!rules.learn(root.get(), attributes_for(files.after, tree))) return out;  // rules beyond all bounds
+  if (!rules.learn(root.get(), attributes_for(files.after, tree))) return out;  // Rules beyond the limits.
   Committer committer(rules, scratch, lfs, filters.keeps_lfs);
   for (auto& [path, after] : files.after)
     if (const auto put = committer.put(path, files.before.at(path), after); !put)

@@ -1,4 +1,4 @@
-// Files of a patch as `git apply` compares them with a work tree. A detail of this room.
+// Files of a patch in the form that `git apply` compares with a work tree. A detail of this room.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace pawl::workspace {
 
-// The same paths on both sides.
+// Both sides have the same paths.
 struct PatchFiles {
   GitFiles before, after;
 };
 
-// Puts what git commits in the place of files of which it commits something else than line ends make of them
-// (Git LFS, `ident`). `tree` is what the patch is made for; `scratch`, an empty folder, outlives `files`.
-// Tells for which paths that can't be done: neither side has them then.
+// Replaces files by their committed content where it differs in more than line ends (Git LFS, `ident`).
+// `tree` is the tree that the patch is for; `scratch`, an empty folder, must outlive `files`. Returns the
+// paths where that fails; both sides lose them.
 Result<std::vector<Patch::LeftOut>> put_committed(const PatchTarget::Filters& filters, const View& tree,
                                                   const std::string& scratch, PatchFiles& files);
 

@@ -15,15 +15,15 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::uint64_t kTextBytesMax =
-    64ULL << 20;  // of a file that is compared by lines, which takes many times that
+// The limit for comparing a file by lines, which takes many times that memory.
+constexpr std::uint64_t kTextBytesMax = 64ULL << 20;
 
-// A name as git-diff(1) quotes it. UTF-8 stays as it is: git reads both, and people only one.
+// A name as git-diff(1) quotes it. UTF-8 stays unquoted: git reads both forms, people only that one.
 std::string quoted(const std::string& name) {
   const bool plain = std::ranges::none_of(
       name, [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '"' || c == '\\'; });
   const bool utf8 = valid_utf8(name) == name;
-  // After a space git looks for the second name of a line, and gives up at a slash.
+  // After a space git searches the second name of the line, and gives up at a slash.
   const bool split = name.find(" /") != std::string::npos || name.ends_with(' ');
   if (plain && utf8 && !split) return name;
   std::string out = "\"";
@@ -39,7 +39,7 @@ std::string quoted(const std::string& name) {
   return out + "\"";
 }
 
-// On a line of its own, a name with a space ends with a tab: else git takes what follows for a date.
+// On its own line, a name with a space ends with a tab. Otherwise git takes the text behind it for a date.
 std::string named_line(const char* sign, const std::string& name) {
   const std::string text = quoted(name);
   const bool spaced = !text.starts_with('"') && text.find(' ') != std::string::npos;
@@ -49,8 +49,8 @@ std::string named_line(const char* sign, const std::string& name) {
 struct Read {
   std::optional<GitFile> file;
   std::uint64_t size = 0;
-  std::string id;     // the name that git gives the content
-  std::string bytes;  // when bounded
+  std::string id;     // The id that git gives the content.
+  std::string bytes;  // Only when bounded.
   bool bounded = true;
 };
 
@@ -64,7 +64,7 @@ Result<Read> read_side(const PatchSide& side) {
   return out;
 }
 
-// As blob_id() names it where git has SHA-256.
+// The name of the content in a SHA-256 repository; compare blob_id().
 Result<std::string> sha256_name(const GitFile& file, std::uint64_t size) {
   std::unique_ptr<ByteSource> source = os::file_source(file.full, kTreeBytesMax);
   if (file.is_link) {
@@ -111,7 +111,7 @@ std::string mode_text(const GitFile& file) {
 
 constexpr std::string_view kDigits85 =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-constexpr std::size_t kLineBytes = 52;  // of data, in a line of a binary patch
+constexpr std::size_t kLineBytes = 52;  // Data bytes in a line of a binary patch.
 
 void add_base85(std::string_view bytes, std::string& out) {
   for (std::size_t at = 0; at < bytes.size(); at += kLineBytes) {
@@ -148,13 +148,13 @@ int take_binary(const git_diff_delta*, const git_diff_binary* binary, void* to) 
   return 0;
 }
 
-// git needs the way back only to go it. From a side that is not read, there is none.
+// git needs the reverse part only to revert a patch. It is left out when the old side is not read.
 Status add_binary_hunk(const Read& before, const Read& after, std::string& out) {
   git_diff_options options = GIT_DIFF_OPTIONS_INIT;
   options.flags = GIT_DIFF_FORCE_BINARY | GIT_DIFF_SHOW_BINARY;
   out += "GIT binary patch\n";
   BinaryOut to{.text = &out, .reversible = before.bounded};
-  if (after.bytes.empty()) {  // libgit2 says nothing of two that are empty
+  if (after.bytes.empty()) {  // libgit2 writes no hunk for two empty sides.
     constexpr std::string_view kNothingDeflated("\x78\x9c\x03\x00\x00\x00\x00\x01", 8);
     if (!before.bounded || before.bytes.empty()) {
       out += "literal 0\n";
@@ -182,7 +182,8 @@ int take_patch_line(const git_diff_delta*, const git_diff_hunk*, const git_diff_
   const char origin = line->origin;
   if (origin == GIT_DIFF_LINE_CONTEXT || origin == GIT_DIFF_LINE_ADDITION || origin == GIT_DIFF_LINE_DELETION)
     out += origin;
-  out.append(line->content, line->content_len);  // of the others: that the file ends without a newline
+  // Other origins say that the file ends without a newline.
+  out.append(line->content, line->content_len);
   return 0;
 }
 
@@ -227,7 +228,7 @@ std::unexpected<Error> too_large(const Read& side) {
 
 Result<std::string> patch_text(const PatchSide& from, const PatchSide& to, bool sha256_ids) {
   if (from.file && to.file && from.file->is_link != to.file->is_link) {
-    // Another type of file: git takes it in two parts.
+    // The type of the file changes: git needs two parts.
     PAWL_TRY(auto removed, patch_text(from, {.path = to.path, .file = std::nullopt}, sha256_ids));
     PAWL_TRY(const auto made, patch_text({.path = from.path, .file = std::nullopt}, to, sha256_ids));
     return removed + made;

@@ -17,8 +17,8 @@ namespace {
 
 using GitFilters = GitOwner<git_filter_list, git_filter_list_free>;
 
-constexpr std::uint64_t kRulesBytesMax = 1 << 20;  // of one .gitattributes or .gitignore
-constexpr std::size_t kPointerBytesMax = 1024;     // of Git LFS
+constexpr std::uint64_t kRulesBytesMax = 1 << 20;  // For one .gitattributes or .gitignore.
+constexpr std::size_t kPointerBytesMax = 1024;     // For a pointer of Git LFS.
 constexpr std::string_view kPointerStart = "version https://git-lfs.github.com/spec/v1\n";
 
 bool is_rules_name(std::string_view path) {
@@ -31,14 +31,14 @@ bool matters(const std::string& name) {
          name == "core.attributesfile" || name == "lfs.storage" || name.starts_with("filter.");
 }
 
-// What of git's configuration is about the content of files, in a file of our own: libgit2 reads no file of
-// a person without being told, for the whole process, where a home is.
+// Writes the settings about the content of files to a file of our own. libgit2 reads a person's files only
+// when the whole process has a home set.
 Status write_config(const Settings& settings, const std::string& path) {
   git_config* raw = nullptr;
   if (git_config_open_ondisk(&raw, path.c_str()) != 0) return git_failure(ErrorKind::kUnavailable, path);
   const GitConfig to(raw);
   std::map<std::string, std::string> last;
-  // Where no file names them, git takes those of the person's folder.
+  // When no file names the attributes file, git takes the one in the person's folder.
   if (const auto xdg = xdg_folder(); !xdg.empty()) last["core.attributesfile"] = os::join(xdg, "attributes");
   for (const auto& [name, value] : settings)
     if (matters(name)) last[name] = name == "core.attributesfile" ? in_home(value) : value;
@@ -58,11 +58,11 @@ Result<std::string> pointer_to(const GitFile& file) {
     size += piece.size();
     hash.add(piece);
   }
-  if (size == 0) return std::string();  // an empty file is its own pointer
+  if (size == 0) return std::string();  // An empty file is its own pointer.
   return std::string(kPointerStart) + "oid sha256:" + hash.hex() + "\nsize " + std::to_string(size) + "\n";
 }
 
-// What git commits of a file with `ident`: "$Id: anything$" in a line becomes "$Id$".
+// The form that git commits of a file with `ident`: "$Id: anything$" in a line becomes "$Id$".
 std::string collapsed(std::string_view bytes) {
   constexpr std::string_view kStart = "$Id:";
   std::string out;
@@ -77,8 +77,8 @@ std::string collapsed(std::string_view bytes) {
   return out += bytes;
 }
 
-// libgit2 takes any "$Id", as in a variable $Identity, and all up to the next "$" for an id (1.5): it is
-// shown none. What it does to line ends takes out some "\r" and leaves all other bytes.
+// libgit2 1.5 takes any "$Id", as in a variable $Identity, up to the next "$" for an id. Such starts are
+// therefore hidden from it. Its conversion of line ends removes some "\r" and keeps all other bytes.
 constexpr std::string_view kHidden = "$Id", kShown = "XId";
 
 std::string without_ids(std::string bytes) {
@@ -94,7 +94,7 @@ std::string with_ids(std::string filtered, const std::string& shown, const std::
   return filtered;
 }
 
-// Whether git takes it for a text with such line ends (convert.c, has_crlf_in_index).
+// Whether git takes the bytes for a text with CRLF line ends (convert.c, has_crlf_in_index).
 bool has_crlf(std::string_view bytes) {
   if (bytes.find("\r\n") == bytes.npos || bytes.find('\0') != bytes.npos) return false;
   for (auto at = bytes.find('\r'); at != bytes.npos; at = bytes.find('\r', at + 1))
@@ -102,8 +102,8 @@ bool has_crlf(std::string_view bytes) {
   return true;
 }
 
-// libgit2 takes the attributes of paths without a file from the index: what somebody stages today would
-// change the commit of a run of yesterday.
+// libgit2 takes the attributes of paths without a file from the index. Files staged today must not change the
+// commit of yesterday's run.
 bool forget_index(git_repository& repository) {
   git_index* raw = nullptr;
   if (git_index_new(&raw) != 0) return false;
@@ -142,7 +142,8 @@ Status Rules::read_config() {
   git_config* raw = nullptr;
   if (git_repository_config(&raw, repository_) != 0) return git_failure(ErrorKind::kInvalid, "config");
   const GitConfig config(raw);
-  // The highest level: ours has all that libgit2 read of the repository's own, and what that includes.
+  // Our file gets the highest level. It has all that libgit2 read from the repository's own configuration,
+  // and its includes.
   if (git_config_add_file_ondisk(raw, ours.c_str(), GIT_CONFIG_LEVEL_APP, repository_, 1) != 0)
     return git_failure(ErrorKind::kUnavailable, ours);
   has_modes_ = setting(settings, "core.filemode").empty() || is_true(settings, "core.filemode");
@@ -166,7 +167,7 @@ Status Rules::learn(const git_tree* root, const GitFiles& files) {
     PAWL_OK(os::make_folders(os::folder_of(os::join(tree, path))));
     return os::write_atomically(os::join(tree, path), bytes);
   };
-  // A source that is not in the commit is in no part of the repository that these speak of.
+  // For a source that the commit does not have, the rules above it do not apply.
   const std::size_t from = is_in(root, prefix_) ? 0 : prefix_.size();
   for (std::size_t above = from; above < prefix_.size(); above = prefix_.find('/', above) + 1) {
     for (const char* name : {".gitattributes", ".gitignore"}) {
@@ -186,7 +187,7 @@ Status Rules::learn(const git_tree* root, const GitFiles& files) {
     PAWL_TRY(const auto bytes, os::read_file(file->full, kRulesBytesMax));
     PAWL_OK(write(prefix_ + path, bytes));
   }
-  // Setting the same one once more leaks (libgit2 1.5).
+  // Setting the same work tree again leaks memory (libgit2 1.5).
   const bool is_set = has_learnt_ || (git_repository_set_workdir(repository_, tree.c_str(), 0) == 0 &&
                                       forget_index(*repository_));
   has_learnt_ = is_set;
@@ -240,7 +241,8 @@ Status Rules::each_tracked(const std::function<Status(const Tracked&)>& visit) c
   return {};
 }
 
-// gitattributes(5): a file for the person, one for the repository, and one in each folder down to the path.
+// See gitattributes(5): a file for the person, one for the repository, and one in each folder down to the
+// path.
 bool Rules::may_have_command(const std::set<std::string>& folders) const {
   const auto speaks_of_it = [](const std::string& path) {
     if (!os::exists(path)) return false;
@@ -269,7 +271,7 @@ bool Rules::may_have_command(const std::set<std::string>& folders) const {
          });
 }
 
-// libgit2 looks at the index, which is ours and empty but for this.
+// Puts the committed blob into the index that libgit2 looks at. That index is ours, and otherwise empty.
 Status Rules::show_committed(const std::string& path, const git_oid* committed) const {
   const auto index = index_of(*repository_);
   if (!index || git_index_clear(index.get()) != 0) return git_failure(ErrorKind::kUnavailable, "index");

@@ -1,6 +1,6 @@
-// What a repository does to files on their way between a work tree and a commit: its .gitignore files, and
-// the filters of its attributes. End-of-line conversion and `ident` are libgit2's, Git LFS is made here; no
-// command of a filter runs. A detail of this room.
+// The rules that a repository applies to files between a work tree and a commit: its .gitignore files, and
+// the filters of its attributes. End-of-line conversion and `ident` are libgit2's; Git LFS is implemented
+// here. No command of a filter runs. A detail of this room.
 #pragma once
 
 #include <functional>
@@ -14,28 +14,27 @@
 
 namespace pawl::workspace {
 
-// What a file is in a commit when it is not there byte for byte.
+// The committed form of a file that is not committed byte for byte.
 struct Cleaned {
   std::string bytes;
-  bool is_lfs_pointer = false;  // to the file's content, which belongs into the store of Git LFS
+  bool is_lfs_pointer = false;  // It names the file's content, which belongs into the store of Git LFS.
 };
 
-// Whether the file at `full` is what Git LFS commits in place of a content.
+// Whether the file at `full` is a pointer that Git LFS commits in place of a content.
 bool is_lfs_pointer(const std::string& full);
 
-class Rules {  // for one thread
+class Rules {  // For one thread.
  public:
-  // `scratch`: an empty folder of the caller, which outlives the rules. They are those of the work tree,
-  // until others are learnt.
+  // `scratch`: an empty folder of the caller, which must outlive the rules. The rules are those of the work
+  // tree until learn() replaces them; ignores() knows only learnt rules.
   static Result<Rules> open(const FoundRepository& found, const std::string& scratch);
 
-  // From now on the rules are those in `files`, below the folder that was found, and those of `root` above
-  // it (null: none): of a tree that is kept, whatever lies in the folder today. The repository takes a part
-  // of `scratch` for its work tree.
+  // Replaces the rules by those of a stored tree, whatever the folder has today. Below the found folder they
+  // come from `files`, above it from `root` (null: none). The repository then uses a part of `scratch` as its
+  // work tree.
   Status learn(const git_tree* root, const GitFiles& files);
 
-  // Of a path below the folder that was found.
-  // Whether git would not see it: what is staged, it sees.
+  // Whether git ignores `path`, which is relative to the found folder. git never ignores a staged file.
   bool ignores(const std::string& path) {
     return ignored_.names(prefix_ + path, false) && (!index_ || !is_tracked(*index_, prefix_ + path));
   }
@@ -45,26 +44,27 @@ class Rules {  // for one thread
   struct Tracked {
     std::string path;
     bool is_submodule = false, is_link = false;
-    bool is_skipped = false;  // by a sparse checkout
+    bool is_skipped = false;  // By a sparse checkout.
   };
-  // All that the index has below the folder that was found, in the order of their paths; an error of visit()
-  // ends it.
+  // Visits all that the index has below the found folder, in the order of the paths. An error of visit() ends
+  // the walk, and is returned.
   Status each_tracked(const std::function<Status(const Tracked&)>& visit) const;
-  // False: no path has a command_of(), for no attributes file speaks of one that counts for a file in
-  // `folders`, which are those of the found folder. As the work tree has them.
+  // False: no path can have a command_of(), because no attributes file for a file in `folders` mentions one.
+  // `folders` are relative to the found folder. Reads the files of the work tree.
   bool may_have_command(const std::set<std::string>& folders) const;
-  // Whether more than line ends of it are others in a commit than in a work tree: `git apply` compares a
-  // patch with what git commits.
+  // Whether the committed form of `path` differs from the work tree in more than line ends. `git apply`
+  // compares a patch with the committed form.
   Result<bool> rewrites(const std::string& path) const;
-  // nullopt: as it is. kExhausted: it has a filter, and is too large for one. kInvalid: only a command could.
-  // `committed` is what the commit has there, if any: git keeps its line ends where it only guesses that a
-  // file is text. REQUIRES, with it: the rules were learnt.
+  // The committed form of `file`; nullopt: byte for byte the same. `committed` is the content that the commit
+  // has there, if any: git keeps its line ends where it only guesses that a file is text. REQUIRES, with
+  // `committed`: learn() was called. kExhausted: the file has a filter and is too large for it. kInvalid:
+  // only a command could filter the file.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file,
                                          const git_oid* committed = nullptr) const;
   // The filter of `path` that only a command could apply; "" when there is none.
   Result<std::string> command_of(const std::string& path) const;
 
-  // Whether the work tree's files can say that they are executable (core.fileMode).
+  // Whether files of the work tree can have the executable bit (core.fileMode).
   bool has_modes() const { return has_modes_; }
 
  private:
@@ -77,10 +77,10 @@ class Rules {  // for one thread
 
   git_repository* repository_;
   std::string prefix_, scratch_;
-  GitIndex index_;                 // as it was when the rules were opened
-  std::set<std::string> filters_;  // those that a command is configured for
+  GitIndex index_;                 // As it was when the rules were opened.
+  std::set<std::string> filters_;  // Filters that a command is configured for.
   bool has_modes_ = true, has_learnt_ = false;
-  IgnoreRules ignored_;  // that were learnt
+  IgnoreRules ignored_;  // The learnt rules.
 };
 
 }  // namespace pawl::workspace

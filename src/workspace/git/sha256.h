@@ -1,4 +1,4 @@
-// SHA-256 of what comes in pieces: what Git LFS, and git in a repository of that format, name contents by. A
+// SHA-256 of content that comes in pieces. Git LFS, and git in a SHA-256 repository, name contents by it. A
 // detail of this room.
 #pragma once
 

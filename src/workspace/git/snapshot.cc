@@ -1,4 +1,4 @@
-// Bases of folders, kept once by content.
+// Makes bases of folders, stored once by content.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,10 +22,10 @@ namespace pawl::workspace {
 namespace {
 
 constexpr std::string_view kFolders = "folders";
-constexpr std::int64_t kStampUnsureNs = 2'000'000'000;  // the coarsest times of a file system
+constexpr std::int64_t kStampUnsureNs = 2'000'000'000;  // The coarsest times of a file system.
 
-// What was written a moment before the look is read again the next time: it could be written once more
-// without a newer time.
+// Files that were written a moment before the look are read again the next time. They could be written once
+// more without a newer time.
 void forget_unsure(std::vector<Looked>& entries, std::int64_t began_ns) {
   for (auto& looked : entries)
     if (std::max(looked.stamp.written_ns, looked.stamp.changed_ns) >= began_ns - kStampUnsureNs)
@@ -39,13 +39,13 @@ std::string id_of(const std::vector<Looked>& looked) {
   return blake3_hex(manifest_of(entries));
 }
 
-// The submodules that HEAD has below a folder, by path, and the id of HEAD; nothing where there is no commit.
+// The id of HEAD, and the submodules that HEAD has below a folder, by path. Empty when there is no commit.
 struct Head {
   std::string commit;
   std::map<std::string, std::string> submodules;
 };
 
-// Reading all trees of a commit costs more than a look at an unchanged folder: it is done once a tree.
+// Cached for each tree: reading all trees of a commit costs more than a look at an unchanged folder.
 Result<std::map<std::string, std::string>> submodules_at(const Workspaces& workspaces,
                                                          git_repository& repository, const git_tree& tree) {
   const std::string known = text_of(*git_tree_id(&tree)) + ".submodules";
@@ -81,8 +81,8 @@ void mark_submodules(const std::map<std::string, std::string>& submodules, Entry
   entry.content = found == submodules.end() ? "" : found->second;
 }
 
-// A folder becomes a base: the one that it was the last time, one that is there, what tells it from that of
-// the last time, or a copy.
+// Turns a folder into a base. In this order: the base of the last time, an existing base, the difference from
+// the base of the last time, or a copy.
 class FolderBase {
  public:
   FolderBase(Workspaces& workspaces, const std::string& path, const Without& without, const Head& head,
@@ -108,7 +108,8 @@ class FolderBase {
     std::string id = id_of(look.entries);
     if (!workspaces_.has_base(id)) {
       PAWL_TRY(const std::string kept, keep(look.entries));
-      if (kept != id) return kept;  // somebody wrote in between: the look says nothing of this base
+      // A process wrote in between: the look does not describe this base.
+      if (kept != id) return kept;
     }
     forget_unsure(look.entries, began_ns);
     PAWL_OK(FolderMemory::save(path, seal, id, look.entries));
@@ -129,7 +130,7 @@ class FolderBase {
       const auto changed = changed_since(entries);
       auto derived = derive_base(workspaces_, memory_.base_id(), static_cast<std::int64_t>(changed.size()),
                                  [&] { return copy_to("layers", changed); });
-      // What can't be built upon is not built upon: the folder has all of it.
+      // When the last base can't be built upon, copy the folder: it has all files.
       if (derived ? !derived->empty() : derived.error().kind != ErrorKind::kCorrupt) return derived;
     }
     return copy_to("bases", entries);
@@ -139,15 +140,15 @@ class FolderBase {
     PAWL_TRY(const std::string temporary, make_temporary(workspaces_.folder()));
     auto copied = copy_looked(path_, entries, os::join(temporary, "tree"), so_far_);
     if (!copied) {
-      static_cast<void>(os::remove_tree(temporary));  // which may be large
+      static_cast<void>(os::remove_tree(temporary));  // The temporary may be large.
       return std::unexpected(std::move(copied).error());
     }
     for (auto& entry : *copied) mark_submodules(submodules_, entry);
     return keep_object(workspaces_.folder(), kind, temporary, *std::move(copied));
   }
 
-  // What tells the folder from the last base, also in its times: a build would take an old program for a
-  // new one.
+  // The differences between the folder and the last base. Times count, too: otherwise a build takes an old
+  // program for a new one.
   std::vector<Looked> changed_since(const std::vector<Looked>& entries) const {
     std::map<std::string_view, const Looked*> before, now;
     for (const auto& looked : memory_.entries()) before[looked.entry.path] = &looked;

@@ -17,8 +17,8 @@ namespace {
 using GitOdbObject = GitOwner<git_odb_object, git_odb_object_free>;
 
 bool is_folder_there(git_filemode_t mode) {
-  return mode == GIT_FILEMODE_TREE ||
-         mode == GIT_FILEMODE_COMMIT;  // a submodule: an empty folder, as a clone without submodules has it
+  // A submodule is an empty folder, as in a clone without submodules.
+  return mode == GIT_FILEMODE_TREE || mode == GIT_FILEMODE_COMMIT;
 }
 
 Result<GitTree> tree_of_entry(git_repository& repository, const git_tree_entry& entry) {
@@ -46,7 +46,7 @@ Status compare_folders(git_repository& repository, const git_tree* before, const
     const auto is_submodule = [](const git_tree_entry* each) {
       return each != nullptr && git_tree_entry_filemode(each) == GIT_FILEMODE_COMMIT;
     };
-    // One and the same folder in a base, but for the line of the manifest that says what it is.
+    // In a base both are the same folder; only the line of the manifest marks the submodule.
     if (is_submodule(old) != is_submodule(entry) && old != nullptr &&
         is_folder_there(git_tree_entry_filemode(old)) && is_folder_there(git_tree_entry_filemode(entry)))
       return fail(ErrorKind::kNotFound, path + " became a submodule, or was one");
@@ -74,8 +74,8 @@ Status compare_folders(git_repository& repository, const git_tree* before, const
 
 Status write_new_file(const std::string& path, std::string_view bytes, unsigned mode) {
   const os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-  if (!fd || fchmod(fd.get(), mode) != 0)  // whatever the caller's umask is
-    return fail_errno(errno, "make file", path);
+  // The mode must not depend on the caller's umask.
+  if (!fd || fchmod(fd.get(), mode) != 0) return fail_errno(errno, "make file", path);
   while (!bytes.empty()) {
     const ssize_t wrote = write(fd.get(), bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;

@@ -1,6 +1,6 @@
-// Where a folder lies in a work tree, found as git finds it: gitrepository-layout(5) and the discovery of
-// git(1). git_repository_open() is no help: it refuses repositories that git itself reads, of SHA-256, with
-// reftables or with extensions that are newer than libgit2.
+// Finds where a folder lies in a work tree, as git does: gitrepository-layout(5) and the discovery of git(1).
+// git_repository_open() is unsuitable. It refuses repositories that git reads: with SHA-256, with reftables,
+// or with extensions newer than libgit2.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::uint64_t kPathFileBytesMax = 1 << 16;  // a path has at most 4096
+constexpr std::uint64_t kPathFileBytesMax = 1 << 16;  // A path has at most 4096 bytes.
 
-// The path in a file of one line, such as "gitdir: ../x", as seen from `folder`; "" when there is none.
+// The path in a file of one line, such as "gitdir: ../x", resolved from `folder`; "" when there is none.
 std::string path_in(const std::string& file, std::string_view start, const std::string& folder) {
   const auto text = os::read_file(file, kPathFileBytesMax);
   if (!text || !text->starts_with(start)) return {};
@@ -25,7 +25,7 @@ std::string path_in(const std::string& file, std::string_view start, const std::
   return os::absolute_path(path.starts_with('/') ? path : os::join(folder, path)).value_or("");
 }
 
-// The two differ in a linked work tree (git-worktree(1)): `common` is that of the main one.
+// In a linked work tree (git-worktree(1)) the two differ: `common` is the folder of the main one.
 struct GitFolder {
   std::string own, common;
 };
@@ -44,7 +44,7 @@ struct WorkTree {
   GitFolder git;
 };
 
-// The nearest one at or above `inside`, an absolute path. git stops where another file system begins.
+// The nearest work tree at or above `inside`, an absolute path. git stops at the border of a file system.
 std::optional<WorkTree> work_tree_above(const std::string& inside) {
   struct stat first {};
   if (stat(inside.c_str(), &first) != 0) return std::nullopt;
@@ -55,13 +55,13 @@ std::optional<WorkTree> work_tree_above(const std::string& inside) {
     const auto git =
         git_folder_at(os::is_regular_file(dot_git) ? path_in(dot_git, "gitdir: ", folder) : dot_git);
     if (git) return WorkTree{.root = folder, .git = *git};
-    // Inside of a bare repository, or of a folder .git, there is no work tree.
+    // A path inside a bare repository or a .git folder is in no work tree.
     if (git_folder_at(folder) || folder == "/") return std::nullopt;
   }
 }
 
-// The repository's own configuration, whatever format it has. git includes nothing there that says where a
-// work tree is.
+// The repository's own configuration, in any format of repository. git ignores includes there for the place
+// of a work tree.
 Settings own_settings_of(const GitFolder& git) {
   Settings out = own_settings(os::join(git.common, "config"));
   if (is_true(out, "extensions.worktreeconfig"))
@@ -79,7 +79,7 @@ PatchTarget Workspaces::patch_target(const std::string& source) {
   const auto settings = own_settings_of(found->git);
   out.sha256_ids = setting(settings, "extensions.objectformat") == "sha256";
   std::string root = found->root;
-  // In a linked work tree these speak of the main one.
+  // In a linked work tree these settings describe the main one.
   if (found->git.own == found->git.common) {
     const std::string elsewhere = setting(settings, "core.worktree");
     if (elsewhere.empty() && is_true(settings, "core.bare")) return out;

@@ -1,5 +1,5 @@
-// What every backend promises, asked from inside its sandboxes. Runs as whoever runs it: CMakeLists.txt
-// beside this file adds the same tests as an ordinary user and without cgroups.
+// The promises of every backend, tested from inside its sandboxes. The tests run as the calling user.
+// CMakeLists.txt beside this file adds the same tests as an ordinary user and without cgroups.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -114,7 +114,7 @@ TEST_P(Sandbox, ShowsNothingOfOpt) {
   EXPECT_NE(box.err.find("cannot access '/opt'"), std::string::npos) << box.err;
 }
 
-// A folder of /usr that somebody may have as a home or a project: this user's own to read, as they are.
+// Folders below /usr that may be a home or a project. This user may read them on the host.
 TEST_P(Sandbox, CoversAHomeAndWhatIsHiddenBelowWhatItShows) {
   const std::string home = os::environment_value("HOME").value_or("");
   SandboxBox box(GetParam());
@@ -164,7 +164,7 @@ TEST_P(Sandbox, RunsOnTheProcessorsOfWhoeverStartsIt) {
   CPU_SET(sched_getcpu(), &one);
   for (const auto& mine : {all, one}) {
     ASSERT_EQ(sched_setaffinity(0, sizeof mine, &mine), 0);
-    for (int i = 0; i < 10; ++i) {  // where each process starts is a race
+    for (int i = 0; i < 10; ++i) {  // the processor of a new process is a race
       SandboxBox box(GetParam());
       const auto run = box.sh("grep -h Cpus_allowed: /proc/self/status /proc/1/status");
       ASSERT_TRUE(succeeded(run)) << run.reason;
@@ -181,7 +181,7 @@ TEST_P(Sandbox, InheritsNoDescriptorAndNoEnvironment) {
   const auto run = box.sh("ls /proc/self/fd | tr '\\n' ' '; env");
   ASSERT_TRUE(succeeded(run)) << run.reason;
   EXPECT_TRUE(box.out.starts_with("0 1 2 3 \n") || box.out.starts_with("0 1 2 3 "))
-      << box.out;  // 3: ls's own
+      << box.out;  // 3 belongs to ls
   EXPECT_EQ(box.out.find("leaked"), std::string::npos);
   EXPECT_NE(box.out.find("PAWL_GOAL=mend it"), std::string::npos);
   EXPECT_NE(box.out.find("HOME=/tmp"), std::string::npos);
@@ -239,7 +239,8 @@ TEST_P(Sandbox, SaysWhyItEnded) {
   run = box.sh("yes");
   EXPECT_EQ(run.outcome, Outcome::kOutputLimit);
   EXPECT_EQ(box.out.size(), 1000U);
-  // Also when it has ended before anybody looks: what is cut must not pass for whole.
+  // The same when the command has ended before the watcher reads: output that was cut
+  // must not pass for whole.
   for (int i = 0; i < 30; ++i) {
     run = box.sh("head -c 2000 /dev/zero");
     ASSERT_EQ(run.outcome, Outcome::kOutputLimit) << i;
@@ -328,7 +329,7 @@ TEST_P(Sandbox, CopiesWhereOverlayIsNotToBeHad) {
 
 TEST_P(Sandbox, LeavesNoProcessAndNoCgroup) {
   SandboxBox box(GetParam());
-  const std::string mine = "sleep 1000." + std::to_string(getpid());  // others of this machine sleep, too
+  const std::string mine = "sleep 1000." + std::to_string(getpid());  // other processes sleep, too
   const auto run = box.sh("setsid " + mine + " >/dev/null 2>&1 & setsid sh -c '" + mine + " & " + mine +
                           "' & echo started");
   ASSERT_TRUE(succeeded(run)) << run.reason;
@@ -430,7 +431,7 @@ TEST_P(Sandbox, ASecretThatGoesOverTheEndOfWhatIsToldOfAnArgumentIsNotTold) {
   EXPECT_NE(box.trace.find("\"c\",\"" + std::string(kTraceArgumentBytesMax, 'x') + "\""), std::string::npos);
 }
 
-// As in a container whose runtime listens: the kernel gives a process no second listener.
+// Like a container whose runtime listens: the kernel gives a process no second listener.
 void be_listened_to() {
   sock_filter let_all_through{.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
   const sock_fprog program{.len = 1, .filter = &let_all_through};
@@ -439,7 +440,7 @@ void be_listened_to() {
 }
 
 TEST_P(Sandbox, SaysThatATraceCantBeHadAndWhatToDo) {
-  // A process of its own: what it does to itself stays.
+  // Runs in a child process, because the filter cannot be removed.
   const auto try_it = [&] {
     be_listened_to();
     SandboxBox box(GetParam());
@@ -466,15 +467,15 @@ TEST_P(Sandbox, AsksBeforeItKills) {
   EXPECT_LT(run.duration_ms, 20'000) << "it was killed, after a grace";
 }
 
-// The shell around a command dies of the signal, and what it started may still save its work. The inner shell
-// waits: dash loses a signal that arrives while it starts a program.
+// The shell around a command dies of the signal, and programs that it started may still save their work. The
+// inner shell waits, because dash loses a signal that arrives while it starts a program.
 TEST_P(Sandbox, GivesAllInThereTheirGrace) {
   SandboxBox box(GetParam());
   const std::string saves =
       "sh -c 'trap \"sleep 0.2; echo saved; exit 0\" TERM; sleep 100 & echo ready; wait'";
   box.should_stop = [&] { return box.out.find("ready") != std::string::npos; };
   SandboxRun run;
-  // The grace is a second of the clock, which a busy machine may take all of: then once more.
+  // The grace is one second of wall time, and a busy machine may use it up: try again then.
   for (int i = 0; i < 5 && box.out != "ready\nsaved\n"; ++i) run = box.sh(saves + "; true");
   EXPECT_EQ(run.reason, "cancelled");
   EXPECT_EQ(box.out, "ready\nsaved\n");
@@ -483,7 +484,7 @@ TEST_P(Sandbox, GivesAllInThereTheirGrace) {
   EXPECT_LT(run.duration_ms, 20'000) << "who does not end is ended, after the grace";
 }
 
-// A word from in there is no end: else a step could keep what it leaves behind.
+// SIGTERM from inside must not end the step: otherwise a process could outlive its command.
 TEST_P(Sandbox, LeavesNobodyWhenTheCommandAsksTheInitToEnd) {
   SandboxBox box(GetParam());
   box.spec.time_budget_seconds = 20;

@@ -1,5 +1,5 @@
-// The disk limit counts all that a sandbox makes the host's disk hold, wherever and however it holds it, and
-// each byte once.
+// The disk limit counts every byte that a sandbox holds on the host's disk, in whatever
+// way, and each byte once.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,7 +17,7 @@ class Disk : public ::testing::TestWithParam<std::string> {
  protected:
   Disk() { box_.spec.disk_limit_mib = kLimitMib; }
 
-  // It would go on for longer than the test may take.
+  // The script would run for longer than the test may take.
   Outcome python(const std::string& script) {
     box_.spec.cmd = {"python3", "-c", kFiles + script + "\ntime.sleep(600)\n"};
     box_.spec.time_budget_seconds = kBudgetSeconds;
@@ -27,7 +27,7 @@ class Disk : public ::testing::TestWithParam<std::string> {
   }
 
   static constexpr std::int64_t kBudgetSeconds = 60;
-  // file(): 3 MiB that have no name any more, by a descriptor.
+  // file() returns a descriptor of 3 MiB that have no name any more.
   static inline const std::string kFiles = R"(
 import array, ctypes, mmap, os, socket, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -83,8 +83,8 @@ libc.close_range(3, 1 << 30, 0))";
   EXPECT_EQ(python(kMapped), Outcome::kDiskLimit);
 }
 
-// Of a page of it nobody but root can say how long the rest is. Then it is what the disk has lost, on which
-// others give back some meanwhile: so it goes on until it is stopped.
+// Only root can find out the length of a file that is mapped by one page. The loss of free space counts then.
+// Other processes may free space meanwhile, so the script continues until it is stopped.
 TEST_P(Disk, CountsWhatIsMappedByAPage) {
   constexpr const char* kMapped = R"(
 maps = []
@@ -107,7 +107,7 @@ for i in range(300):
   EXPECT_EQ(python(kSent), Outcome::kDiskLimit);
 }
 
-// Deeper than it is looked for.
+// Deeper than the limit of the walk.
 TEST_P(Disk, CountsWhatLiesDeep) {
   constexpr const char* kDeep = R"(
 for i in range(300):

@@ -1,5 +1,4 @@
-// How a sandbox ended, and what it used: the word is what was measured, not what a program makes it look
-// like.
+// How a sandbox ended, and its usage. The outcome reports a measurement, which a program cannot fake.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -17,7 +16,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Endings, ::testing::ValuesIn(backend_names())
                          [](const auto& backend) { return backend.param; });
 
 constexpr std::int64_t kBurnMs = 300;
-// A process that has used so much CPU before it goes on.
+// Python code that uses this much CPU time and then continues.
 const std::string kBurn =
     "import time\nwhile time.process_time() < " + std::to_string(kBurnMs / 1000.0) + ": pass\n";
 
@@ -60,7 +59,7 @@ TEST_P(Endings, AFileLongerThanTheDiskLimitMeetsItThoughItIsAllHoles) {
   EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << name(run.outcome) << box.err;
 }
 
-// The kernel stops it before there is a file to be measured: the signal could be its own.
+// The kernel stops the write before there is a file to measure, and a program could send the signal itself.
 TEST_P(Endings, AWriteFarPastTheDiskLimitIsASignalWithAWordAboutIt) {
   SandboxBox box(GetParam());
   box.spec.disk_limit_mib = 8;
@@ -100,7 +99,7 @@ TEST_P(Endings, CpuTimeCountsAProcessThatNobodyWaitsFor) {
       "try: os.wait()\n"
       "except ChildProcessError: pass'");
   ASSERT_TRUE(succeeded(run)) << run.reason << box.err;
-  // Without a cgroup getrusage(2) says it, and knows of those only that were waited for.
+  // Without a cgroup the value comes from getrusage(2), which counts only processes that were waited for.
   EXPECT_GE(run.cpu_ms, cgroup_home().counts_cpu() ? kBurnMs - 10 : 1);
 }
 

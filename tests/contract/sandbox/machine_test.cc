@@ -1,5 +1,5 @@
-// What a program finds that looks at its sandbox as at a machine: who it is, terminals, owners, memory that
-// is full or only reserved.
+// The view of a program that examines its sandbox like a machine: its user, terminals, file owners, and
+// memory that is full or only reserved.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -63,7 +63,7 @@ server = socket.create_server(("127.0.0.1", 0)); print(socket.create_connection(
 
 TEST_P(Machine, StartsRuntimesThatLookAtTheKernel) {
   SandboxBox box(GetParam());
-  // A runtime that the host lacks says what one that it has would say.
+  // For a runtime that the host lacks, the script prints the expected line.
   box.sh(R"(
 cd /tmp
 if command -v java >/dev/null; then echo 'class A { public static void main(String[] a) throws Exception { var s = new java.net.ServerSocket(0);
@@ -75,7 +75,7 @@ else echo node lo; fi)");
   EXPECT_EQ(box.out, "java true\nnode lo\n") << box.err;
 }
 
-// What one step takes of these, all else that the user runs does not have.
+// Resources that one step takes are not available to other programs of the user.
 TEST_P(Machine, HasAPartOnlyOfWhatTheKernelCountsByUser) {
   SandboxBox box(GetParam());
   const auto number = [](const std::string& path) {
@@ -102,7 +102,7 @@ TEST_P(Machine, HasAPartOnlyOfWhatTheKernelCountsByUser) {
   EXPECT_EQ(box.out, pending + " " + pending + " " + bytes + " " + bytes + "\n") << box.err;
 }
 
-// fakeroot(1), tar(1) and many tests expect it; the kernel says EINVAL to an id that it doesn't know here.
+// fakeroot(1), tar(1) and many tests expect EPERM; the kernel returns EINVAL for an id that is not mapped.
 TEST_P(Machine, RefusesTheIdsOfOthersAsAnOrdinaryUserIsRefused) {
   SandboxBox box(GetParam());
   const std::string program = R"(
@@ -170,7 +170,7 @@ TEST_P(Machine, HasRoomForLargeTemporaryFilesOnDisk) {
   EXPECT_EQ(box.out, "\nx\n") << "without a place on disk it is /tmp" << box.err;
 }
 
-// Sanitizers, garbage collectors and databases reserve far more than they use.
+// Sanitizers, garbage collectors and databases reserve far more memory than they use.
 TEST_P(Machine, MemoryThatIsOnlyReservedIsNoMemory) {
   SandboxBox box(GetParam());
   box.spec.memory_limit_mib = 64;
@@ -203,7 +203,7 @@ TEST_P(Machine, ShowsItsOwnLimitsWhereProgramsLookForThem) {
       "cut -d: -f3 /proc/self/cgroup | sort -u; find /sys -type d | wc -l; find /sys -writable -type f | wc "
       "-l");
   const std::size_t mounts = home.kind == CgroupKind::kV2 ? 0 : Cgroup(home, box.id, {}).size();
-  // Nobody else's are below: /sys, /sys/fs, /sys/fs/cgroup, and those that are mounted.
+  // No cgroups of other processes are below: only /sys, /sys/fs, /sys/fs/cgroup and the mounted ones.
   EXPECT_EQ(box.out, "/\n" + std::to_string(3 + mounts) + "\n0\n") << box.err;
   box.sh(
       "for f in $(find /sys/fs/cgroup/ -name '*.max' -o -name '*.limit_in_bytes' -o -name cgroup.procs); do "
@@ -215,7 +215,7 @@ TEST_P(Machine, ShowsItsOwnLimitsWhereProgramsLookForThem) {
 
 TEST_P(Machine, ShowsOfEtcWhatPackagesPutThere) {
   SandboxBox box(GetParam());
-  // What a person puts there, also into a folder of a package, is nobody's business in here.
+  // A file that a user puts there, even into a package's folder, must not show in the sandbox.
   const std::vector<std::string> secrets = {"/etc/pawl-test-secret",
                                             "/etc/fonts/conf.d/pawl-test-secret.conf"};
   const bool may_write = geteuid() == 0;
@@ -233,7 +233,7 @@ TEST_P(Machine, ShowsOfEtcWhatPackagesPutThere) {
 
 TEST_P(Machine, ShowsOfVarThePackagesDataAndNothingElse) {
   SandboxBox box(GetParam());
-  // dpkg alone is on every host that has packages. What a package adds to it is read-only.
+  // Only dpkg's data exists on every host that has packages. All data of packages is read-only.
   box.sh(R"(
 if [ -e /usr/bin/dpkg-query ]; then dpkg-query -W -f '${Package}\n' dpkg; else echo dpkg; fi
 echo x 2>/dev/null >/var/lib/dpkg/x || echo read-only
@@ -261,7 +261,7 @@ TEST_P(Machine, ReadsItsInputWholeAndToItsEnd) {
   box.sh("sleep 0.1; cat /dev/stdin");
   EXPECT_EQ(box.out.size(), all.size());
   EXPECT_TRUE(box.out == all) << box.err;
-  // A copy: what is behind the caller's descriptor is out of reach.
+  // The input is a copy: the file behind the caller's descriptor is out of reach.
   ASSERT_EQ(lseek(file.get(), 0, SEEK_SET), 0);
   box.sh(
       "readlink /proc/self/fd/0 | cut -c1-5; (: >>/dev/stdin) 2>/dev/null; echo x >&0; ls -l /proc/self/fd | "

@@ -1,4 +1,4 @@
-// What counts as a sandbox's memory, by its cgroup or by looking at its processes.
+// The memory that counts as a sandbox's, by its cgroup or by its processes.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -19,8 +19,8 @@ TEST_P(Memory, IsBounded) {
   SandboxBox box(GetParam());
   box.spec.memory_limit_mib = 64;
   box.spec.time_budget_seconds = 60;
-  // Keeps all that it reads. A small program: a large one, cold, would fight with its own pages for the
-  // limit.
+  // tail keeps all bytes that it reads. A small program is used: the pages of a large, cold one
+  // would compete for the limit.
   const auto run = box.sh("exec tail /dev/zero");
   EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << box.err;
 }
@@ -28,7 +28,7 @@ TEST_P(Memory, IsBounded) {
 TEST_P(Memory, IsBoundedWhereItIsShared) {
   SandboxBox box(GetParam());
   box.spec.memory_limit_mib = 64;
-  box.spec.time_budget_seconds = 240;  // v2 takes the program's own pages from it first, again and again
+  box.spec.time_budget_seconds = 240;  // v2 first reclaims the program's own pages, again and again
   const std::string take =
       "import mmap, os, time; m = mmap.mmap(-1, %d << 20)\n"
       "for i in range(0, len(m), 4096): m[i] = 1\n"
@@ -40,11 +40,11 @@ TEST_P(Memory, IsBoundedWhereItIsShared) {
   };
   const auto run = python(300, "240");
   EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
-  const auto within = python(20, "0.5");  // once, though four map it
+  const auto within = python(20, "0.5");  // counted once, though four processes map it
   EXPECT_EQ(within.outcome, Outcome::kExited) << name(within.outcome) << within.reason << box.err;
 }
 
-// It is forked, so it has what whoever started it had.
+// The init is a fork, so it has the memory of the process that started it.
 TEST_P(Memory, IsNotWhatTheInitInherits) {
   const std::vector<char> held(100 << 20, 'x');
   SandboxBox box(GetParam());

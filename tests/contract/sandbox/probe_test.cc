@@ -1,4 +1,4 @@
-// The seam for probes, on every backend.
+// Probes, on every backend.
 #include "sandbox/probe.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST_P(Probe, SeesTheWorkspaceAndCanNotChangeIt) {
   spec.lower = {temp / "base"};
   ASSERT_TRUE(os::make_folders(temp / "base/sub"));
   ASSERT_TRUE(os::write_atomically(temp / "base/a", "content\n"));
-  // One stream: between two pipes nothing keeps the order.
+  // One stream is used, because two pipes have no common order.
   const auto probed =
       sh("exec 2>&1; cat a; touch a b sub/c; rm a; mkdir d; echo x > /tmp/x && cat /tmp/x; exit 3");
   EXPECT_EQ(probed.run.exit_code, 3) << probed.run.reason;
@@ -79,7 +79,7 @@ TEST_P(Probe, HasAtMostThirtySecondsAndABoundedOutput) {
   EXPECT_FALSE(run_in_sandbox(*backend, spec));
 }
 
-// A slow one must not keep the descriptors of a quick one open, and no lock of a thread may be left held.
+// A slow probe must not keep the descriptors of a quick one open, and no lock of a thread may stay held.
 TEST_P(Probe, RunsInManyThreadsAtOnce) {
   constexpr int kTurns = 10;
   ASSERT_TRUE(os::make_folders(temp / "base"));
@@ -111,11 +111,11 @@ TEST_P(Probe, RunsInManyThreadsAtOnce) {
   EXPECT_EQ(slow.run.outcome, Outcome::kExited) << "the quick ones waited until its time was over";
 }
 
-// What one thread's child holds of another's must keep neither of them.
+// Descriptors that the child of one thread inherits from another must delay neither.
 TEST_P(Probe, IsAskedForInManyThreadsAtOnce) {
   std::vector<std::thread> threads;
   std::mutex mutex;
-  std::vector<std::string> refused;  // why
+  std::vector<std::string> refused;  // the reasons
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       for (int turn = 0; turn < 200; ++turn)
@@ -128,7 +128,7 @@ TEST_P(Probe, IsAskedForInManyThreadsAtOnce) {
   EXPECT_THAT(refused, ::testing::IsEmpty());
 }
 
-// No marker names a probe: whoever sweeps finds what one left that was killed, and leaves the living ones
+// No marker names a probe. A sweep removes the cgroups of a killed probe and leaves those of living probes
 // alone.
 TEST_P(Probe, LeavesNothingThatASweepDoesNotTakeWhenItIsKilled) {
   const pid_t prober = fork();
@@ -136,7 +136,8 @@ TEST_P(Probe, LeavesNothingThatASweepDoesNotTakeWhenItIsKilled) {
     sh("exec sleep 25");
     _exit(0);
   }
-  // Of the command, whose parent is the init, whose parent is who probes.
+  // The pid of the first child. The parent of the command is the init, and the parent
+  // of the init is the prober.
   const auto child_of = [](const std::string& pid) {
     const std::string children = testing::proc_text(pid + "/task/" + pid + "/children");
     return children.substr(0, children.find(' '));
@@ -158,17 +159,17 @@ TEST_P(Probe, LeavesNothingThatASweepDoesNotTakeWhenItIsKilled) {
   kill(prober, SIGKILL);
   waitpid(prober, nullptr, 0);
   EXPECT_EQ(testing::what_stays([&] {
-              backend->sweep();  // its init may be still ending
+              backend->sweep();  // the probe's init may still be ending
               return testing::cgroups_of(ids);
             }),
             std::vector<std::string>());
 }
 
-// Between the making of a cgroup and its lock a sweep may remove it: a process can't join what is gone then.
+// A sweep may remove a cgroup between its making and its lock; a process cannot join a removed cgroup.
 TEST(Cgroups, CanBeJoinedWhileOthersSweep) {
   CgroupHome home = cgroup_home();
   if (home.kind == CgroupKind::kV1) home.controllers = {home.controllers.back()};
-  // Only the folder that this makes cgroups in: the more sweeps, the sooner one comes between.
+  // Sweeps only the folder in which this test makes cgroups: frequent sweeps hit the moment sooner.
   const testing::TempFolder temp;
   for (const auto& each : home.controllers)
     ASSERT_EQ(symlink(each.folder.c_str(), (temp / each.name).c_str()), 0);

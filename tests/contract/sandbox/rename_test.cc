@@ -1,5 +1,5 @@
-// rename(2) in a workspace is what it is on a disk, whatever lies in lower layers. Asked from inside, where
-// Python makes the calls and compares what it finds with what a folder of a tmpfs shows after the same.
+// rename(2) in a workspace behaves as on a disk, whatever lies in lower layers. Python inside makes the
+// calls, and compares the result with a folder of a tmpfs after the same calls.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -22,7 +22,7 @@ namespace {
 
 using testing::SandboxBox;
 
-// For the programs below. `tree` is a list of all names with kind, mode, size or target, and content.
+// For the programs below. `tree` returns all names with kind and mode, and the target or content.
 constexpr std::string_view kPrelude = R"py(
 import ctypes, errno, os, random, shutil, signal, stat, subprocess, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -144,7 +144,7 @@ no_leftovers()
 }
 
 TEST_P(Rename, SaysWhatADiskSays) {
-  // On the left what the workspace answers, on the right what a tmpfs does.
+  // On the left the result in the workspace, on the right the result on a tmpfs.
   python(R"py(
 shutil.copytree("/workspace", "/tmp/disk", symlinks=True)
 def attempts():
@@ -344,7 +344,7 @@ TEST_P(Rename, OpensNothingForAProgramThatConfinesItself) {
     ASSERT_TRUE(os::make_folders(lower + "/big"));
     ASSERT_TRUE(os::write_atomically(lower + "/big/" + std::to_string(i), "x"));
   }
-  // A process that gave away its rights (Landlock) does not get them back by asking for a rename.
+  // A process that gave up rights (Landlock) does not regain them by a request for a rename.
   python(R"py(
 def landlocked():
     class Ruleset(ctypes.Structure): _fields_ = [("fs", ctypes.c_uint64)]
@@ -411,11 +411,11 @@ same(tree("/workspace/r"), tree("/tmp/disk"))
 no_leftovers()
 print(tree("/workspace"))
 )py");
-  // What the next step sees, with that as a layer.
+  // The next step sees the same, with this upper as a layer.
   expect_the_next_step_sees_what_was_printed();
 }
 
-// They are names as any other, whoever made them: ours for a while, and marks of other overlays.
+// Names like the replacement folders' and like the marks of other overlays are ordinary names.
 TEST_P(Rename, LosesNothingThatIsNamedAsItsOwn) {
   for (const char* folder : {"/.pawl-rename-1/in", "/dir/.pawl-rename-0", "/dir/sub/.wh.deep"})
     ASSERT_TRUE(os::make_folders(lower + folder));
@@ -444,7 +444,7 @@ print(tree("/workspace"))
   expect_the_next_step_sees_what_was_printed();
 }
 
-// A mount namespace of this process's own, in which it may mount, whoever it is.
+// Enters a new mount namespace in which this process may mount, as any user.
 void have_own_mounts() {
   const uid_t user = geteuid();
   const gid_t group = getegid();
@@ -480,7 +480,7 @@ os.rename("full", "filled")
 }
 
 TEST_P(Rename, OfAFolderWithoutNoticesFailsAsBefore) {
-  // A filter of this process that has a listener: the kernel notifies one of them only.
+  // A filter with a listener in this process: the kernel notifies only one listener.
   const auto inside = [&] {
     sock_filter allow[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
     const sock_fprog program{1, allow};

@@ -1,5 +1,6 @@
-// SARIF 2.1.0 (OASIS): clang, GCC, CodeQL, semgrep, eslint, clippy and others. A result is named
-// "file::rule: fingerprint, else message", without the file where the tool gives `fingerprints`.
+// SARIF 2.1.0 (OASIS): clang, GCC, CodeQL, semgrep, eslint, clippy and others. The name of a result is
+// "file::rule: fingerprint", or "file::rule: message" without a fingerprint. A result with `fingerprints` has
+// no file in its name.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,7 +29,8 @@ std::optional<std::size_t> index_in(const Json& object, const char* key) {
   return index->get<std::size_t>();
 }
 
-// How a result is named. Its rule and its file may be places in lists of its run, which can come behind it.
+// The name of a result. Its rule and its file may be indexes into lists of the run, which may follow the
+// result.
 struct Named {
   std::string file, rule, rest;
   std::optional<std::size_t> file_at, rule_at;
@@ -36,7 +38,7 @@ struct Named {
   std::string text() const { return (file.empty() ? "" : file + "::") + rule + ": " + rest; }
 };
 
-// Sections 3.27.5 to 3.27.7: an id, or that of the rule that `rule` or `ruleIndex` points at.
+// Sections 3.27.5 to 3.27.7: the rule is an id, or the id of the rule that `rule` or `ruleIndex` refers to.
 void name_rule(const Json& result, Named& named) {
   named.rule = text_in(result, "ruleId");
   const Json* rule = member(result, "rule");
@@ -44,11 +46,11 @@ void name_rule(const Json& result, Named& named) {
   if (!named.rule.empty()) return;
   const auto at = rule != nullptr ? index_in(*rule, "index") : index_in(result, "ruleIndex");
   named.rule = "rule " + std::to_string(at.value_or(0));
-  // The rules of an extension are in another list.
+  // The rules of an extension are in another list, which is not read.
   if (rule == nullptr || member(*rule, "toolComponent") == nullptr) named.rule_at = at;
 }
 
-// Section 3.4: a URI, or the place of the artifact that has it.
+// Section 3.4: the file is a URI, or the index of an artifact that has a URI.
 void name_file(const Json& result, Named& named) {
   const Json* location = first_of(result, "locations");
   const Json* physical = location != nullptr ? member(*location, "physicalLocation") : nullptr;
@@ -68,8 +70,8 @@ std::string prints_of(const Json& result, const char* key) {
   return out;
 }
 
-// Sections 3.27.16 and 3.27.17: `fingerprints` tell a result again wherever it moved, also to another file;
-// `partialFingerprints` together with where it is.
+// Sections 3.27.16 and 3.27.17: `fingerprints` identify a result wherever it moves, even to another file.
+// `partialFingerprints` identify it only together with its place.
 Named name_of(const Json& result) {
   Named named;
   name_rule(result, named);
@@ -83,8 +85,8 @@ Named name_of(const Json& result) {
   return named;
 }
 
-// Sections 3.27.9, 3.27.10 and 3.27.24: a result that is `absent` was found in an earlier run only. A kind
-// that the standard does not know may be one.
+// Sections 3.27.9, 3.27.10 and 3.27.24: a result that is `absent` was only found in an earlier run. A result
+// of an unknown kind counts as a finding.
 bool is_finding(const Json& result) {
   if (text_in(result, "baselineState") == "absent") return false;
   const std::string kind = text_in(result, "kind");
@@ -95,7 +97,7 @@ Severity level_of(const Json& result) {
   const std::string level = text_in(result, "level");
   if (level == "error") return Severity::kHigh;
   if (level == "note" || level == "none") return Severity::kLow;
-  return Severity::kMedium;  // "warning" is the default
+  return Severity::kMedium;  // the default of the standard is "warning"
 }
 
 class SarifReader {
@@ -109,7 +111,8 @@ class SarifReader {
     if (path == "runs.tool.driver.rules") return keep(rules_, text_in(item, "id"));
     if (path == "runs.artifacts")
       return keep(files_, inside_workspace(text_in(object_in(item, "location"), "uri")));
-    // Also one that a comment in the code suppresses: whoever wrote the code could write the comment.
+    // A result that a comment in the code suppresses counts too: the author of the code can write the
+    // comment.
     if (!is_finding(item)) return {};
     auto named = name_of(item);
     if (!named.file_at && !named.rule_at) return findings_.add("", named.text(), level_of(item));
@@ -132,7 +135,7 @@ class SarifReader {
     return {};
   }
 
-  // Beyond the limit a place is as good as one that is not there.
+  // An index beyond the limit counts as one that is not in the list.
   static Status keep(std::vector<std::string>& list, std::string_view name) {
     if (static_cast<std::int64_t>(list.size()) < kReportItemsMax) list.emplace_back(name);
     return {};
@@ -152,7 +155,7 @@ class SarifReader {
   }
 
   FindingCollector findings_;
-  // These belong to the run that is read.
+  // The members below belong to the current run.
   std::vector<std::pair<Named, Severity>> waiting_;
   std::vector<std::string> rules_, files_;
 };

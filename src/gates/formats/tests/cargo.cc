@@ -1,6 +1,6 @@
-// What `cargo test` prints (its JSON is not stable): "test a::b ... ok", and totals, which must agree,
-// because output of the tests is among the lines. With 2>&1 the lines that name each program are there, too,
-// and tests are named "src/lib.rs::a::b". doc.rust-lang.org/rustc/tests.
+// The text output of `cargo test` (its JSON is not stable): "test a::b ... ok", and totals. The totals must
+// match, because output of the tests is among the lines. With 2>&1 the output also has lines that name each
+// program; then tests are named "src/lib.rs::a::b". doc.rust-lang.org/rustc/tests.
 #include <charconv>
 #include <map>
 #include <optional>
@@ -13,7 +13,8 @@
 namespace pawl::gates::formats {
 namespace {
 
-// The number before " passed", say, of "test result: ok. 3 passed; 0 failed; ..."; -1 when it is not there.
+// The number before a word such as " passed" in "test result: ok. 3 passed; 0 failed; ..."; -1 when the word
+// is missing.
 std::int64_t count_of(std::string_view totals, std::string_view word) {
   const std::size_t end = totals.find(word);
   if (end == std::string_view::npos) return -1;
@@ -24,7 +25,7 @@ std::int64_t count_of(std::string_view totals, std::string_view word) {
   return count;
 }
 
-// "src/lib.rs - sum (line 3)" -> "src/lib.rs - sum": a doc test is the same when lines above it are added.
+// "src/lib.rs - sum (line 3)" -> "src/lib.rs - sum": new lines above a doc test must not change its name.
 std::string without_line(std::string_view name) {
   constexpr std::string_view kLine = " (line ";
   const auto at = name.find(kLine);
@@ -45,7 +46,7 @@ class CargoReader {
         program_ = program;
       } else if (line.starts_with("running ") && (line.ends_with(" tests") || line.ends_with(" test"))) {
         if (running_) return fail_at(lines_, "another program's tests before the totals of the one before");
-        if (!says_failed_) failed_last_ = false;  // --no-fail-fast: it went on
+        if (!says_failed_) failed_last_ = false;  // with --no-fail-fast cargo went on
         running_ = true;
         announced_ = count_of(line, " test");
         passed_ = failed_ = ignored_ = 0;
@@ -64,7 +65,8 @@ class CargoReader {
  private:
   static constexpr std::string_view kMayBeMore = "a program's tests failed, and others may not have run";
 
-  // "     Running unittests src/lib.rs (target/debug/deps/a-0123)" and "   Doc-tests a".
+  // The program in "     Running unittests src/lib.rs (target/debug/deps/a-0123)" and "   Doc-tests a"; "" in
+  // other lines.
   static std::string_view program_of(std::string_view line) {
     if (!line.starts_with("   ")) return {};
     line.remove_prefix(line.find_first_not_of(' ') == std::string_view::npos ? line.size()
@@ -88,14 +90,14 @@ class CargoReader {
     return {};
   }
 
-  // Its words come later, below "---- NAME stdout ----", which leaves out " - should panic".
+  // The message comes later, below "---- NAME stdout ----". That line leaves out " - should panic".
   Status add_failed(const std::string& name) {
     PAWL_OK(tests_.add(program_, name, TestStatus::kFailed));
     places_[name.substr(0, name.rfind(" - should panic"))] = tests_.size() - 1;
     return {};
   }
 
-  // What failed tests printed, and what the compiler says.
+  // Stores lines that failed tests printed, and lines of the compiler and of cargo.
   void take_words(std::string_view line) {
     constexpr std::string_view kStart = "---- ", kEnd = " stdout ----";
     if (line.starts_with(kStart) && line.ends_with(kEnd)) {
@@ -111,14 +113,14 @@ class CargoReader {
       keep(errors_, line);
       not_compiled_ = not_compiled_ || line.starts_with("error: could not compile");
       says_failed_ = says_failed_ || line.starts_with("error: test failed");
-      // --no-fail-fast sums up at the end: "error: 1 target failed:", "error: 2 targets failed:".
+      // The summary of --no-fail-fast at the end: "error: 1 target failed:", "error: 2 targets failed:".
       if (line.starts_with("error: ") &&
           (line.ends_with(" target failed:") || line.ends_with(" targets failed:")))
         failed_last_ = says_failed_ = false;
     }
   }
 
-  // Ends the words of a test.
+  // Ends the message of a test.
   void tell() {
     if (speaks_) tests_.tell(*speaks_, words_);
     words_.clear();
@@ -136,7 +138,7 @@ class CargoReader {
     if (passed != passed_ || count_of(line, " failed") != failed_ || count_of(line, " ignored") != ignored_)
       return fail_at(lines_, "the totals are not those of the tests above: does a test print among them?");
     tell();
-    // It may be the last one that ran: without 2>&1 nothing says so.
+    // This program may be the last one that ran: without 2>&1 no line says so.
     if (failed_ > 0) tests_.bound_from_below(kMayBeMore);
     failed_last_ = failed_last_ || failed_ > 0;
     places_.clear();
@@ -152,31 +154,31 @@ class CargoReader {
     const bool aborted = running_ && says_failed_;
     if ((running_ && !aborted) || (programs_ == 0 && !aborted))
       return fail(ErrorKind::kInvalid, "no totals (test result: ...) at its end");
-    if (aborted) {  // by a signal, or exit() of a test: cargo itself says that it failed
+    if (aborted) {  // A signal or exit() in a test ended the program, and cargo itself reports the failure.
       const auto name = program_.empty() ? "a program of tests" : program_;
       PAWL_OK(tests_.add_no_test(NoTest::What::kRun, name, "it ended before its totals: " + errors));
       tests_.stopped_early(name + " ended before its totals", announced_ - passed_ - failed_ - ignored_);
     }
-    // Without --no-fail-fast it runs no program behind one that failed.
+    // Without --no-fail-fast cargo runs no program behind one that failed.
     if (failed_last_)
       tests_.stopped_early(says_failed_ ? "cargo stopped at a program whose tests failed" : kMayBeMore);
     if (not_compiled_) PAWL_OK(tests_.add_no_test(NoTest::What::kRun, "the build", errors_));
     return tests_.take();
   }
 
-  secrets::RedactedSource text_;  // what it says is cut
+  secrets::RedactedSource text_;  // its texts may be cut, so secrets are removed first
   Lines lines_;
   TestCollector tests_;
   std::string program_;
   bool running_ = false;
-  bool failed_last_ = false;  // a program's tests failed, and nothing says that cargo went on
-  bool says_failed_ = false;  // so says cargo itself, of that one
-  std::map<std::string, std::size_t> places_;  // of the failed tests of the program that runs
-  std::optional<std::size_t> speaks_;          // the place of the one whose output is read
-  std::string words_;                          // of it
-  std::string errors_;                         // what cargo and the compiler say
+  bool failed_last_ = false;  // a program's tests failed, and no line shows that cargo went on
+  bool says_failed_ = false;  // cargo itself reports that failure
+  std::map<std::string, std::size_t> places_;  // failed tests of the current program, by name
+  std::optional<std::size_t> speaks_;          // the test whose output is read
+  std::string words_;                          // the output of that test
+  std::string errors_;                         // lines of cargo and the compiler
   bool not_compiled_ = false;
-  std::int64_t announced_ = 0;  // tests of the program that runs, by its first line
+  std::int64_t announced_ = 0;  // number of tests in the first line of the current program
   std::int64_t programs_ = 0, passed_ = 0, failed_ = 0, ignored_ = 0;
 };
 

@@ -14,7 +14,7 @@ class CtestHandler final : public XmlHandler {
 
   Status start(std::string_view name, const XmlAttributes& attributes) override {
     if (name == "Testing") testing_seen_ = true;
-    // The list of names has elements <Test>, too, without a status.
+    // The list of names at the start also has <Test> elements; these have no status.
     if (name == "Test") {
       status_ = attributes.get("Status");
       listed_ += status_.empty() ? 1 : 0;
@@ -54,7 +54,8 @@ class CtestHandler final : public XmlHandler {
     if (listed_ > tests_.size()) {
       const auto why = fmt::format("{} tests are in its list, and {} have a result", listed_, tests_.size());
       if (!any_failed_) return fail(ErrorKind::kInvalid, why);
-      tests_.stopped_early(why, static_cast<std::int64_t>(listed_ - tests_.size()));  // --stop-on-failure
+      // With --stop-on-failure CTest lists tests that it did not run.
+      tests_.stopped_early(why, static_cast<std::int64_t>(listed_ - tests_.size()));
     }
     return tests_.take();
   }

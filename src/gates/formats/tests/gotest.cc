@@ -1,4 +1,4 @@
-// `go test -json`: an event a line (pkg.go.dev/cmd/test2json). Tests are named "package::Test/sub".
+// `go test -json`: one event on each line (pkg.go.dev/cmd/test2json). Tests are named "package::Test/sub".
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,10 +12,10 @@
 namespace pawl::gates::formats {
 namespace {
 
-// Of what one test, package or build prints, and of all together.
+// Bytes that are stored of the output of one test, package or build, and of all outputs together.
 constexpr std::size_t kOutputMax = 4096, kAllOutputMax = 16 << 20;
 
-// What was printed, in pieces: its beginning and its end. A secret may come in several of them.
+// An output that arrives in pieces; its beginning and its end are stored. A secret may be split over pieces.
 struct Output {
   explicit Output(const secrets::Redactor& redactor) : stream(redactor) {}
   std::string text;
@@ -32,15 +32,15 @@ struct Output {
   }
 };
 
-// Go 1.20 and later say that a benchmark began; when it was measured, output alone says so.
+// Go 1.20 and later report the start of a benchmark. Only the output shows that it was measured.
 bool is_benchmark(std::string_view test) { return test.starts_with("Benchmark"); }
 
-// "BenchmarkA-8 \t 100 \t 12 ns/op". ReportMetric() can leave "ns/op" out.
+// Whether a line is a result: "BenchmarkA-8 \t 100 \t 12 ns/op". ReportMetric() can leave "ns/op" out.
 bool is_measurement(std::string_view output) {
   return is_benchmark(output) && (output.find('\t') != output.npos || output.find(" ns/op") != output.npos);
 }
 
-// "BenchmarkA" for "BenchmarkA-8": with the number of processors that it was measured with (-cpu).
+// "BenchmarkA" for "BenchmarkA-8": the end is the number of processors (-cpu).
 std::string_view without_processors(std::string_view test) {
   const auto digits = test.find_last_not_of("0123456789") + 1;
   const bool numbered = digits > 1 && digits < test.size() && test[digits - 1] == '-';
@@ -49,21 +49,23 @@ std::string_view without_processors(std::string_view test) {
 
 struct OpenTest {
   explicit OpenTest(const secrets::Redactor& redactor) : output(redactor) {}
-  std::optional<TestStatus> said;  // by its output
-  Output output;                   // for the message of its failure
+  std::optional<TestStatus> said;  // the status that its output shows
+  Output output;                   // becomes the message of a failure
 };
 
 struct Package {
   explicit Package(const secrets::Redactor& redactor) : output(redactor) {}
   bool failed = false, failed_by_a_test = false, over = false;
-  bool without_tests = false;  // "[no test files]"
-  std::string panicked;        // the test that says so
-  bool told = false;  // PASS or FAIL, when all that it has had run: a panic and a time limit come before it
-  Output output;      // what it printed itself
-  std::string failed_build;              // the build that it waited for
-  std::map<std::string, OpenTest> open;  // tests that began and have not ended
+  bool without_tests = false;  // "[no test files]": its event has the action "skip"
+  std::string panicked;        // the test whose output has a panic
+  // The package printed PASS or FAIL after all of its tests had run. A panic or a time limit prevents that.
+  bool told = false;
+  Output output;                         // output of the package itself
+  std::string failed_build;              // the build that the package needed
+  std::map<std::string, OpenTest> open;  // tests that began and did not end
 
-  // The one of this name; of a benchmark, also with the processors behind it. Null: there is none.
+  // The open test with this name; for a benchmark, also with its number of processors. Null when there is
+  // none.
   OpenTest* opened(const std::string& test) {
     auto found = open.find(test);
     if (found == open.end()) found = open.find(std::string(without_processors(test)));
@@ -71,8 +73,8 @@ struct Package {
   }
 };
 
-// "50%--- PASS: TestA (0.00s)": before Go 1.20 the end of a test that printed without a line end is output
-// only (golang/go issue 38063).
+// The status in "50%--- PASS: TestA (0.00s)". Before Go 1.20, a test that printed no line end is only ended
+// by its output (golang/go issue 38063).
 std::optional<std::pair<std::string, TestStatus>> end_in(std::string_view output) {
   constexpr std::pair<std::string_view, TestStatus> kMarks[] = {{"--- PASS: ", TestStatus::kPassed},
                                                                 {"--- FAIL: ", TestStatus::kFailed},
@@ -87,7 +89,8 @@ std::optional<std::pair<std::string, TestStatus>> end_in(std::string_view output
   return std::nullopt;
 }
 
-// "=== RUN   TestA", "--- FAIL: TestA (0.00s)", "FAIL", "exit status 1": go test itself says them.
+// Whether go test itself prints the line: "=== RUN   TestA", "--- FAIL: TestA (0.00s)", "FAIL",
+// "exit status 1".
 bool is_noise(std::string_view output) {
   while (output.starts_with(' ')) output.remove_prefix(1);
   return output.starts_with("=== ") || output.starts_with("--- ") || output == "FAIL\n" ||
@@ -117,7 +120,7 @@ class GotestReader {
   }
 
  private:
-  // Before Go 1.24 the build prints "# example.org/a [example.org/a.test]", then its errors.
+  // Before Go 1.24 a build prints "# example.org/a [example.org/a.test]" and then its errors as plain lines.
   void take_build_line(std::string_view line) {
     if (line.starts_with("# ")) build_ = std::string(line.substr(2, line.find(' ', 2) - 2));
     if (build_.empty() || builds_.size() > kBuildsMax) return;
@@ -147,7 +150,7 @@ class GotestReader {
       return {};
     }
     if (!ended) return {};
-    // It is measured again, with other processors or as often as -count says.
+    // The benchmark is measured again, for other processors or because of -count.
     if (auto* benchmark = package.opened(test); benchmark != nullptr && !package.open.contains(test)) {
       if (action == "fail") benchmark->said = TestStatus::kFailed;
       return {};
@@ -191,7 +194,7 @@ class GotestReader {
     if (kept_ < kAllOutputMax)
       to.add(to.stream.take(output));
     else
-      to.stream = secrets::Redactor::Stream(*redactor_);  // what it holds may be a part of a secret
+      to.stream = secrets::Redactor::Stream(*redactor_);  // the pending text may be a part of a secret
     kept_ = kept_ - before + to.size();
   }
 
@@ -206,14 +209,14 @@ class GotestReader {
   }
 
   // Adds the tests that no event ended: after a panic, a time limit or a failed build, or where only the
-  // output tells the end. Then the package: as one that is there, or as one that failed by itself.
+  // output shows the end. Then adds the package as an entry, if it failed by itself or has no test files.
   Status close(const std::string& name, Package& package) {
     bool failed_by_a_test =
         package.failed_by_a_test || std::ranges::any_of(package.open, [](const auto& open) {
           return open.second.said == TestStatus::kFailed;
         });
     const bool passed = package.over && !package.failed;
-    // The output holds, too, of a package that ran to its end and that another test failed.
+    // The output also counts for a package that ran to its end and failed by another test.
     const bool holds = passed || (package.over && package.told && failed_by_a_test);
     for (auto& [test, open] : package.open) {
       const bool by_output = is_benchmark(test);
@@ -226,11 +229,12 @@ class GotestReader {
           tests_.add(name, test, status, output.empty() ? (ended ? "it failed" : "it did not end") : output));
       if (!ended) tests_.stopped_early(name + "::" + test + " did not end");
     }
-    // The panic ended the package, and the tests behind it did not run; else a test prints what it caught.
+    // The panic ended the package, so the tests behind it did not run. If the package printed
+    // PASS or FAIL, the test only printed a panic that it caught.
     if (!package.panicked.empty() && !package.told)
       tests_.stopped_early(name + "::" + package.panicked + " ended in a panic");
     const bool failed = !package.over || (package.failed && !failed_by_a_test);
-    if (!failed && !package.without_tests) return {};  // its tests are told, if it has any
+    if (!failed && !package.without_tests) return {};  // its tests are in the report, if it has any
     return tests_.add_no_test(NoTest::What::kLoaded, name, failed ? words_of(name, package) : "", failed);
   }
 
@@ -240,10 +244,10 @@ class GotestReader {
   Lines lines_;
   TestCollector tests_;
   std::map<std::string, Package> packages_;
-  std::map<std::string, Output> builds_;  // what they printed, by the package that was built
-  std::string build_;                     // the one whose lines are read
+  std::map<std::string, Output> builds_;  // output of builds, by package
+  std::string build_;                     // the package whose build prints the current lines
   std::int64_t open_ = 0;
-  std::size_t kept_ = 0;  // bytes of output
+  std::size_t kept_ = 0;  // bytes of stored output
 };
 
 }  // namespace

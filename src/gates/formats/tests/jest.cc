@@ -1,5 +1,5 @@
-// `jest --json --outputFile`, and Vitest's reporter of the name json, which writes the same
-// (jestjs.io/docs/cli, "--json"). Tests are named "file::describe > test".
+// `jest --json --outputFile` (jestjs.io/docs/cli, "--json"), and Vitest's reporter `json`, which writes the
+// same format. Tests are named "file::describe > test".
 #include <fmt/format.h>
 
 #include <array>
@@ -62,7 +62,7 @@ class JestReader {
       return fail(ErrorKind::kInvalid, "a file without assertionResults");
     bool failed_by_a_test = false, any = false;
     for (const auto& test : *of_file) {
-      // A file that could not be loaded, as reporters of JUnit change Jest's own results.
+      // The entry of a file that could not be loaded, in Jest's results after a JUnit reporter changed them.
       if (text_in(test, "title").empty() && text_in(test, "status") == "error") continue;
       PAWL_OK(add_test(group, test));
       any = true;
@@ -71,7 +71,7 @@ class JestReader {
     const bool well = status == "passed" || is_skipped(status);
     if (well || failed_by_a_test) return {};
     ++failed_files_;
-    // One that could not be loaded has no tests to say so; one with tests failed in a hook.
+    // A file without tests could not be loaded. Other files without a failed test failed in a hook.
     return tests_.add_no_test(any ? NoTest::What::kHook : NoTest::What::kLoaded, group,
                               text_in(file, "message"));
   }
@@ -96,7 +96,7 @@ class JestReader {
       if (said && *said != found)
         return fail(ErrorKind::kInvalid, fmt::format("{} is {}, and its tests are {}", total, *said, found));
     }
-    // Vitest counts what it skipped among those that passed, and a test that it did not end as pending.
+    // Vitest counts skipped tests among the passed ones, and counts a test that it did not end as pending.
     const auto others = all - passed_;
     for (const auto& [total, most] :
          {std::pair{"numPassedTests", all - failed_}, std::pair{"numPendingTests", others},
@@ -112,7 +112,7 @@ class JestReader {
       if (!fails) return fail(ErrorKind::kInvalid, "wasInterrupted: it ended before all tests had run");
       tests_.stopped_early("the run was interrupted");
     }
-    // A threshold of coverage, or a snapshot: nothing else says so.
+    // A threshold of coverage or a snapshot failed: no other field shows it.
     if (totals_.boolean("success") == false && !fails)
       return tests_.add_no_test(NoTest::What::kRun, "the run", "success is false, and no test failed");
     return {};

@@ -25,9 +25,9 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   });
 }
 
-// The status that an attribute names; nullopt: by a word that nobody knows, which is no success, and an
-// element says more. CTest writes `status`, GoogleTest writes `status` and, since 1.8.1, `result`
-// (docs/advanced.md, "Generating an XML Report"); most other tools write an element.
+// The status that an attribute names. nullopt for an unknown word, which is not a success; an element may say
+// more. CTest writes `status`, GoogleTest writes `status` and, since 1.8.1, `result` (docs/advanced.md,
+// "Generating an XML Report"). Most other tools write an element.
 std::optional<TestStatus> status_of(std::string_view word) {
   if (word.empty() ||
       is_one_of(word, {"run", "completed", "complete", "pass", "passed", "ok", "success", "successful",
@@ -46,7 +46,7 @@ bool starts_with_one_of(std::string_view name, std::initializer_list<std::string
   return std::ranges::any_of(beginnings, [&](const auto beginning) { return name.starts_with(beginning); });
 }
 
-// The usual names of methods with its annotations, which are in a report only when they failed.
+// Whether a name is usual for a setup or teardown method of TestNG. A report only has these when they failed.
 bool is_setup_of_testng(std::string_view name) {
   constexpr std::string_view kNames[] = {"setUp",        "setUpClass",    "setUpMethod",
                                          "tearDown",     "tearDownClass", "beforeClass",
@@ -56,8 +56,8 @@ bool is_setup_of_testng(std::string_view name) {
 
 enum class Hook { kNone, kBefore, kAfter };
 
-// A node of Ginkgo around its specs ("[It] ..."): one that passed has a case as well. Behind its word may
-// stand a text of its own.
+// A node of Ginkgo around its specs ("[It] ..."). A node that passed has a test case as well. The text of the
+// node may follow the word in brackets.
 Hook ginkgos_hook(std::string_view name) {
   if (starts_with_one_of(name, {"[BeforeSuite]", "[SynchronizedBeforeSuite]", "[ReportBeforeSuite]"}))
     return Hook::kBefore;
@@ -66,19 +66,19 @@ Hook ginkgos_hook(std::string_view name) {
   return after ? Hook::kAfter : Hook::kNone;
 }
 
-// "3", also "3.0"; -1 when it is none.
+// The number in "3" or "3.0"; -1 when the text is not a number.
 std::int64_t count_in(std::string_view text) {
   std::int64_t count = -1;
   std::from_chars(text.data(), text.data() + text.size(), count);
   return count;
 }
 
-// What an element says of all that is in it, and what was found there.
+// The totals that an element states, and the numbers that were found inside it.
 struct Suite {
   std::string name;
-  std::int64_t tests = -1, failures = -1, errors = -1, not_run = 0;  // as it says
+  std::int64_t tests = -1, failures = -1, errors = -1, not_run = 0;  // as the element states
   std::int64_t found = 0, failed = 0, skipped = 0, hooks = 0;
-  bool counts_tests = true;  // its `tests` are tests, not assertions or subtests
+  bool counts_tests = true;  // `tests` counts tests, not assertions or subtests
 };
 
 struct Case {
@@ -87,7 +87,8 @@ struct Case {
   bool of_collection = false, of_teardown = false;
 };
 
-// Vitest writes a suite whose hook failed as "outer", beside its tests "outer > inner".
+// Moves suites from the tests to the NoTest entries. Vitest writes a suite with a failed hook as the test
+// "outer", beside its tests "outer > inner".
 Report without_suites(Report report) {
   std::vector<std::string_view> names;
   for (const auto& test : report.tests) names.push_back(test.name);
@@ -163,8 +164,8 @@ class JunitHandler final : public XmlHandler {
     suite.errors = count_in(attributes.get("errors"));
     for (const auto* key : {"skipped", "disabled", "ignored"})
       suite.not_run += std::max<std::int64_t>(0, count_in(attributes.get(key)));
-    // pytest counts subtests, Catch2 and doctest count assertions; the suites of Mocha count what is pending,
-    // and do not have it. The sum of its root does.
+    // pytest counts subtests; Catch2 and doctest count assertions. Suites of Mocha count pending tests but do
+    // not contain them; the sum in its root element is right.
     const bool of_mocha =
         suite.name == "Root Suite" || (!suites_.empty() && suites_.front().name == "Mocha Tests");
     const bool of_doctest = element == "testsuite" && attributes.get("time").empty() &&
@@ -188,12 +189,14 @@ class JunitHandler final : public XmlHandler {
     if (told_by_status_) case_.message = fmt::format("its status is \"{}\"", word);
     unknown_status_ = !status;
     elements_ = 0;
-    // doctest gives each test the status "run", and nothing else does without a result or a suite's time.
+    // doctest gives each test the status "run". No other tool does so without a result and without a suite's
+    // time.
     if (maybe_doctest_ && attributes.get("status") == "run" && attributes.get("result").empty())
       suites_.back().counts_tests = false;
   }
 
-  // behave writes status="untested", others words of their own: the element says what is meant.
+  // behave writes status="untested", and other tools use words of their own. The element decides what is
+  // meant.
   void take_skipped() {
     const bool decides = case_.status == TestStatus::kPassed || (unknown_status_ && elements_ == 0);
     if (!decides) return;
@@ -202,7 +205,7 @@ class JunitHandler final : public XmlHandler {
     told_by_status_ = false;
   }
 
-  // Of a test, or of a suite: what could not be loaded, say.
+  // The failure of a test, or of a suite, such as one that could not be loaded.
   Status take_failure(std::string_view name, const XmlAttributes& attributes) {
     const auto message = attributes.get("message");
     if (!in_test_) {
@@ -261,7 +264,7 @@ class JunitHandler final : public XmlHandler {
 
   std::string suite_s_name() const { return case_.suite.empty() ? "a suite" : case_.suite; }
 
-  // What stands for something else, by the words of the tools that write it.
+  // Adds a failed case, as a NoTest entry when the words of the tools show that it is not a test.
   Status add_failed(bool again) {
     using enum NoTest::What;
     const auto no_test = [&](NoTest::What what, const std::string& name) {
@@ -270,38 +273,40 @@ class JunitHandler final : public XmlHandler {
     };
     const std::string& name = case_.name;
     if (case_.of_collection) return no_test(kLoaded, name);
-    // pytest has a second entry for the teardown of a test that failed.
+    // pytest writes a second entry when the teardown of a failed test fails.
     if (case_.of_teardown && again) return no_test(kTeardown, "teardown of " + case_.group + "::" + name);
     const auto ginkgos = ginkgos_hook(name);
     if (is_hook_of_mocha(name) || is_setup_of_bats(name) || ginkgos == Hook::kBefore)
       return no_test(kHook, name);
     if (is_teardown_of_bats(name) || ginkgos == Hook::kAfter) return no_test(kTeardown, name);
-    if (case_.group.empty() && starts_with_one_of(name, {"setUpClass (", "setUpModule ("}))  // subunit's
+    // Names of subunit.
+    if (case_.group.empty() && starts_with_one_of(name, {"setUpClass (", "setUpModule ("}))
       return no_test(kHook, name);
     if (case_.group.empty() && starts_with_one_of(name, {"tearDownClass (", "tearDownModule ("}))
       return no_test(kTeardown, name);
-    if (is_internal_error()) {  // pytest ends there
+    if (is_internal_error()) {  // pytest ends at an internal error
       tests_.stopped_early("pytest had an internal error");
       return no_test(kRun, "pytest::internal");
     }
-    // GoogleTest: an environment, or SetUpTestSuite(). Surefire: what TestNG runs before tests.
+    // GoogleTest: an environment, or SetUpTestSuite(). Surefire: methods that TestNG runs before tests.
     if (case_.group.empty() && name.empty()) return no_test(kHook, suite_s_name());
     if (is_setup_of_testng(name)) return no_test(kHook, case_.group + "::" + name);
-    if (name == "Failure" && case_.message == "Runtime error")  // go-junit-report's, outside of a test
-      return no_test(kLoaded, case_.group);
-    if (case_.group == "Test suite failed to run")  // jest-junit
+    // go-junit-report writes this for failures outside a test.
+    if (name == "Failure" && case_.message == "Runtime error") return no_test(kLoaded, case_.group);
+    if (case_.group == "Test suite failed to run")  // jest-junit writes this group
       return no_test(kFile, std::string(inside_workspace(name)));
     if (name.starts_with(" Test execution failure")) return no_test(kHook, case_.suite);
-    if (case_.group.ends_with("loader._FailedTest")) return no_test(kLoaded, name);  // unittest's
+    // unittest writes these two groups.
+    if (case_.group.ends_with("loader._FailedTest")) return no_test(kLoaded, name);
     if (case_.group.ends_with("suite._ErrorHolder")) return no_test(kHook, name);
-    // Surefire, JUnit and Gradle name a class, gotestsum and go-junit-report a package.
+    // Surefire, JUnit and Gradle give the class as the group; gotestsum and go-junit-report give the package.
     constexpr std::string_view kOfGroup[] = {
         "",         "initializationError", "executionError", "classMethod",
         "TestMain", "[build failed]",      "[setup failed]"};
     if (!case_.group.empty() && std::ranges::find(kOfGroup, name) != std::end(kOfGroup))
       return no_test(kLoaded, case_.group);
-    if (name == case_.group && name == case_.suite) return no_test(kLoaded, name);  // vitest's files
-    if (case_.group == "test" && name.starts_with('/'))                             // node's
+    if (name == case_.group && name == case_.suite) return no_test(kLoaded, name);  // files of vitest
+    if (case_.group == "test" && name.starts_with('/'))                             // files of node --test
       return no_test(kFile, std::string(inside_workspace(name)));
     return add_test();
   }
@@ -316,7 +321,7 @@ class JunitHandler final : public XmlHandler {
     above.failed += suite.failed;
     above.skipped += suite.skipped;
     above.hooks += suite.hooks;
-    // The root of doctest's has no totals, and others sum up what their suites say.
+    // The root of doctest has no totals. Other roots state the sums of their suites.
     above.counts_tests = above.counts_tests && (suite.counts_tests || above.name == "Mocha Tests");
     return {};
   }
@@ -333,18 +338,18 @@ class JunitHandler final : public XmlHandler {
                                  printable(tests_.told(name)), suite.tests, suite.found);
     if (suite.failed == 0) return fail(ErrorKind::kInvalid, why);
     if (suite.hooks > 0)
-      tests_.bound_from_below(why);  // the tests behind a hook that failed did not run
+      tests_.bound_from_below(why);  // the tests behind a failed hook did not run
     else
       tests_.stopped_early(why, missing);
     return {};
   }
 
   TestCollector tests_;
-  std::vector<Suite> suites_;    // those that are open, the outermost first: kReportDepthMax at most
-  Case case_, suite_s_;          // the test that is open; the failure of a suite
-  std::string* text_ = nullptr;  // where text goes
-  std::string last_;             // group and name of the test before
-  std::int64_t elements_ = 0;    // that say that the test failed
+  std::vector<Suite> suites_;    // open suites, the outermost first; at most kReportDepthMax
+  Case case_, suite_s_;          // the current test, and the failure of a suite
+  std::string* text_ = nullptr;  // where the next text goes; null: nowhere
+  std::string last_;             // group and name of the previous test
+  std::int64_t elements_ = 0;    // number of elements that report a failure of the current test
   bool in_test_ = false, seen_ = false, told_by_status_ = false, unknown_status_ = false,
        maybe_doctest_ = false;
 };

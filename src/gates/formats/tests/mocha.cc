@@ -1,4 +1,4 @@
-// Mocha's reporter of the name json (mochajs.org/#json). Tests are named "file::describe test".
+// Mocha's reporter `json` (mochajs.org/#json). Tests are named "file::describe test".
 #include <fmt/format.h>
 
 #include "base/json.h"
@@ -17,7 +17,7 @@ class MochaReader {
     const auto take = [&](std::string_view path, const Json& item) -> Status {
       return path.starts_with("stats.") ? (totals_.take(path, item), Status()) : add(path, item);
     };
-    // Not `tests`: a hook that failed is in `failures` only.
+    // The list `tests` is not read: a failed hook is only in `failures`.
     PAWL_TRY(const auto found,
              for_each_json_item(report, {"passes", "pending", "failures"}, take,
                                 {"stats.tests", "stats.passes", "stats.pending", "stats.failures"}));
@@ -29,7 +29,7 @@ class MochaReader {
         return fail(ErrorKind::kInvalid,
                     fmt::format("stats.{} is {}, and there are {} in the list", list, *said, items));
     }
-    // A hook that failed is in a list, and is none of stats.tests.
+    // A failed hook is in a list, but stats.tests does not count it.
     std::int64_t all = 0;
     for (const auto& [list, items] : found_) all += items;
     if (const auto said = totals_.number("stats.tests"); said && *said > all)

@@ -1,6 +1,6 @@
 // TAP 12 to 14 (testanything.org/tap-version-14-specification.html): Perl's Test::More and prove, node
-// --test, bats, and many more. A subtest's tests are named "parent::child"; they come before the line of
-// their parent, or behind it in braces (node-tap). Lines that are no TAP are output.
+// --test, bats, and many others. The tests of a subtest are named "parent::child". They come before the line
+// of their parent, or behind it in braces (node-tap). All lines that are not TAP are output.
 #include <cctype>
 #include <charconv>
 #include <optional>
@@ -15,7 +15,7 @@
 namespace pawl::gates::formats {
 namespace {
 
-constexpr std::size_t kIndent = 4;  // of a subtest
+constexpr std::size_t kIndent = 4;  // spaces before a line of a subtest
 
 struct Point {
   std::string name;
@@ -23,18 +23,19 @@ struct Point {
   std::string message;
 };
 
-// What follows a test that failed says why: YAML, comments, or lines that are indented. Of each.
+// Bytes that are stored of the diagnostics of one failed test, and of all. Diagnostics follow the test: YAML,
+// comments, or indented lines.
 constexpr std::size_t kDiagnosticsMax = 4096, kAllDiagnosticsMax = 16 << 20;
 
-// The tests of one level, until the line of the parent says what they belong to.
+// The tests of one level. The line of the parent comes later and gives their prefix.
 struct Level {
   std::vector<Point> points;
-  std::int64_t own = 0;  // without those of subtests
+  std::int64_t own = 0;  // number of points without those of subtests
   std::optional<std::int64_t> planned;
-  std::optional<std::string> buffered;  // the test whose subtests stand behind it, until "}"
+  std::optional<std::string> buffered;  // the test whose subtests follow it in braces, until "}"
 };
 
-// In any case of its letters. "skipped" does not start with the word "skip".
+// Whether `text` starts with `word`, in any case of its letters. "skipped" does not start with "skip".
 bool starts_word(std::string_view text, std::string_view word) {
   if (text.size() < word.size()) return false;
   for (std::size_t i = 0; i < word.size(); ++i)
@@ -48,8 +49,8 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-// The units that runners write durations in, the smaller before the larger. "m" and "h" may be another thing
-// ("jumps 5 m"): they count beside another one only.
+// The rank of a unit in which runners write durations, the smallest unit first; -1 for other words. "m" and
+// "h" may mean something else ("jumps 5 m"), so they count only beside another unit.
 int rank_of_unit(std::string_view word) {
   constexpr std::pair<std::string_view, int> kUnits[] = {
       {"ns", 0},     {"nsec", 0},    {"nsecs", 0},   {"nanosecond", 0},  {"nanoseconds", 0},
@@ -66,16 +67,16 @@ int rank_of_unit(std::string_view word) {
 
 bool is_ambiguous_unit(std::string_view word) { return word == "m" || word == "h"; }
 
-bool is_letter(char c) {  // or a part of one that is not ASCII
+bool is_letter(char c) {  // or a part of a letter that is not ASCII
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
 }
 
 struct Quantity {
-  std::string_view before;  // what stands before its number
+  std::string_view before;  // the text before its number
   std::string_view unit;
 };
 
-// "27 ms" at the end of a text.
+// The quantity at the end of a text, such as "27 ms".
 std::optional<Quantity> quantity_at_end(std::string_view text) {
   std::string_view rest = text;
   while (!rest.empty() && is_letter(rest.back())) rest.remove_suffix(1);
@@ -89,14 +90,14 @@ std::optional<Quantity> quantity_at_end(std::string_view text) {
   return Quantity{.before = rest.substr(0, number), .unit = unit};
 }
 
-// `text` without the duration at its end, "27 ms", "1m 3.5s" or "<1ms"; `text` when there is none.
+// The text before a duration at its end: "27 ms", "1m 3.5s" or "<1ms". The whole text when there is none.
 std::string_view before_duration(std::string_view text) {
   const auto last = quantity_at_end(text);
   if (!last) return text;
   bool certain = !is_ambiguous_unit(last->unit);
   auto rest = last->before;
   for (auto unit = last->unit; !rest.empty();) {
-    const bool glued = is_letter(rest.back());  // "1m3s", else "md5s"
+    const bool glued = is_letter(rest.back());  // "1m3s"; "md5s" is not a duration
     const bool spaced = rest.ends_with(' ') && !rest.ends_with("  ");
     const auto more =
         glued || spaced ? quantity_at_end(rest.substr(0, rest.size() - (spaced ? 1 : 0))) : std::nullopt;
@@ -111,7 +112,7 @@ std::string_view before_duration(std::string_view text) {
   return rest.substr(0, rest.find_last_not_of("<~") + 1);
 }
 
-// Whether what stands in brackets before a duration only says that it is one: "(took 12 ms)".
+// Whether a text before a duration in brackets only introduces it: "(took 12 ms)".
 bool only_says_how_long(std::string_view before) {
   before = without_blanks(before);
   if (before.ends_with(':') || before.ends_with('='))
@@ -124,8 +125,8 @@ bool only_says_how_long(std::string_view before) {
   return false;
 }
 
-// "boolean          120 ms" of pg_regress, "adds in 27ms" of bats, "adds (27 ms)", "adds - 1m 3s": how long
-// it took is no part of a name. A duration behind a single space is a part of the name: "waits 5 ms".
+// A name without the duration at its end: "boolean          120 ms" of pg_regress, "adds in 27ms" of bats,
+// "adds (27 ms)", "adds - 1m 3s". A duration behind a single space is a part of the name: "waits 5 ms".
 std::string_view without_duration(std::string_view name) {
   if (name.ends_with(')') || name.ends_with(']')) {
     const auto opened = name.find_last_of("([");
@@ -142,7 +143,7 @@ std::string_view without_duration(std::string_view name) {
   return name;
 }
 
-// Whether a comment can be the name of what follows: nothing in it should be another one tomorrow.
+// Whether a comment can name the tests that follow. It must not contain text that changes from run to run.
 bool is_name(std::string_view comment) {
   if (comment.empty() || comment.starts_with("SKIP") || comment.starts_with("TODO")) return false;
   for (std::size_t i = 0; i + 1 < comment.size(); ++i) {
@@ -156,8 +157,8 @@ bool is_name(std::string_view comment) {
   return true;
 }
 
-// Whether a "#" before `text` ends the name: SKIP and TODO do, how long a test took, and kselftest's own
-// words (docs.kernel.org/dev-tools/ktap.html). In "fixes bug #12" and "reads C# files" it is a part of the
+// Whether the "#" before `text` ends the name. SKIP, TODO, a duration, and the words of kselftest
+// (docs.kernel.org/dev-tools/ktap.html) do. In "fixes bug #12" and "reads C# files" the "#" is a part of the
 // name.
 bool is_directive(std::string_view text) {
   for (const std::string_view word : {"skip", "todo", "time="})
@@ -165,12 +166,13 @@ bool is_directive(std::string_view text) {
   for (const std::string_view word : {"XFAIL", "TIMEOUT", "exit="})
     if (text.starts_with(word)) return true;
   if (text.ends_with('{'))
-    text = without_blanks(text.substr(0, text.size() - 1));  // node-tap's subtests follow
+    text = without_blanks(text.substr(0, text.size() - 1));  // the line opens subtests of node-tap
   const auto before = before_duration(text);
   return before.size() < text.size() && only_says_how_long(before);
 }
 
-// "1 - a \# b # SKIP why" -> {"a # b", "SKIP why"}; a test without a description is its number.
+// Splits "1 - a \# b # SKIP why" into {"a # b", "SKIP why"}. A test without a description gets its number as
+// a name.
 std::pair<std::string, std::string_view> description(std::string_view text, std::int64_t number) {
   text = without_blanks(text);
   std::size_t digits = 0;
@@ -196,8 +198,8 @@ std::pair<std::string, std::string_view> description(std::string_view text, std:
   return {std::move(name), directive};
 }
 
-// Behind "1..3" nothing stands, a comment, or Test.pm's list of tests to do. A program printed "1..3 of 10
-// done".
+// Whether `rest`, the text behind a plan such as "1..3", is empty, a comment, or the list of todo tests of
+// Test.pm. Other lines are output of a program: "1..3 of 10 done".
 bool ends_plan(std::string_view rest) {
   const auto behind = without_blanks(rest);
   return behind.empty() ||
@@ -213,7 +215,7 @@ class TapReader {
     std::string_view line;
     while (lines_.next(line)) PAWL_OK(take(line));
     PAWL_OK(lines_.status());
-    // A subtest whose parent never came: it ended in the middle.
+    // A subtest without the line of its parent: the run ended in the middle.
     const bool inside = levels_.size() > 1 || levels_.front().buffered;
     if (inside && !bailed_out_) return fail_at(lines_, "it ends inside a subtest");
     TestCollector tests(redactor_);
@@ -226,7 +228,7 @@ class TapReader {
   }
 
  private:
-  // A run that ended early is a report when it says that something failed, and no evidence that all is well.
+  // A run that ended early is a valid report of a failure. It is not evidence that all tests pass.
   Status end_run(TestCollector& tests) {
     const auto& outermost = levels_.front();
     const auto behind = outermost.planned.value_or(outermost.own) - outermost.own;
@@ -245,8 +247,8 @@ class TapReader {
     return {};
   }
 
-  // "# tests 5", "# pass 5" of tape, node and Mocha: suites have a point and are in neither, so that there
-  // may be more points.
+  // The totals "# tests 5" and "# pass 5" of tape, node and Mocha. Suites have a point but are in neither
+  // total, so there may be more points.
   Status check_totals(const std::vector<Point>& points) {
     std::int64_t all = 0, well = 0;
     for (const auto& point : points) {
@@ -259,7 +261,7 @@ class TapReader {
                                std::to_string(all) + " and " + std::to_string(well));
   }
 
-  // "# pass  3": the number, when there is nothing else.
+  // Reads the number in a comment such as "# pass  3" that has no other text.
   static void take_total(std::string_view comment, std::string_view word, std::int64_t& to) {
     if (!comment.starts_with(word)) return;
     const auto count = without_blanks(comment.substr(word.size()));
@@ -283,7 +285,7 @@ class TapReader {
     }
     if (line.starts_with("TAP version")) has_version_ = true;
     if (line.starts_with('#')) return take_comment(depth, without_blanks(line.substr(1)));
-    if (failed_ && line.starts_with("  ")) return say(line);  // Mocha's
+    if (failed_ && line.starts_with("  ")) return say(line);  // diagnostics of Mocha
     if (line == "}" && depth < levels_.size() && levels_[depth].buffered) return end_buffered(depth);
     if (line == "{" && depth < levels_.size() && !levels_[depth].points.empty()) brace_at_ = depth;
     if (line.starts_with("Bail out!") && !bailed_out_)
@@ -304,7 +306,7 @@ class TapReader {
     if (failed && is_setup_of_bats(point.name)) return tests.add_no_test(kHook, point.name, point.message);
     if (failed && is_teardown_of_bats(point.name))
       return tests.add_no_test(kTeardown, point.name, point.message);
-    // A file of node --test that could not be loaded; one without node's own tests is a test itself.
+    // A file of node --test that could not be loaded. A file without node's own tests is a test itself.
     const bool unloaded = point.message.find("Cannot find ") != std::string::npos ||
                           point.message.find("SyntaxError") != std::string::npos ||
                           point.message.find("does not provide an export") != std::string::npos;
@@ -313,7 +315,7 @@ class TapReader {
     return tests.add("", point.name, point.status, point.message);
   }
 
-  // A line of the diagnostics of the last test.
+  // Adds a line to the diagnostics of the last test.
   Status say(std::string_view line) {
     line = without_blanks(line);
     if (!failed_ || line.empty() || line.starts_with("duration_ms:")) return {};
@@ -325,7 +327,7 @@ class TapReader {
   }
 
   // tape names a test in a comment, and its assertions follow. Where subtests have names ("# Subtest: a"),
-  // and in TAP without a version, comments are what anybody printed.
+  // and in TAP without a version, comments are output of any program.
   Status take_comment(std::size_t depth, std::string_view comment) {
     if (comment.starts_with("Subtest:")) {
       has_subtests_ = true;
@@ -339,7 +341,7 @@ class TapReader {
     }
     take_total(comment, "tests ", said_tests_);
     take_total(comment, "pass ", said_passed_);
-    if (comments_explain_) return say(comment);  // cmocka's, and those of Perl
+    if (comments_explain_) return say(comment);  // diagnostics of cmocka and Perl
     if (has_version_ && !has_subtests_ && is_name(comment.substr(0, kNameBytesMax)))
       heading_ = comment.substr(0, kNameBytesMax);
     return {};
@@ -347,7 +349,8 @@ class TapReader {
 
   Status reach(std::size_t depth) {
     if (depth > kReportDepthMax) return fail(ErrorKind::kExhausted, "nested too deeply");
-    // Output that is indented looks like a subtest only when it has the form of one; its parent ends it.
+    // Indented output becomes a level only when it has the form of a point or a plan. The line of the parent
+    // ends the level.
     while (levels_.size() <= depth) levels_.emplace_back();
     return {};
   }
@@ -361,12 +364,12 @@ class TapReader {
     auto [name, directive] = description(rest, levels_[depth].own + 1);
     if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
     TestStatus status = failed ? TestStatus::kFailed : TestStatus::kPassed;
-    // node says "ok" of a todo without a body, of which nothing ran.
+    // node reports "ok" for a todo test without a body, which did not run.
     if (starts_word(directive, "skip") || starts_word(directive, "todo")) status = TestStatus::kSkipped;
     PAWL_OK(close_levels_below(depth, name));
     if (depth == 0 && !has_subtests_ && !heading_.empty()) name = heading_ + "::" + name;
     const bool explains = status == TestStatus::kFailed;
-    // node --test hands on what a file printed before it says how the file ended.
+    // node --test prints the output of a file before the line that says how the file ended.
     std::string spoken = std::exchange(spoken_, {});
     if (!explains || !has_subtests_ || said_ > kAllDiagnosticsMax) spoken.clear();
     said_ += spoken.size();
@@ -378,13 +381,13 @@ class TapReader {
       setups_failed_ += is_setup_of_bats(levels_[0].points.back().name) ? 1 : 0;
       teardowns_failed_ += is_teardown_of_bats(levels_[0].points.back().name) ? 1 : 0;
     }
-    said_failed_ = said_tests_ = said_passed_ = 0;  // what it says comes last
+    said_failed_ = said_tests_ = said_passed_ = 0;  // totals come after the last point
     ++levels_[depth].own;
     return {};
   }
 
-  // A "{" at the end of a test is the beginning of its subtests when the next line is one, or "}"; else it is
-  // the end of a name.
+  // Decides what a "{" at the end of the previous line means. It opens subtests when this line is one level
+  // deeper or is "}". Otherwise it belongs to the name of the test.
   Status settle_brace(std::size_t depth, std::string_view line) {
     if (!brace_at_ || line.empty()) return {};
     const std::size_t at = *std::exchange(brace_at_, std::nullopt);
@@ -403,17 +406,17 @@ class TapReader {
     return close_levels_below(depth, parent);
   }
 
-  // Subtests come before the line of their parent.
+  // Ends the levels below a line: their tests belong to the test of this line.
   Status close_levels_below(std::size_t depth, const std::string& parent) {
     if (levels_.size() > depth + 2) return fail_at(lines_, "a subtest ends without the line of its parent");
     if (levels_.size() == depth + 1) return {};
-    failed_.reset();  // its diagnostics came
+    failed_.reset();  // its diagnostics are complete
     Level below = std::move(levels_.back());
     levels_.pop_back();
     PAWL_OK(check_plan(below));
     for (auto& point : below.points) {
       std::string name = parent + "::" + point.name;
-      // Of many levels a name would grow with each: cut where the collector would.
+      // A name would grow with each level. It is cut somewhat above the collector's limit.
       if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
       levels_[depth].points.push_back(
           {.name = std::move(name), .status = point.status, .message = std::move(point.message)});
@@ -431,8 +434,8 @@ class TapReader {
     return {};
   }
 
-  // bats prints one point for a setup that failed, in place of its tests, and one more than planned for a
-  // teardown.
+  // bats reports one point for a failed setup in place of its tests, and one point more than planned for a
+  // failed teardown.
   Status check_plan(const Level& level, bool may_lack = false, std::int64_t more_max = 0) const {
     if (!level.planned) return fail_at(lines_, "there is no plan (1..N): it may have ended in the middle");
     const auto more = level.own - *level.planned;
@@ -443,20 +446,20 @@ class TapReader {
   }
 
   const secrets::Redactor* redactor_;
-  secrets::RedactedSource text_;  // what it says is cut
+  secrets::RedactedSource text_;  // its texts may be cut, so secrets are removed first
   Lines lines_;
-  std::vector<Level> levels_;  // the outermost first
+  std::vector<Level> levels_;  // levels, the outermost first
   std::int64_t points_ = 0, setups_failed_ = 0, teardowns_failed_ = 0;
   bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
-  std::optional<std::string> bailed_out_;  // the line that says so
+  std::optional<std::string> bailed_out_;  // the line that reports it
   std::string heading_;                    // the comment that names the tests that follow
   std::string spoken_;                     // comments since the last test
-  std::size_t said_ = 0;                   // bytes of messages
-  std::optional<std::size_t> failed_;      // the depth of the last test, when it failed
-  bool comments_explain_ = false;          // they stand directly behind it
+  std::size_t said_ = 0;                   // bytes of stored messages
+  std::optional<std::size_t> failed_;      // depth of the last test, when it failed
+  bool comments_explain_ = false;          // comments directly behind a failed test are its diagnostics
   std::int64_t said_tests_ = 0, said_passed_ = 0;
-  std::int64_t said_failed_ = 0;         // in its last lines
-  std::optional<std::size_t> brace_at_;  // the depth of a test whose line, the one before, ended with "{"
+  std::int64_t said_failed_ = 0;         // from the totals at the end
+  std::optional<std::size_t> brace_at_;  // depth of the test whose line, the previous one, ended with "{"
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// CycloneDX 1.4 and later as JSON, with its `vulnerabilities`. One is named "component::id"; a component by
-// its package URL without the version.
+// CycloneDX 1.4 and later as JSON, with `vulnerabilities`. The name of a finding is "component::id". The name
+// of a component is its package URL without the version.
 #include <algorithm>
 #include <map>
 
@@ -11,23 +11,23 @@
 namespace pawl::gates::formats {
 namespace {
 
-// "pkg:npm/minimist@1.2.0?x#y" -> "pkg:npm/minimist" (github.com/package-url/purl-spec). A scope's @ should
-// be %40, and some tools leave it as it is: a version is what comes after an @ of the last part.
+// "pkg:npm/minimist@1.2.0?x#y" -> "pkg:npm/minimist" (github.com/package-url/purl-spec). The @ of a scope
+// should be %40, but some tools write it as it is. So only an @ inside the last part begins a version.
 std::string without_version(std::string name) {
   if (!name.starts_with("pkg:")) return name;
   name.resize(std::min(name.size(), name.find_first_of("?#")));
   return name.substr(0, name.find('@', name.rfind('/') + 2));
 }
 
-// cyclonedx.org/docs/1.6/json, `analysis`: what was found out about it. `exploitable`, `in_triage` and a
-// state that the standard does not know are findings.
+// Whether the analysis of a vulnerability settled it (cyclonedx.org/docs/1.6/json, `analysis`).
+// `exploitable`, `in_triage` and unknown states are findings.
 bool is_settled(const Json& vulnerability) {
   const std::string state = text_in(object_in(vulnerability, "analysis"), "state");
   return state == "resolved" || state == "resolved_with_pedigree" || state == "false_positive" ||
          state == "not_affected";
 }
 
-// Whether each version that `affects` names is `unaffected`.
+// Whether every version that `affects` names is `unaffected`.
 bool is_unaffected(const Json& affected) {
   const Json& versions = list_in(affected, "versions");
   return !versions.empty() && std::ranges::all_of(versions, [](const Json& version) {
@@ -45,7 +45,8 @@ class CyclonedxReader {
     return add_component(item);
   }
 
-  // What affects a component is known by a reference, and the components may come after.
+  // Adds the findings at the end: an affected component is given by a reference, and its entry may come
+  // later.
   Result<Findings> result() {
     for (const auto& [component, id, severity] : vulnerabilities_) {
       const auto known = components_.find(component);
@@ -95,7 +96,7 @@ class CyclonedxReader {
     return {};
   }
 
-  std::map<std::string, std::string> components_;  // names by reference
+  std::map<std::string, std::string> components_;  // names of components by their reference
   std::vector<Vulnerability> vulnerabilities_;
   FindingCollector findings_;
 };
@@ -108,7 +109,7 @@ Result<Findings> cyclonedx(ByteSource& report, const secrets::Redactor& redactor
                                                 [&](std::string_view path, const Json& item) {
                                                   return reader.take(path, item);
                                                 }));
-  // A list of components alone says nothing of what is wrong with them.
+  // A document that lists only components says nothing about vulnerabilities.
   if (std::ranges::count(found, "vulnerabilities") != 1)
     return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
   return reader.result();

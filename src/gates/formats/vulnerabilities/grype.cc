@@ -1,5 +1,5 @@
-// `grype -o json`. A match is named "package::id", without the package's version: an update that leaves a
-// vulnerability in brings no new one.
+// `grype -o json`. The name of a finding is "package::id", without the version: an update of a package that
+// still has the vulnerability brings no new finding.
 #include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"

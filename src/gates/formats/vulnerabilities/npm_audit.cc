@@ -1,4 +1,5 @@
-// `npm audit --json`, of npm 7 and later (auditReportVersion 2). An advisory is named "package::its URL".
+// `npm audit --json` of npm 7 and later (auditReportVersion 2). The name of a finding is
+// "package::URL of the advisory".
 #include <fmt/format.h>
 
 #include "base/json.h"
@@ -19,7 +20,8 @@ Result<Findings> npm_audit(ByteSource& report, const secrets::Redactor& redactor
     if (via == package.end() || !via->is_array())
       return fail(ErrorKind::kInvalid, "a vulnerability without `via`");
     for (const auto& advisory : *via) {
-      if (advisory.is_string()) continue;  // another package of the report, through which this one has it
+      // The name of another package in the report, through which this package is affected.
+      if (advisory.is_string()) continue;
       std::string id = text_in(advisory, "url");
       if (id.empty()) id = std::to_string(integer_in(advisory, "source"));
       PAWL_OK(findings.add(text_in(advisory, "name"), id, severity_of(text_in(advisory, "severity"))));
@@ -28,7 +30,7 @@ Result<Findings> npm_audit(ByteSource& report, const secrets::Redactor& redactor
   };
   PAWL_TRY(const auto found,
            for_each_json_item(report, {"vulnerabilities"}, take, {"metadata.vulnerabilities.total"}));
-  // What npm writes when it could not ask has an `error` in its place.
+  // When npm could not ask the registry, it writes an `error` instead of vulnerabilities.
   if (found.size() != 1) return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
   const auto said = totals.number("metadata.vulnerabilities.total");
   if (said && *said != packages)

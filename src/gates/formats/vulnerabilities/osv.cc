@@ -1,5 +1,5 @@
-// `osv-scanner --format json`. A vulnerability is named "ecosystem/package::id", without the package's
-// version.
+// `osv-scanner --format json`. The name of a finding is "ecosystem/package::id", without the version of the
+// package.
 #include <algorithm>
 #include <charconv>
 
@@ -11,7 +11,7 @@
 namespace pawl::gates::formats {
 namespace {
 
-// A CVSS score, by the qualitative scale of CVSS v3.1, section 5.
+// The severity of a CVSS score, by the qualitative scale of CVSS v3.1, section 5.
 Severity severity_of_score(const std::string& text) {
   double score = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), score);
@@ -27,7 +27,7 @@ bool names(const Json& group, const std::string& id) {
   return ids != group.end() && ids->is_array() && std::ranges::find(*ids, Json(id)) != ids->end();
 }
 
-// The worse of what the advisory says of itself and of what the scanner computed for its group.
+// The higher severity of two: the advisory's own, and the scanner's for the group of the advisory.
 Severity worst(const Json& package, const Json& vulnerability, const std::string& id) {
   Severity out = Severity::kUnknown;
   if (const auto own = vulnerability.find("database_specific"); own != vulnerability.end())

@@ -1,4 +1,4 @@
-// How the agent's own step ended.
+// How the agent's step ended.
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

@@ -1,4 +1,4 @@
-// What a gate found on base, before the work: told, unless it can judge no work at all.
+// The result of a gate on base, before the work. It passes when the gate can judge work.
 #include "base/hash.h"
 #include "gates/common.h"
 #include "gates/signals/kind.h"
@@ -26,7 +26,7 @@ const Kind& base() {
 
 Signal base_signal(const std::string& gate_id, const OnBase& found) {
   Signal out{.kind = "base",
-             .gate_id = gate_id + "@base",  // it is no signal of the gate: that judges the work
+             .gate_id = gate_id + "@base",  // not a signal of the gate itself, which judges the work
              .passed = found.is_usable(),
              .missing = !found.stop.empty(),
              .details = {{"green", found.green}},

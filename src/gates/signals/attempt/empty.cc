@@ -1,4 +1,4 @@
-// The attempt left every file as it was.
+// The attempt changed no file.
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

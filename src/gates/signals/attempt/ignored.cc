@@ -1,4 +1,4 @@
-// A part of what the agent left is named by the source's .gitignore, and is no work.
+// The source's .gitignore matches a part of what the agent left; that part is not work.
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

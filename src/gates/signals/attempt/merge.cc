@@ -1,5 +1,5 @@
-// Phases that ran at once changed the same paths, or were judged together: the later one starts again from
-// what the earlier ones made.
+// Phases that ran at once changed the same paths, or were judged together. The later phase starts again from
+// the result of the earlier ones.
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

@@ -1,4 +1,4 @@
-// A step of a gate that did not hold, where no signal that the gate requires says so.
+// A step of a gate that did not hold, and that no required signal names.
 #include "gates/common.h"
 #include "gates/signals/kind.h"
 

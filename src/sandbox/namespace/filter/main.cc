@@ -1,12 +1,12 @@
-// At build time: turns syscalls.txt into the classic BPF programs that a sandbox installs, so that none is
-// made while a step starts. Usage: filter_compiler syscalls.txt OUT.h
+// A build-time program: compiles syscalls.txt into the classic BPF programs that a sandbox installs, so that
+// no program is compiled while a step starts. Usage: filter_compiler syscalls.txt OUT.h
 //
-// A tree over ranges of numbers, with a few tests of arguments at its leaves. The program exists two more
-// times: one asks the init for each rename, and one asks the supervisor for that, exec, connect and what is
-// denied.
+// A program is a tree over ranges of call numbers, with tests of arguments at some leaves. Two variants
+// exist: one asks the init about each rename; the other asks the supervisor about renames, exec,
+// connect and denied calls.
 //
-// libseccomp knows the numbers. It could make the program too, but for single numbers, four times as long;
-// and the kernel translates and measures it anew for each sandbox.
+// libseccomp supplies the numbers. It could also make the program, but only from single numbers and four
+// times as long; the kernel translates and measures the program anew for each sandbox.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -36,15 +36,15 @@
 
 namespace {
 
-// sched.h. CLONE_NEWTIME is a bit of the exit signal in clone(2).
+// sched.h. In clone(2) the bit of CLONE_NEWTIME is a part of the exit signal.
 constexpr std::uint32_t kNewNamespaces = 0x7E020000, kNewTime = 0x80;
-// ioctl_tty(2): both put characters into a terminal's input, which a shell outside then runs.
+// ioctl_tty(2): both push characters into a terminal's input, which a shell outside then runs.
 constexpr std::uint32_t kTerminalPushers[] = {0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */};
 constexpr std::uint32_t kFamilies[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
-// What socket(2) may make, beside each kind of AF_UNIX. All else (SCTP, MPTCP, SMC, the netlink of packet
-// filters) is code of the kernel that no build needs, and much of it a module that is loaded for whoever
-// asks.
+// The sockets that socket(2) may make, besides every kind of AF_UNIX. All others (SCTP, MPTCP, SMC,
+// the netlink of packet filters) are kernel code that no build needs. Much of it is in modules that
+// load on a program's request.
 struct SocketKind {
   std::uint32_t family, type, protocol;
 };
@@ -66,7 +66,8 @@ constexpr const char* kSocketCalls[] = {"socket", "socketpair"};
 constexpr std::uint32_t kSocketTypeMask = 0xF;  // linux/net.h; above it are SOCK_NONBLOCK and SOCK_CLOEXEC
 constexpr std::uint32_t kTypeShift = 8, kProtocolShift = 16, kProtocolsEnd = 1 << 16;
 
-// The host's pool of huge pages, which no cgroup counts for the sandbox's memory. sys/mman.h, sys/shm.h.
+// Flags for the host's pool of huge pages, which no cgroup counts as the sandbox's
+// memory. sys/mman.h, sys/shm.h.
 struct HugePages {
   const char* call;
   unsigned argument;
@@ -119,16 +120,16 @@ constexpr std::uint32_t kArchitecture =
 #else
 #error "no list of system calls for this architecture"
 #endif
-constexpr std::uint32_t kX32Bit = 0x40000000;  // numbers of x32 (asm/unistd.h); no other ABI has that many
-constexpr std::uint32_t kEnd = 1024;           // above every number that there is
+constexpr std::uint32_t kX32Bit = 0x40000000;  // x32 numbers (asm/unistd.h); no other ABI has that many
+constexpr std::uint32_t kEnd = 1024;           // above every existing number
 
-// A test of arguments, of which the kernel looks at the low 32 bits (little-endian here).
-using Test = std::vector<sock_filter>;  // loads what it looks at; ends with a return
+// Tests arguments. The kernel looks at their low 32 bits (little-endian here).
+using Test = std::vector<sock_filter>;  // loads the tested arguments; ends with a return
 
-// What is done from this number on, to the next range.
+// The action for the numbers from `from` up to the next range.
 struct Range {
   std::uint32_t from, action;
-  const Test* test = nullptr;  // before the action
+  const Test* test = nullptr;  // runs before the action
 };
 
 sock_filter statement(unsigned code, std::uint32_t k) { return {static_cast<std::uint16_t>(code), 0, 0, k}; }
@@ -160,10 +161,12 @@ Test one_of(unsigned argument, std::span<const std::uint32_t> values, std::uint3
   return test;
 }
 
-// `count` arguments from `first` on, each the id of the sandbox's user or the one that changes nothing.
+// Tests `count` arguments from `first` on: each must be the id of the sandbox's user, or the
+// value that changes nothing.
 //
-// The kernel knows no other id in there, and says EINVAL to it. Programs expect the EPERM that an ordinary
-// user gets for the ids of others: fakeroot(1) and tar(1) bear it, and what tests for it finds it.
+// The kernel knows no other id in the sandbox and would return EINVAL. Programs expect the EPERM
+// that an ordinary user gets for another user's id: fakeroot(1) and tar(1) tolerate it, and programs
+// that test for it find it.
 Test own_ids(unsigned first, unsigned count, std::uint32_t otherwise) {
   Test test;
   for (unsigned argument = first; argument < first + count; ++argument) {
@@ -178,13 +181,13 @@ Test own_ids(unsigned first, unsigned count, std::uint32_t otherwise) {
 
 using Tests = std::map<int, Test>;  // by the call's number
 
-// To what is refused. The traced program has the supervisor give the same errors (denied_call_error).
+// The actions for denied calls. With a trace the supervisor returns the same errors (denied_call_error).
 struct Answers {
   std::uint32_t refuse, no_family;
 };
 constexpr Answers kPlain{kRefuse, kNoFamily}, kTraced{SECCOMP_RET_USER_NOTIF, SECCOMP_RET_USER_NOTIF};
 
-// One of kSockets, which are compared as one number: protocol, type and family, from the left.
+// Allows the kinds in kSockets, compared as one number: protocol, type and family, from the left.
 Test known_sockets(const Answers& answers) {
   Test test{load_argument(0), jump(BPF_JEQ, AF_UNIX, 0, 1), give(kAllow)};
   for (std::size_t i = 0; i < std::size(kFamilies); ++i)
@@ -242,7 +245,7 @@ bool is_asked(const std::string& name, Asks asks) {
   return (traced && asks == Asks::kAll) || (renames && asks != Asks::kNothing);
 }
 
-// The answer for each call, as ranges.
+// The action for each call number, as ranges.
 std::vector<Range> ranges_of(const std::vector<Call>& calls, const Tests& tests, Asks asks) {
   std::vector<std::uint32_t> actions(kEnd, kUnknown);
   for (const auto& [name, allowed] : calls) {
@@ -280,7 +283,7 @@ void add_tree(Program& program, std::span<const Range> ranges) {
   add_tree(program, upper);
 }
 
-// What the kernel would answer (seccomp(2)), for the instructions that are used here.
+// The kernel's result (seccomp(2)), for the instructions that are used here.
 std::uint32_t answer(const Program& program, const seccomp_data& call) {
   std::uint32_t loaded = 0, index = 0;
   for (std::size_t at = 0;; ++at) {
@@ -366,7 +369,7 @@ void check_sockets(const Program& program, const Answers& answers, std::uint64_t
     check(program, call, {high | 256 | AF_INET, high | SOCK_STREAM, high}, answers.no_family);
 }
 
-// A mistake here would be a hole in every sandbox.
+// A mistake in the program would open a hole in every sandbox, so the build checks the program.
 void check(const Program& program, const std::vector<Range>& ranges, const Answers& answers) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::uint32_t last = i + 1 < ranges.size() ? ranges[i + 1].from - 1 : UINT32_MAX;
@@ -376,7 +379,7 @@ void check(const Program& program, const std::vector<Range>& ranges, const Answe
         die("the program is wrong about call " + std::to_string(number));
   }
   if (answer(program, {.nr = 0, .arch = AUDIT_ARCH_I386}) != kKill) die("another numbering is let in");
-  constexpr std::uint64_t kHigh = 1ULL << 32;  // what the kernel does not look at
+  constexpr std::uint64_t kHigh = 1ULL << 32;  // bits that the kernel ignores
   for (const std::uint64_t high : {0UL, kHigh}) {
     for (int bit = 0; bit < 32; ++bit) {
       const std::uint32_t flag = 1U << bit;
@@ -433,7 +436,7 @@ int main(int argc, char** argv) {
   std::fprintf(out,
                "struct DeniedCall {\n  int number, error;\n  const char* name;\n};\ninline constexpr "
                "DeniedCall kDenied[] = {\n");
-  // Calls that are denied by argument, too. Of sockets it is the error of a family that is not known.
+  // Calls that are denied by argument are listed, too. For sockets the error is that of an unknown family.
   const Tests tests = argument_tests(kPlain);
   for (const auto& [name, allowed] : calls) {
     const int number = seccomp_syscall_resolve_name(name.c_str());

@@ -1,7 +1,7 @@
 -- name: begin
 BEGIN IMMEDIATE;
 -- name: begin_reading
--- Its first read decides which state all of them see (https://www.sqlite.org/isolation.html).
+-- The first read decides which state all reads see (https://www.sqlite.org/isolation.html).
 BEGIN DEFERRED;
 -- name: commit
 COMMIT;
@@ -18,7 +18,7 @@ PRAGMA application_id;
 -- name: user_version
 PRAGMA user_version;
 -- name: data_version
--- Another one when somebody else has committed since; our own commits do not count.
+-- Changes when another connection has committed; commits of this connection do not count.
 PRAGMA data_version;
 -- name: count_tables
 SELECT COUNT(*) FROM sqlite_schema;

@@ -10,5 +10,5 @@ INSERT INTO tiers (run_id, tier_index, name, stop_on_failure, parallel) VALUES (
 -- name: insert_phase
 INSERT INTO phases (run_id, phase_id, tier_index, phase_index, max_attempts) VALUES (?1, ?2, ?3, ?4, ?5);
 -- name: upsert_inventory
--- One that is there and counts was not put again: what is there has no signature of this folder.
+-- The caller puts a key only when no valid text is stored: a row that is there lacks this folder's signature.
 INSERT INTO inventories (key, names) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET names = excluded.names;

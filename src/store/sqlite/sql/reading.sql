@@ -15,7 +15,9 @@ SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 
 SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: ended_phases
-SELECT phase_id, state, outcome FROM phases WHERE run_id = ?1 AND state IN ('COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED');
+SELECT phase_id, state, outcome,
+    coalesce((SELECT max(seq) FROM ledger WHERE ledger.run_id = ?1 AND ledger.chain = phases.phase_id), 0)
+FROM phases WHERE run_id = ?1 AND state IN ('COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED');
 -- name: places_of_phases
 SELECT phase_id, tier_index, phase_index FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: phase_ids_of_run
@@ -63,17 +65,18 @@ SELECT body, public_key, signature FROM heads WHERE run_id = ?1;
 -- name: cost_of_run
 SELECT line FROM cost WHERE run_id = ?1 ORDER BY cost_seq LIMIT -1 OFFSET ?2;
 -- name: cost_of_all
--- Rows are never deleted: cost_seq counts them from 1.
+-- Rows are never deleted, so cost_seq counts them from 1.
 SELECT line FROM cost WHERE cost_seq > ?1 ORDER BY cost_seq;
 -- name: usage_of_run
 SELECT line FROM usage WHERE run_id = ?1 ORDER BY usage_seq LIMIT -1 OFFSET ?2;
 -- name: usage_of_all
--- Rows are never deleted: usage_seq counts them from 1.
+-- Rows are never deleted, so usage_seq counts them from 1.
 SELECT line FROM usage WHERE usage_seq > ?1 ORDER BY usage_seq;
 -- name: select_inventory
 SELECT names FROM inventories WHERE key = ?1;
 -- name: owed
--- All of it: few rows, for moments. CROSS and the plus: else SQLite makes an index of all steps for them.
+-- Reads the whole table: it has few rows, and each for a short time. Without CROSS and the plus signs, SQLite
+-- would build an index of all steps for them.
 SELECT steps.sandbox_run_id, steps.run_id, steps.phase_id, steps.attempt_id, steps.step_index, steps.gate_id, steps.step_name, steps.label, steps.execution, steps.sandbox_spec_hash, steps.state, steps.started_at, steps.ended_at, steps.run, steps.reserved_ms, steps.reserved_tokens, steps.reserved_usd_nanos, steps.episode, steps.told_seq, steps.decision,
   CASE steps.episode WHEN 0 THEN attempts.told_seq
     ELSE (SELECT MAX(told_seq) FROM steps AS other WHERE other.run_id = steps.run_id AND other.phase_id = steps.phase_id

@@ -3,7 +3,8 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
--- In KiB when negative: the inner pages of a million phases. Not more: a page split makes SQLite walk the whole cache.
+-- A negative number is in KiB: room for the inner pages of a million phases. A larger cache costs more,
+-- because SQLite walks all of it when it splits a page.
 PRAGMA cache_size = -8192;
 PRAGMA secure_delete = OFF;
 -- name: count_runs
@@ -33,7 +34,7 @@ SELECT COUNT(*) FROM owed;
 -- name: leases
 SELECT run_id, phase_id, lease_owner, lease_expires_at, lease_mono_id, lease_until_mono FROM phases WHERE lease_owner <> '';
 -- name: wall_leases
--- Before version 4.
+-- For schemas before version 4, which have no monotonic leases.
 SELECT run_id, phase_id, lease_owner, lease_expires_at, '', 0 FROM phases WHERE lease_owner <> '';
 -- name: insert_migration
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);

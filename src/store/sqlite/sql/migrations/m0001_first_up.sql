@@ -1,4 +1,4 @@
--- A CHECK lists more than two values with OR: for IN, SQLite would build a temporary b-tree at every write.
+-- A CHECK lists more than two values with OR. For IN, SQLite would build a temporary b-tree at every write.
 CREATE TABLE schema_migrations (
   version INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE runs (
   CHECK ((state = 'EXECUTING') = (ended_at = ''))
 ) STRICT, WITHOUT ROWID;
 
--- Open runs, oldest first (a run_id is a UUIDv7): what a worker for any run walks.
+-- Open runs, oldest first (a run_id is a UUIDv7). A worker for any run walks this index.
 CREATE INDEX idx_run_open ON runs (run_id) WHERE state = 'EXECUTING';
 
 CREATE TABLE tiers (
@@ -67,8 +67,8 @@ CREATE TABLE phases (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idx_phase_executable ON phases (run_id, state, attempts_used);
--- Open phases in claim order: its first entry of a run is the tier that everything waits for. By outcome, which a
--- claim does not set: so a claim need not write to it.
+-- Open phases in claim order. The first entry of a run gives the tier that all later ones wait for. The
+-- condition uses outcome, which a claim does not set, so a claim need not write to this index.
 CREATE INDEX idx_phase_open ON phases (run_id, tier_index, phase_index) WHERE outcome = '';
 
 CREATE TABLE attempts (
@@ -97,7 +97,7 @@ CREATE TABLE attempts (
   CHECK ((finished = 1) = (verdict <> ''))
 ) STRICT, WITHOUT ROWID;
 
--- At most one unfinished attempt a phase.
+-- At most one unfinished attempt for each phase.
 CREATE UNIQUE INDEX idx_attempt_unfinished ON attempts (run_id, phase_id) WHERE finished = 0;
 
 CREATE TABLE steps (
@@ -122,7 +122,7 @@ CREATE TABLE steps (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idx_step_of_phase ON steps (run_id, phase_id);
--- At most one open marker a phase.
+-- At most one open marker for each phase.
 CREATE UNIQUE INDEX idx_step_open ON steps (run_id, phase_id) WHERE state = 'open';
 
 CREATE TABLE accepted_layers (

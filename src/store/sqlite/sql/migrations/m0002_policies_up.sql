@@ -1,9 +1,9 @@
 ALTER TABLE runs ADD COLUMN doctor_calls INTEGER NOT NULL DEFAULT 0 CHECK (doctor_calls BETWEEN 0 AND 10);
--- Taken back and applied again, it gives no call for nothing.
+-- Counts the calls of the phases: taking the migration back and applying it again must not free a call.
 UPDATE runs SET doctor_calls = (SELECT SUM(doctor_calls) FROM phases WHERE phases.run_id = runs.run_id);
 
--- What a replanner said instead of the plan's goal. An operator's retry makes a revision without a row: the newest
--- row at or below a revision holds.
+-- A replanner's goal, instead of the plan's. An operator's retry makes a revision without a row. For a
+-- revision, the newest row at or below it applies.
 CREATE TABLE revisions (
   run_id TEXT NOT NULL,
   phase_id TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- What a run may spend, and has spent. Spent is data, the cap is policy: NULL is no cap, and what is spent is counted
--- all the same. Amounts are whole numbers of the smallest unit.
+-- The amounts that a run may spend and has spent. The spent amount is a fact; the cap is a policy. NULL means
+-- no cap; spending is counted all the same. Amounts are whole numbers of the smallest unit.
 CREATE TABLE budgets (
   run_id TEXT NOT NULL REFERENCES runs (run_id),
   unit TEXT NOT NULL CHECK (unit = 'sandbox_ms' OR unit = 'tokens' OR unit = 'usd_nanos'),
@@ -9,13 +9,13 @@ CREATE TABLE budgets (
   PRIMARY KEY (run_id, unit)
 ) STRICT, WITHOUT ROWID;
 
--- What an open step has reserved of sandbox_ms.
+-- The amount of sandbox_ms that an open step has reserved.
 ALTER TABLE steps ADD COLUMN reserved_ms INTEGER NOT NULL DEFAULT 0 CHECK (reserved_ms >= 0);
 
 INSERT INTO budgets (run_id, unit, spent)
 SELECT run_id, 'sandbox_ms', COALESCE((SELECT SUM(json_extract(run, '$.duration_ms')) FROM steps
   WHERE steps.run_id = runs.run_id AND steps.state = 'done'), 0)
-  -- A database that went back to before has rows of steps that were given up.
+  -- After this migration is taken back, a database has `resume` rows of steps that were given up.
   + COALESCE((SELECT SUM(json_extract(line, '$.spent_ms')) FROM ledger
   WHERE ledger.run_id = runs.run_id AND line LIKE '%"type":"resume"%'), 0)
 FROM runs;

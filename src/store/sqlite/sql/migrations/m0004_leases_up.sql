@@ -1,9 +1,9 @@
--- Until when the lease holds by the monotonic clock that lease_mono_id names (the holder's boot): wall clocks jump.
--- lease_expires_at is for people, and for who has another clock.
+-- The end of the lease by the monotonic clock that lease_mono_id names (the holder's boot), because wall
+-- clocks jump. lease_expires_at is for people, and for processes with another clock.
 ALTER TABLE phases ADD COLUMN lease_mono_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE phases ADD COLUMN lease_until_mono INTEGER NOT NULL DEFAULT 0;
 
--- What somebody wanted to commit under a lease that was lost, and did not.
+-- Commits that were refused, because the lease of the caller was lost.
 CREATE TABLE refusals (
   refusal_seq INTEGER PRIMARY KEY,
   run_id TEXT NOT NULL,

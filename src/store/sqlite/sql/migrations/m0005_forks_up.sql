@@ -1,4 +1,5 @@
--- Where a run came from: it shares what was there before that attempt of that phase. Only read ever after.
+-- The origin of a run: it shares the history before that attempt of that phase. Rows are only read after
+-- their insert.
 CREATE TABLE forks (
   run_id TEXT PRIMARY KEY REFERENCES runs (run_id),
   from_run TEXT NOT NULL REFERENCES runs (run_id),

@@ -1,4 +1,5 @@
--- The chains whose end no seal holds: what a head signs. The run's own, '', is always among them.
+-- The chains whose end is not in a seal: a head signs exactly these. The run's own chain, '', is always one
+-- of them.
 CREATE TABLE open_chains (
   run_id TEXT NOT NULL REFERENCES runs (run_id),
   chain TEXT NOT NULL,
@@ -10,5 +11,5 @@ SELECT DISTINCT ledger.run_id, ledger.chain FROM ledger
 LEFT JOIN phases ON phases.run_id = ledger.run_id AND phases.phase_id = ledger.chain
 WHERE ledger.chain = '' OR phases.outcome = '';
 
--- The layers that a claim builds upon: most phases of a run may have changed nothing.
+-- The layers that a claim builds on. Most phases of a run may leave no layer.
 CREATE INDEX idx_accepted_layer ON accepted_layers (run_id, merge_seq) WHERE layer_id <> '';

@@ -1,7 +1,7 @@
--- How far what an attempt's agent told (src/agent) is written down here.
+-- The last report of an attempt's agent (src/agent) that is written down here.
 ALTER TABLE attempts ADD COLUMN told_seq INTEGER NOT NULL DEFAULT 0 CHECK (told_seq >= 0);
 
--- What agents used: one row for each thing told, once, whatever crashes come between.
+-- The usage of agents: one row for each report, once, whatever crashes come between.
 CREATE TABLE usage (
   usage_seq INTEGER PRIMARY KEY,
   run_id TEXT NOT NULL,
@@ -15,6 +15,6 @@ CREATE TABLE usage (
 
 CREATE INDEX idx_usage_run ON usage (run_id, usage_seq);
 
--- What an open step has reserved of the run's tokens and money.
+-- The amounts of the run's tokens and money that an open step has reserved.
 ALTER TABLE steps ADD COLUMN reserved_tokens INTEGER NOT NULL DEFAULT 0 CHECK (reserved_tokens >= 0);
 ALTER TABLE steps ADD COLUMN reserved_usd_nanos INTEGER NOT NULL DEFAULT 0 CHECK (reserved_usd_nanos >= 0);

@@ -8,7 +8,7 @@ CREATE TABLE usage_of_attempts (
   UNIQUE (run_id, attempt_id, told_seq),
   FOREIGN KEY (run_id, phase_id) REFERENCES phases (run_id, phase_id)
 ) STRICT;
--- Of several episodes that told as many things, an older schema has room for the first.
+-- The older schema has one row for each told_seq of an attempt: of several episodes, the oldest row stays.
 INSERT OR IGNORE INTO usage_of_attempts (usage_seq, run_id, phase_id, attempt_id, told_seq, line)
 SELECT usage_seq, run_id, phase_id, attempt_id, told_seq, line FROM usage ORDER BY usage_seq;
 DROP TABLE usage;

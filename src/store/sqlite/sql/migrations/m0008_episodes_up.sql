@@ -1,14 +1,15 @@
--- Which of an attempt's tries (best_of) a step is of; 0: its only one, or the attempt's as a whole.
+-- The episode of an attempt (best_of) that a step belongs to. 0: its only one, or the attempt as a whole.
 ALTER TABLE steps ADD COLUMN episode INTEGER NOT NULL DEFAULT 0 CHECK (episode BETWEEN 0 AND 8);
--- Of an episode's step: how far what its agent told was written down with its end, and what was decided when it was lost.
+-- For a step of a numbered episode: the last agent report that was written down with its end, and the
+-- recovery decision when the step was lost.
 ALTER TABLE steps ADD COLUMN told_seq INTEGER NOT NULL DEFAULT 0 CHECK (told_seq >= 0);
 ALTER TABLE steps ADD COLUMN decision TEXT NOT NULL DEFAULT '';
 
--- At most one open marker an episode.
+-- At most one open marker for each episode.
 DROP INDEX idx_step_open;
 CREATE UNIQUE INDEX idx_step_open ON steps (run_id, phase_id, episode) WHERE state = 'open';
 
--- What became of each episode of a finished attempt, and which one was kept.
+-- The result of each episode of a finished attempt, and which one was chosen.
 CREATE TABLE episodes (
   run_id TEXT NOT NULL,
   phase_id TEXT NOT NULL,
@@ -24,10 +25,10 @@ CREATE TABLE episodes (
   FOREIGN KEY (run_id, phase_id) REFERENCES phases (run_id, phase_id)
 ) STRICT, WITHOUT ROWID;
 
--- At most one is kept.
+-- At most one episode of an attempt is chosen.
 CREATE UNIQUE INDEX idx_episode_kept ON episodes (run_id, attempt_id) WHERE kept_by <> '';
 
--- Each episode counts what its agent told from 1.
+-- The reports of each episode's agent are numbered from 1.
 CREATE TABLE usage_of_episodes (
   usage_seq INTEGER PRIMARY KEY,
   run_id TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- A cost row is written where its step ends, which happens once: a second index and two foreign keys would only say so
--- again, and were a tenth of what an attempt costs.
+-- A cost row is written with the end of its step, which happens once. A second index and two foreign keys
+-- would only repeat that check. They took a tenth of the cost of an attempt.
 CREATE TABLE cost_before AS SELECT cost_seq, run_id, sandbox_run_id, line FROM cost;
 DROP TABLE cost;
 CREATE TABLE cost (

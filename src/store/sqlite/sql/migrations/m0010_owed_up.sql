@@ -1,5 +1,5 @@
--- Steps that an operator ended and whose agents' last words are not written down yet: they may tell what they used
--- until they are gone. Their reservations of tokens and money stay as long.
+-- Unsettled usage: steps that an operator ended. Their agents may report usage until their processes are
+-- gone. Their reservations of tokens and money stay until the usage is settled.
 CREATE TABLE owed (
   sandbox_run_id TEXT NOT NULL PRIMARY KEY,
   run_id TEXT NOT NULL,

@@ -1,5 +1,6 @@
--- A plan's text is out of the way of what every claim reads (runs.plan_text stays, empty, for whoever goes back); beside
--- it what it comes to, which a run of an older version gets when somebody claims from it.
+-- The text of a plan moves out of runs, which every claim reads. The column runs.plan_text stays, empty, for
+-- a migration back. The columns and table beside it have the plan in parts; for a run of an older version
+-- they are filled at its next claim.
 CREATE TABLE plans (
   run_id TEXT PRIMARY KEY REFERENCES runs (run_id),
   common TEXT NOT NULL DEFAULT '',

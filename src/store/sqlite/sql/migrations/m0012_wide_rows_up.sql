@@ -1,7 +1,8 @@
--- Rows of half a kilobyte and more do not belong into WITHOUT ROWID tables: whole rows in the inner pages make trees of
--- six levels where three are enough. A row is found by a narrow index now. Nor does a write look up its parents: each of
--- these rows is written under a lease, whose check has just read the phase. An id of a step is a UUID: that no other has
--- it is not looked up either, but that a step's execution has one marker is.
+-- Rows of half a kilobyte and more do not belong in WITHOUT ROWID tables: whole rows in the inner pages make
+-- trees of six levels where three are enough. Now a narrow index finds a row. Foreign keys are gone: the
+-- transaction that writes one of these rows has just read or written its phase or run. The id of a step is a
+-- UUID, so its uniqueness is not checked. The primary key still checks that an execution of a step has one
+-- marker.
 CREATE TABLE ledger_before AS SELECT run_id, chain, seq, hash, line FROM ledger;
 DROP TABLE ledger;
 CREATE TABLE ledger (
@@ -45,7 +46,7 @@ CREATE TABLE steps (
 ) STRICT;
 INSERT INTO steps SELECT * FROM steps_before;
 DROP TABLE steps_before;
--- At most one open marker an episode.
+-- At most one open marker for each episode.
 CREATE UNIQUE INDEX idx_step_open ON steps (run_id, phase_id, episode) WHERE state = 'open';
 
 CREATE TABLE attempts_before AS SELECT run_id, phase_id, number, attempt_id, revision, model, base_layers, agent_layer, started_at,
@@ -79,5 +80,5 @@ CREATE TABLE attempts (
 ) STRICT;
 INSERT INTO attempts SELECT * FROM attempts_before;
 DROP TABLE attempts_before;
--- At most one unfinished attempt a phase.
+-- At most one unfinished attempt for each phase.
 CREATE UNIQUE INDEX idx_attempt_unfinished ON attempts (run_id, phase_id) WHERE finished = 0;

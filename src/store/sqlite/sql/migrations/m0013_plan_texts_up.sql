@@ -1,5 +1,6 @@
--- The text of a plan may be many megabytes. In a table WITHOUT ROWID the search for a key reads whole rows, with all that
--- overflows: who wanted the few hundred bytes of `common` got the text, too. A row is found by a narrow index now.
+-- The text of a plan may have many megabytes. In a table WITHOUT ROWID the search for a key reads whole rows
+-- with all their overflow pages. So a reader of the few hundred bytes of `common` read the text, too. Now a
+-- narrow index finds a row.
 CREATE TABLE plans_before AS SELECT run_id, common, text FROM plans;
 DROP TABLE plans;
 CREATE TABLE plans (

@@ -1,6 +1,7 @@
--- A phase whose work a person took is `approved`, not `passed`. A CHECK can't be altered, and a table of a million phases is not
--- written anew for a word: the statement of the table is (https://www.sqlite.org/lang_altertable.html, "Making Other Kinds Of
--- Table Schema Changes"). A table that comes and goes makes everybody read the schema again.
+-- A phase whose work an operator accepted is `approved`, not `passed`. A CHECK cannot be altered, and writing
+-- a table of a million phases anew for one word takes too long. So the text of the table's statement is
+-- changed (https://www.sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
+-- Creating and dropping a table makes every connection read the schema again.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql, 'outcome = ''passed'' OR', 'outcome = ''passed'' OR outcome = ''approved'' OR')
 WHERE type = 'table' AND name = 'phases';

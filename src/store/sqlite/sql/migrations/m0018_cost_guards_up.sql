@@ -1,5 +1,5 @@
--- Rows of cost and usage are written once and stay, in the order in which they were written. The last two are for INSERT OR
--- REPLACE, which removes a row without a trigger for deletions.
+-- Rows of cost and usage are written once and stay, in the order in which they were written. The last two
+-- triggers are for INSERT OR REPLACE, which removes a row without firing a delete trigger.
 CREATE TRIGGER cost_is_final BEFORE UPDATE ON cost
 BEGIN SELECT RAISE(ABORT, 'a row of cost is never changed'); END;
 CREATE TRIGGER cost_is_kept BEFORE DELETE ON cost
