@@ -82,7 +82,8 @@ Status Attacker::claim(const std::string& run_id) {
                               .owner_is_dead = [](std::string_view) { return true; },
                               .model_of_attempt = [](const auto&, auto) { return "small"; }});
   if (!claimed) return std::unexpected(claimed.error());
-  const bool goes_on = claimed->claim && claimed->claim->previous;
+  const bool goes_on =
+      claimed->claim && claimed->claim->previous && claimed->claim->previous->run_id == run_id;
   return goes_on ? Status() : fail(ErrorKind::kForged, "nobody is told anything");
 }
 
