@@ -1,4 +1,4 @@
-// What arrives on an agent's socket, without the socket: Beast's parser, what is judged before a body comes,
+// The bytes that arrive on an agent's socket, without the socket: Beast's parser, the checks before a body,
 // the body by Content-Length or in chunks, and the request. An input is the bytes of one connection. They
 // arrive whole, and once more in small pieces, which must make no difference.
 #include <stdlib.h>
@@ -124,7 +124,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto whole = converse(episodes, bytes, std::max<std::size_t>(size, 1));
   const auto in_pieces = converse(episodes, bytes, kSmallPiece);
-  // What a step may log in its life is used up by earlier inputs: that is not taken back.
+  // Earlier inputs use up the bytes that a step may log in its life, and nothing gives them back.
   const bool used_up = std::ranges::find(in_pieces, 429) != in_pieces.end();
   PAWL_CHECK(whole == in_pieces || used_up);
   return 0;

@@ -25,7 +25,7 @@ class Project:
     steps: list    # of the gate, YAML
     tests: int     # what its runner counts
     protect: list  # the tests and what runs them, but for the one file that gone and skipped change
-    # What each agent changes: the file, what is replaced, by what.
+    # The change of each agent: the file, the text, its replacement.
     gone: tuple
     skipped: tuple
     steered: tuple  # something protected

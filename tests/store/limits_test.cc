@@ -84,7 +84,7 @@ struct Counters {
   std::int64_t level, doctor_calls, replans;
 };
 
-// Of a phase that a replanner gave a new goal after two attempts, in the first attempt at it.
+// The phase has a new goal of a replanner after two attempts, and is in the first attempt at that goal.
 std::string_view counters_contradicted(const Counters& counters, std::optional<std::int64_t> planned,
                                        bool inherits) {
   const auto call = [](const std::string& label, int execution) {

@@ -359,7 +359,7 @@ if child == 0:
     os._exit(0 if error(os.rename, "dir", "moved") in ("EACCES", "EXDEV") else 1)
 same(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 same(os.path.exists("dir"), True)
-# Nobody has the listener, nor the descriptors of the init and of who works for it.
+# No process inside has the listener, or descriptors of the init and of its workers.
 seen = set()
 t = threading.Thread(target=lambda: os.rename("big", "big2"))
 t.start()

@@ -1,4 +1,4 @@
-// What the tests share: the agentd that the driver (../run.py) has started, and processes of agents.
+// Shared by the tests: the agentd that the driver (../run.py) has started, and processes of agents.
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -67,7 +67,7 @@ export async function startAgentd(folder: string): Promise<Agentd> {
   };
 }
 
-// What `pawl answer` says, on the socket that no agent sees.
+// Sends an answer as `pawl answer` does, on the socket that no agent sees.
 export async function answer(episode: { goal: string; episode: string }, key: string, said: string): Promise<void> {
   const request = http.request({
     socketPath: `${process.env["PAWL_STATE"]!}/operator.sock`, method: "POST", path: "/v1/answer",

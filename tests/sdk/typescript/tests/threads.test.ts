@@ -1,4 +1,4 @@
-// What the validation of LangGraph does not ask of PawlSaver.
+// Behaviour of PawlSaver that LangGraph's validation does not test.
 import { existsSync, statSync } from "node:fs";
 
 import { DeltaSnapshot, emptyCheckpoint, ERROR, INTERRUPT, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The language of comments and docs pages, as far as a test can read it; and a proof that each rule can fail."""
+
+import pathlib
+import re
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMENTED = (".cc", ".h", ".sql", ".py", ".ts", ".txt")
+DOCS_LINE_MAX = 140
+SENTENCE_WORDS_MAX = 35
+
+# A comment that begins so has no subject: a reader must guess it.
+NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
+IS_COMMENT = re.compile(r"^\s*(//|#|--)")
+
+
+def tracked(*folders):
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *folders], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.split() if (ROOT / name).exists()]
+
+
+def comment_problems(text):
+    """Numbers of lines with which a comment without a subject begins."""
+    lines = ["", *text.splitlines()]
+    return [number for number in range(1, len(lines)) if NO_SUBJECT.match(lines[number]) and not IS_COMMENT.match(lines[number - 1])]
+
+
+def prose(text):
+    """Paragraphs and list items of a page, without tables, code and headings."""
+    fenced = False
+    paragraph = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("```"):
+            fenced = not fenced
+        is_text = not fenced and line.strip() and not line.startswith(("|", "    ", "#", "```"))
+        if paragraph and (not is_text or re.match(r"\s*([-*]|\d+[.]) ", line)):
+            yield " ".join(paragraph)
+            paragraph = []
+        if is_text:
+            paragraph.append(line.strip())
+
+
+def long_sentences(text):
+    for paragraph in prose(text):
+        for sentence in re.split(r"(?<=[.:;?!])\s+", paragraph):
+            if len(sentence.split()) > SENTENCE_WORDS_MAX:
+                yield sentence
+
+
+def long_lines(text):
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        if len(line) > DOCS_LINE_MAX and not fenced and not line.startswith(("|", "    ")):
+            yield number
+
+
+class Language(unittest.TestCase):
+    def test_a_comment_begins_with_its_subject(self):
+        found = [f"{path}:{number}" for path in tracked("src", "tests", "bench", "sdk", "cmake", "CMakeLists.txt")
+                 if path.suffix in COMMENTED for number in comment_problems(path.read_text())]
+        self.assertEqual(found, [])
+
+    def test_pages_have_short_lines_and_sentences(self):
+        pages = [path for path in tracked() if path.suffix == ".md"]
+        self.assertGreater(len(pages), 30)
+        self.assertEqual([f"{path}:{number}" for path in pages for number in long_lines(path.read_text())], [])
+        self.assertEqual([f"{path}: {sentence}" for path in pages for sentence in long_sentences(path.read_text())], [])
+
+    def test_the_rules_can_fail(self):
+        self.assertEqual(comment_problems("// Of a phase.\nint a;\n  # What it is\n// A phase\n// Of a run\n"), [1, 3])
+        words = " word" * (SENTENCE_WORDS_MAX + 1)
+        self.assertEqual(len(list(long_sentences(f"A page.\n\n- {words.strip()}.\n\n| {words} |\n\n    {words}\n\n```\n{words}\n```\n"))), 1)
+        self.assertEqual(list(long_lines("a" * 141 + "\n|" + "a" * 141 + "\n```\n" + "a" * 141 + "\n```\n")), [1])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
