@@ -345,19 +345,15 @@ class Session {
     return ends_.take(one, ended.start, std::move(run));
   }
 
-  // The result is lost. First make sure that this id never runs again; then the resume policy decides. A hook
-  // and a gate's step on base always run again. Only an agent's step is probed.
+  // The result is lost. First make sure that this id never runs again. The resume policy decides for an agent's
+  // step; the steps of gates and hooks change no state outside, and run again.
   Status give_up(Try& one) {
     const Running ended = *std::exchange(one.running, std::nullopt);
     const auto& [step, start, found] = ended;
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
     const auto& resume = one.attempt.phase().resume;
-    const bool probes = resume.policy == plan::ResumePolicy::kProbe;
-    const auto policy =
-        probes && step->role != StepRole::kAgent ? plan::ResumePolicy::kReExecute : resume.policy;
-    Recovery recovery =
-        decide_recovery(sandbox::Found::kNothing,
-                        !loses_work(step->role) ? plan::ResumePolicy::kReExecute : policy, start.execution);
+    const auto policy = step->role == StepRole::kAgent ? resume.policy : plan::ResumePolicy::kReExecute;
+    Recovery recovery = decide_recovery(sandbox::Found::kNothing, policy, start.execution);
     if (recovery == Recovery::kProbe) {
       PAWL_TRY(auto salvaged, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
       // Markers of an attempt that was reserved in this boot are of this boot; others may be, too.

@@ -27,8 +27,6 @@ enum class StepRole {
   kReplan,
 };
 inline bool is_hook(StepRole role) { return role == StepRole::kDoctor || role == StepRole::kReplan; }
-// Whether a lost step of this role may have had effects that cannot be repeated.
-inline bool loses_work(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
 struct PlannedStep {
   std::int64_t index = 0;  // step_index of the marker: its place in planned_steps()

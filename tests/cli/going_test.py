@@ -35,6 +35,21 @@ class Going(WithRun):
         self.assertEqual(len([r for r in markers if ".agent." in r["label"]]), 1, "it was not paid twice")
         self.assertEqual([r["decision"] for r in self.chains("last")["p1"] if r["type"] == "resume"], ["reattach"])
 
+    def test_a_gate_that_a_crash_lost_runs_again_whatever_resume_says_of_agents(self):
+        for policy in ("re_execute", "skip", "escalate", "{probe: 'exit 1'}"):
+            with self.subTest(policy=policy):
+                self.make_simple(agent="echo done > made", gate="sleep 60 || true; test -e made")
+                self.write("plan.yaml", (self.root / "plan.yaml").read_text() + f"resume: {policy}\n")
+                process = self.start("run", "plan.yaml")
+                self.wait_for_step("the gate runs", ".check.")
+                self.kill_all(process)
+                resumed = self.start("resume", "last")
+                self.wake(".check.")
+                self.assertEqual(resumed.wait(timeout=TIMEOUT_S), 0, max(self.root.glob("started-*.log")).read_text())
+                labels = [row["label"] for row in self.chains("last")["p1"] if row["type"] == "pre_execute"]
+                self.assertEqual(len([label for label in labels if ".agent." in label]), 1, "the agent's work is not paid again")
+                self.assertEqual(len([label for label in labels if label == labels[-1]]), 2)
+
     def test_ctrl_c_in_the_first_snapshot_leaves_no_base_and_the_next_run_takes_one(self):
         count = 8000
         for i in range(count):
