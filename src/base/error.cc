@@ -48,6 +48,7 @@ ErrorKind kind_of_errno(int number) {
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
+    case ENFILE:
     case ENOMEM:
       return ErrorKind::kExhausted;
     default:

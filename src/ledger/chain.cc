@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "store/limits.h"
 
 namespace pawl::ledger {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::array<std::string_view, 5> kBetweenHeads = {"\"type\":\"pre_execu
                                                            "\"type\":\"executed\"", "\"type\":\"resume\"",
                                                            "\"type\":\"agent\"", "\"type\":\"usage\""};
 constexpr std::string_view kCostKey = ",\"cost\":\"";
+constexpr std::string_view kDecisionKey = "\"decision\":\"";
 constexpr std::string_view kSpentKey = ",\"spent_ms\":";
 constexpr std::string_view kRunKey = "\",\"run\":\"";  // directly after the value of prev_hash
 constexpr std::string_view kLayerKey = ",\"layer\":\"";
@@ -240,12 +242,11 @@ class Checker {
     return body.substr(static_cast<std::size_t>(row.prev_hash.data() - body.data()) + row.prev_hash.size());
   }
 
-  // True: the decision of a row `resume` is in kGivingUp: it closes a marker without a result.
   static bool gives_up(std::string_view body) {
-    return std::ranges::any_of(kGivingUp, [&](auto decision) { return body.find(decision) != body.npos; });
+    const auto decision = after(body, kDecisionKey, 5);
+    return std::ranges::find(store::kGivingUp, decision.substr(0, decision.find('"'))) !=
+           store::kGivingUp.end();
   }
-  static constexpr std::array<std::string_view, 3> kGivingUp = {
-      "\"decision\":\"re_execute\"", "\"decision\":\"skip\"", "\"decision\":\"escalate\""};
 
   const std::string_view text_;
   const std::vector<std::string>* listed_;

@@ -276,11 +276,11 @@ Status append_to_file(const std::string& path, std::string_view bytes) {
 Status copy_file(const std::string& from, const std::string& to, unsigned mode) {
   // Without O_NONBLOCK a FIFO at `from` would block the open for ever.
   const UniqueFd in(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!in) return fail_errno(errno, "copy", from);
+  struct stat status {};
+  if (!in || fstat(in.get(), &status) != 0) return fail_errno(errno, "copy", from);
+  if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kInvalid, "copy: " + from + " is not a regular file");
   const UniqueFd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out) return fail_errno(errno, "copy", to);
-  struct stat status {};
-  if (fstat(in.get(), &status) != 0) return fail_errno(errno, "copy", from);
   for (auto part = next_data(in.get(), 0, status.st_size); part;
        part = next_data(in.get(), part->end, status.st_size))
     if (!copy_part(in.get(), out.get(), *part)) return fail_errno(errno, "copy", to);
@@ -357,9 +357,9 @@ Status remove_tree(const std::string& path) {
 Status remove_tree_at_once(const std::string& path) {
   const std::string aside = path + ".removed";
   PAWL_OK(remove_tree(aside));  // left by a removal that did not finish
-  if (rename(path.c_str(), aside.c_str()) != 0 && errno == ENOENT) return {};
-  PAWL_OK(remove_tree(aside));
-  return remove_tree(path);
+  // Once it has its other name, `path` may be somebody's new tree.
+  if (rename(path.c_str(), aside.c_str()) == 0) return remove_tree(aside);
+  return errno == ENOENT ? Status() : remove_tree(path);
 }
 
 Result<PathFacts> facts_of(const std::string& path) {

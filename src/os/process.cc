@@ -10,12 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
 
+#include "os/clock.h"
 #include "os/walls.h"
 
 extern char** environ;
@@ -23,11 +25,16 @@ extern char** environ;
 namespace pawl::os {
 namespace {
 
-// Field 22 of /proc/PID/stat. The command name (field 2) may contain spaces and parentheses, so fields are
-// counted from the last ')'.
-std::optional<std::uint64_t> start_ticks_of(std::int64_t pid) {
+// Field 22 of /proc/PID/stat. No value: there is no such process (any more). An error: that cannot be told,
+// because a failure to look is no sign that a process is gone. The command name (field 2) may contain spaces
+// and parentheses, so fields are counted from the last ')'.
+Result<std::optional<std::uint64_t>> start_ticks_of(std::int64_t pid) {
   auto text = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);
-  if (!text) return std::nullopt;
+  if (!text) {
+    const int why = text.error().sys_errno;  // ESRCH: it ended between open(2) and read(2)
+    if (why == ENOENT || why == ESRCH) return std::nullopt;
+    return std::unexpected(std::move(text).error());
+  }
   auto at = text->rfind(')');
   if (at == std::string::npos) return std::nullopt;
   for (int field = 2; field < 22; ++field) {
@@ -83,8 +90,9 @@ std::string boot_id() {
 
 ProcessIdentity this_process() {
   const auto pid = static_cast<std::int64_t>(getpid());
+  const auto ticks = start_ticks_of(pid);
   return {
-      .host = host_name(), .boot_id = boot_id(), .pid = pid, .start_ticks = start_ticks_of(pid).value_or(0)};
+      .host = host_name(), .boot_id = boot_id(), .pid = pid, .start_ticks = ticks && *ticks ? **ticks : 0};
 }
 
 std::string to_text(const ProcessIdentity& identity) {
@@ -112,9 +120,11 @@ std::optional<ProcessIdentity> parse_identity(std::string_view text) {
 
 Liveness liveness(const ProcessIdentity& identity) {
   if (identity.host != host_name()) return Liveness::kUnknown;
-  if (identity.boot_id != boot_id()) return Liveness::kDead;
+  if (const std::string now = boot_id(); identity.boot_id != now)
+    return now == kNoBoot ? Liveness::kUnknown : Liveness::kDead;
   const auto ticks = start_ticks_of(identity.pid);
-  return ticks && *ticks == identity.start_ticks ? Liveness::kAlive : Liveness::kDead;
+  if (!ticks) return Liveness::kUnknown;
+  return *ticks == identity.start_ticks ? Liveness::kAlive : Liveness::kDead;
 }
 
 Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
@@ -154,7 +164,11 @@ Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const 
 Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {
   const auto target = static_cast<pid_t>(pid);
   UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, target, 0)));
-  if (!handle) return {.gone = true};  // ESRCH: gone and reaped
+  if (!handle && errno == ESRCH) return {.gone = true};  // gone and reaped
+  if (!handle) {                                         // No descriptor or memory is left.
+    SystemClock().sleep_ms(timeout_ms);
+    return {};
+  }
   pollfd entry{.fd = handle.get(), .events = POLLIN, .revents = 0};
   const int ready = poll(&entry, 1, static_cast<int>(timeout_ms));
   if (ready <= 0) return {};
@@ -170,9 +184,15 @@ bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
   // A pidfd refers to one process for ever. The second check, after the open, proves that the pid was not
   // reused.
   const UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(identity.pid), 0)));
-  if (!handle || liveness(identity) != Liveness::kAlive) return true;
+  if (!handle) return errno == ESRCH;
+  const auto now = liveness(identity);
+  if (now != Liveness::kAlive) return now == Liveness::kDead;
   syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
-  return wait_for_exit(identity.pid, timeout_ms).gone;
+  const auto end = SystemClock().mono().micros + timeout_ms * 1000;
+  for (auto left_ms = timeout_ms;; left_ms = (end - SystemClock().mono().micros) / 1000) {
+    if (wait_for_exit(identity.pid, std::max<std::int64_t>(left_ms, 0)).gone) return true;
+    if (left_ms <= 0) return false;  // Else a signal to this process ended the wait.
+  }
 }
 
 std::unexpected<Error> become(const std::string& program, char** argv) {

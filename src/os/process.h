@@ -30,7 +30,7 @@ std::string boot_id();  // of this host's current boot; kNoBoot: unknown
 std::string to_text(const ProcessIdentity& identity);
 std::optional<ProcessIdentity> parse_identity(std::string_view text);
 
-enum class Liveness { kAlive, kDead, kUnknown };  // kUnknown: on another host, or in another pid namespace
+enum class Liveness { kAlive, kDead, kUnknown };  // kUnknown: on another host, or it cannot be looked at
 Liveness liveness(const ProcessIdentity& identity);
 
 // Starts `argv` (argv[0] is a path) as the leader of a new session. stdin is /dev/null; stdout and stderr are
@@ -45,11 +45,11 @@ struct Exit {
   std::optional<int> code;
 };
 // Waits until the process is gone, at most `timeout_ms` or until a signal arrives. Works for any process, and
-// reaps a child.
+// reaps a child. Not gone: also when it cannot be looked at.
 Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms);
 
 // Sends SIGKILL to exactly this process if it lives on this host, and waits at most `timeout_ms` until it is
-// gone. True: it is gone. False also for a process on another host, whose state is unknown.
+// gone, also when a signal arrives. True: it is gone. False also for a process whose liveness is unknown.
 bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms);
 
 // Replaces this process with `program` and its arguments (execve(2)). Returns only on failure.

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -111,20 +112,125 @@ Problem problem_at(const std::string& file, std::string_view text, std::size_t o
       .message = std::move(message)};
 }
 
-// yaml-cpp recurses for each level of flow nesting, so brackets are counted before it reads the text.
-// Conservative: brackets inside quotes count, too.
-std::optional<std::size_t> too_deep_at(std::string_view text) {
-  constexpr std::size_t kFlowDepthMax = 200;
-  std::size_t depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '[' || text[i] == '{') {
-      if (++depth > kFlowDepthMax) return i;
-    } else if ((text[i] == ']' || text[i] == '}') && depth > 0) {
-      --depth;
+// Counts the brackets of flow collections before yaml-cpp reads the text, because it recurses for each level,
+// and keeps the tokens of a whole line. Brackets in quotes, plain words, block scalars and comments are text.
+// Where the text is not YAML, the count may differ; Guard then finds the depth.
+class FlowDepth {
+ public:
+  explicit FlowDepth(std::string_view text) : text_(text) {}
+
+  // The place of the first bracket that is too deep.
+  std::optional<std::size_t> too_deep_at() {
+    begin_line();
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '\n') {
+        ++at_;
+        begin_line();
+      } else if (is_blank(c)) {
+        ++at_;
+      } else if (c == '#' && (after_quotes_ || at_ == 0 || is_space(text_[at_ - 1]))) {
+        skip_line();
+      } else if ((c == '[' || c == '{') && (depth_ > 0 || may_begin_)) {
+        if (++depth_ > kFlowDepthMax) return at_;
+        if (depth_ == 1) begin_node();
+        may_begin_ = true;
+        ++at_;
+      } else if (depth_ > 0 && is_one_of(c, "]},")) {
+        may_begin_ = c == ',';
+        after_quotes_ = !may_begin_;
+        if (after_quotes_) --depth_;
+        ++at_;
+      } else if (c == ':' && is_indicator(at_)) {
+        if (depth_ == 0) parent_ = may_begin_ && !has_properties_ ? column() : node_;
+        may_begin_ = true;
+        is_text_ = false;
+        ++at_;
+      } else if (may_begin_) {
+        node();
+      } else {
+        after_quotes_ = false;
+        ++at_;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr std::size_t kFlowDepthMax = 200;
+
+  static bool is_one_of(char c, std::string_view some) { return some.find(c) != std::string_view::npos; }
+  static bool is_blank(char c) { return is_one_of(c, " \t\r"); }
+  static bool is_space(char c) { return is_blank(c) || c == '\n'; }
+  bool is_indicator(std::size_t at) const {
+    if (at + 1 == text_.size() || is_space(text_[at + 1])) return true;
+    return text_[at] == ':' && depth_ > 0 && (after_quotes_ || is_one_of(text_[at + 1], ",[]{}"));
+  }
+  std::int64_t column() const { return static_cast<std::int64_t>(at_ - line_); }
+  // A node begins with its tag, anchor or alias.
+  void begin_node() {
+    if (!std::exchange(has_properties_, false)) node_ = column();
+  }
+  void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
+
+  // In a block scalar, and behind a plain word, lines that are deeper than their parent are text.
+  void begin_line() {
+    for (line_ = at_; at_ < text_.size() && text_[at_] == ' ';) ++at_;
+    if (depth_ > 0 || at_ == text_.size() || is_one_of(text_[at_], "\r\n")) return;
+    if (is_text_ && column() > parent_) return skip_line();
+    is_text_ = has_properties_ = after_quotes_ = false;
+    may_begin_ = true;
+    if (column() > 0 || !text_.substr(at_).starts_with("---")) return;
+    parent_ = -1;
+    at_ += 3;
+  }
+
+  // Reads the start of a node that is no flow collection.
+  void node() {
+    const char c = text_[at_];
+    if (is_one_of(c, depth_ == 0 ? "-?" : "?") && is_indicator(at_)) {
+      if (depth_ == 0) parent_ = column();
+      ++at_;
+    } else if (is_one_of(c, "&!*")) {
+      if (depth_ == 0) begin_node();
+      has_properties_ = depth_ == 0;
+      at_ = std::min(text_.find_first_of(depth_ > 0 ? " \t\r\n,[]{}" : " \t\r\n", at_), text_.size());
+    } else if (c == '"' || c == '\'') {
+      if (depth_ == 0) begin_node();
+      skip_quotes(c);
+    } else if (depth_ == 0 && is_one_of(c, "|>")) {
+      is_text_ = true;
+      skip_line();
+    } else {
+      if (depth_ == 0) begin_node();
+      is_text_ = depth_ == 0;
+      may_begin_ = after_quotes_ = false;
+      ++at_;
     }
   }
-  return std::nullopt;
-}
+
+  void skip_quotes(char quote) {
+    for (++at_; at_ < text_.size(); ++at_) {
+      const bool escapes = quote == '"' && text_[at_] == '\\';
+      const bool is_doubled = quote == '\'' && text_.substr(at_).starts_with("''");
+      if (escapes || is_doubled)
+        ++at_;
+      else if (text_[at_] == quote)
+        break;
+    }
+    at_ = std::min(at_ + 1, text_.size());
+    may_begin_ = false;
+    after_quotes_ = true;
+  }
+
+  const std::string_view text_;
+  std::size_t at_ = 0, line_ = 0, depth_ = 0;
+  std::int64_t node_ = -1, parent_ = -1;  // columns: of the newest node, and of what it belongs to
+  bool may_begin_ = true;                 // a node may begin here
+  bool after_quotes_ = false;             // a ':' here needs no blank behind it, in a flow collection
+  bool has_properties_ = false;           // a tag, an anchor or an alias has begun the newest node
+  bool is_text_ = false;                  // deeper lines belong to a scalar
+};
 
 std::optional<Problem> check_bytes(std::string_view text, const std::string& file) {
   if (text.size() > kPlanBytesMax)
@@ -136,7 +242,8 @@ std::optional<Problem> check_bytes(std::string_view text, const std::string& fil
     const auto at = std::ranges::mismatch(text, valid).in1 - text.begin();
     return problem_at(file, text, static_cast<std::size_t>(at), "not UTF-8");
   }
-  if (const auto at = too_deep_at(text)) return problem_at(file, text, *at, "nested deeper than 32 levels");
+  if (const auto at = FlowDepth(text).too_deep_at())
+    return problem_at(file, text, *at, "nested deeper than 32 levels");
   return std::nullopt;
 }
 

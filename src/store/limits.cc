@@ -156,8 +156,7 @@ void SpentByRows::add(const Json& row) {
     add(kUsdNanos, integer_in(row, "cost_usd_nanos"));
   } else if (type == "resume") {
     const std::string decision = text_in(row, "decision");
-    const bool gives_up =
-        decision == "re_execute" || decision == "skip" || decision == "escalate" || decision == "cancelled";
+    const bool gives_up = std::ranges::find(kGivingUp, decision) != kGivingUp.end();
     add(kSandboxMs, integer_in(row, "spent_ms"));
     is_least_ = is_least_ || (gives_up && !row.contains("spent_ms"));
   }

@@ -3,6 +3,7 @@
 // older versions lack is not compared. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,6 +15,10 @@
 #include "store/rows.h"
 
 namespace pawl::store {
+
+// The decisions of rows `resume` that close a marker without a result. Rows of older versions then lack
+// `cost` and `spent_ms`.
+inline constexpr std::array<std::string_view, 4> kGivingUp = {"re_execute", "skip", "escalate", "cancelled"};
 
 // Walks the places of phases in the order of the run's first row. `started` must outlive the object.
 class PlacesByRows {

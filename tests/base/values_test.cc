@@ -47,6 +47,8 @@ TEST(Time, RefusesWhatItWouldNotWrite) {
 TEST(Errors, KindFollowsErrno) {
   EXPECT_EQ(fail_errno(ENOENT, "open", "/x").error().kind, ErrorKind::kNotFound);
   EXPECT_EQ(fail_errno(ENOSPC, "write").error().kind, ErrorKind::kExhausted);
+  for (const int none_left : {EDQUOT, EMFILE, ENFILE, ENOMEM})
+    EXPECT_EQ(fail_errno(none_left, "open").error().kind, ErrorKind::kExhausted) << none_left;
   EXPECT_EQ(fail_errno(EROFS, "write").error().kind, ErrorKind::kDenied);
   EXPECT_EQ(fail_errno(EIO, "write").error().kind, ErrorKind::kUnavailable);
   EXPECT_EQ(fail_errno(ENOENT, "open", "/x").error().path, "/x");

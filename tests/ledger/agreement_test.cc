@@ -231,14 +231,17 @@ TEST(Verify, SaysWhatRowsOfOlderVersionsDoNotSay) {
                                                  {"attempt.inventories", 2},
                                                  {"attempt.feedback", 2},
                                                  {"attempt.merge_seq", 2}}));
-  LedgerRun run(1);
-  run.begin("one", "late");
-  run.resume("one", "late", "re_execute");
-  const auto lacks = verify(run.files(), {}).lacks;
-  for (const char* member : {"cost", "spent_ms"})
-    EXPECT_TRUE(std::ranges::any_of(lacks, [&](const Lack& lack) {
-      return lack.type == "resume" && lack.member == member && lack.rows == 1;
-    })) << member;
+  for (const char* decision : {"re_execute", "skip", "escalate", "cancelled"}) {
+    LedgerRun run(1);
+    run.begin("one", "late");
+    run.resume("one", "late", decision);
+    const auto lacks = verify(run.files(), {}).lacks;
+    for (const char* member : {"cost", "spent_ms"})
+      EXPECT_TRUE(std::ranges::any_of(
+          lacks,
+          [&](const Lack& lack) { return lack.type == "resume" && lack.member == member && lack.rows == 1; }))
+          << decision << member;
+  }
 }
 
 }  // namespace

@@ -339,10 +339,14 @@ TEST(Verify, OnlyAStepThatHasNotEndedMayLackItsCostRow) {
   run.begin("one", "late");
   run.resume("one", "late", "reattach");
   EXPECT_TRUE(verify(run.files(), {}).ok) << canonical(to_json(verify(run.files(), {})));
-  run.resume("one", "late", "re_execute");
-  const auto report = verify(run.files(), {});
-  ASSERT_EQ(report.problems.size(), 1U);
-  EXPECT_EQ(report.problems[0].detail, "no cost row of the step late");
+  for (const char* decision : {"re_execute", "skip", "escalate", "cancelled"}) {
+    LedgerRun given_up;
+    given_up.begin("one", "late");
+    given_up.resume("one", "late", decision);
+    const auto report = verify(given_up.files(), {});
+    ASSERT_EQ(report.problems.size(), 1U) << decision;
+    EXPECT_EQ(report.problems[0].detail, "no cost row of the step late");
+  }
 }
 
 TEST(Verify, MissingFilesAreNamed) {

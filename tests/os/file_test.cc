@@ -92,6 +92,33 @@ TEST_F(Folder, ACopyOfLittleIsTheSameByteForByte) {
   }
 }
 
+TEST_F(Folder, OnlyARegularFileIsCopied) {
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  ASSERT_TRUE(make_folders(at("folder")));
+  for (const std::string& from : {at("pipe"), at("folder"), std::string("/dev/null")}) {
+    EXPECT_FALSE(copy_file(from, at("to"), 0644)) << from;
+    EXPECT_FALSE(exists(at("to"))) << from;
+  }
+}
+
+TEST_F(Folder, WhatTakesThePlaceOfARemovedTreeStays) {
+  constexpr int kFiles = 1000;
+  ASSERT_TRUE(make_folders(at("tree")));
+  for (int i = 0; i < kFiles; ++i)
+    ASSERT_GE(
+        UniqueFd(open(at("tree/" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)).get(),
+        0);
+  std::thread other([&] {
+    while (mkdir(at("tree").c_str(), 0700) != 0) std::this_thread::yield();
+  });
+  EXPECT_TRUE(remove_tree_at_once(at("tree")));
+  other.join();
+  EXPECT_EQ(list_folder(folder_).value(), std::vector<std::string>{"tree"});
+  EXPECT_TRUE(remove_tree_at_once(at("tree")));
+  EXPECT_TRUE(remove_tree_at_once(at("tree"))) << "what is not there is removed";
+  EXPECT_FALSE(exists(at("tree")));
+}
+
 TEST_F(Folder, RemoveTreeDoesNotFollowSymlinksAndOpensLockedFolders) {
   ASSERT_TRUE(make_folders(at("outside")));
   ASSERT_TRUE(write_atomically(at("outside/kept"), "x"));

@@ -1,10 +1,13 @@
 #include "os/process.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
 
+#include "os/clock.h"
 #include "os/random.h"
 
 namespace pawl::os {
@@ -61,6 +64,66 @@ TEST(KillProcess, EndsExactlyThatProcess) {
   EXPECT_FALSE(wait_for_exit(*pid, 0).gone);
   kill(static_cast<pid_t>(*pid), SIGKILL);
   EXPECT_TRUE(wait_for_exit(*pid, 10'000).gone);
+}
+
+// While it exists, this process cannot open another descriptor.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+ProcessIdentity identity_of(std::int64_t pid) {
+  const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat", 4096).value();
+  std::string_view fields = std::string_view(stat).substr(stat.rfind(')'));
+  for (int field = 2; field < 22; ++field) fields.remove_prefix(fields.find(' ') + 1);
+  auto identity = this_process();
+  identity.pid = pid;
+  identity.start_ticks = std::stoull(std::string(fields));
+  return identity;
+}
+
+TEST(Liveness, AProcessThatCannotBeLookedAtIsNotTakenForGone) {
+  const auto pid = spawn_detached({"/bin/sleep", "1000"}, {}, "/dev/null");
+  ASSERT_TRUE(pid.has_value());
+  const auto identity = identity_of(*pid);
+  ASSERT_EQ(liveness(identity), Liveness::kAlive);
+  {
+    const NoDescriptors none;
+    EXPECT_EQ(liveness(identity), Liveness::kUnknown);
+    EXPECT_FALSE(wait_for_exit(*pid, 0).gone);
+    EXPECT_FALSE(kill_process(identity, 0));
+  }
+  EXPECT_EQ(liveness(identity), Liveness::kAlive) << "nobody killed it";
+  EXPECT_TRUE(kill_process(identity, 10'000));
+  EXPECT_EQ(liveness(identity), Liveness::kDead);
+  EXPECT_TRUE(wait_for_exit(*pid, 0).gone);
+}
+
+// The end of a killed process takes longer than the time until the first of the signals.
+TEST(KillProcess, WaitsOnWhenASignalArrives) {
+  const auto pid = spawn_detached({"/bin/sleep", "1000"}, {}, "/dev/null");
+  ASSERT_TRUE(pid.has_value());
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {};
+  sigaction(SIGALRM, &action, &before);
+  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 200},
+                        .it_value = {.tv_sec = 0, .tv_usec = 1}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  EXPECT_TRUE(kill_process(identity_of(*pid), 10'000));
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
 }
 
 TEST(Uuid7, CarriesItsVersionAndSortsByTime) {

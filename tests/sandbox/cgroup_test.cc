@@ -68,6 +68,14 @@ TEST(CgroupHome, IsAFolderOfEachControllerInV1) {
   EXPECT_TRUE(home.counts_cpu());
 }
 
+TEST(CgroupHome, OfControllersThatAreMountedApartFitsIntoWhatAChildCanHold) {
+  CgroupTree tree;
+  for (const std::string folder : {"memory", "pids", "cpu", "cpuacct", "cpuset"}) tree.put(folder + "/x", "");
+  const Cgroup cgroup(find_cgroup_home(tree.root(), ""), kId, {});
+  EXPECT_EQ(cgroup.size(), 5U);
+  EXPECT_LE(cgroup.size(), kCgroupsMax);
+}
+
 TEST(CgroupHome, HasOneFolderForControllersOfOneHierarchy) {
   CgroupTree tree;
   for (const char* folder : {"memory/x", "pids/x", "cpu,cpuacct/x"}) tree.put(folder, "");

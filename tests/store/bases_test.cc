@@ -148,6 +148,18 @@ TEST_F(BasesTest, WhoPassesBesideOthersIsJudgedOnTopOfThem) {
   EXPECT_EQ(late.error().kind, ErrorKind::kConflict) << "the phase is over";
 }
 
+TEST_F(BasesTest, APageOfAttemptsSaysAllOfThem) {
+  const auto run = create({{"a", "b"}}, true);
+  const auto a = claim("1"), b = claim("2");
+  pass(a, step(a), "la");
+  const auto id = step(b);
+  ASSERT_TRUE(store_->judge_again(b.lease, ended(id), std::nullopt, now_));
+  const auto page = store_->attempts_before(run, "b", 2, 10);
+  ASSERT_TRUE(page && page->size() == 1);
+  EXPECT_EQ(page->front().joined_round, 1);
+  EXPECT_EQ(page->front().joined_merge_seq, 1);
+}
+
 TEST_F(BasesTest, ARoundThatBeganIsSigned) {
   const auto run = create({{"a", "b"}}, true);
   const auto a = claim("1"), b = claim("2");

@@ -1,9 +1,11 @@
-// The query plans of SQLite for the store's statements.
+// The query plans of SQLite for the store's statements, and the columns that they read.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "embedded/sql.h"
 #include "store/sqlite/connection.h"
@@ -46,6 +48,36 @@ TEST_F(StoreTest, NoStatementScansATable) {
   }
   EXPECT_GT(explained, 10);
   sqlite3_close(database);
+}
+
+// One function reads the rows of a table, by the numbers of columns: read_attempt() those of all statements
+// that select attempts. A statement that forgets a column would give it the value 0.
+TEST_F(StoreTest, StatementsThatReadTheSameRowHaveTheSameColumns) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  std::map<std::string_view, std::vector<std::string>> columns;
+  for (const auto& [name, text] : sqlite::store_statements()) {
+    sqlite3_stmt* statement = nullptr;
+    ASSERT_EQ(sqlite3_prepare_v2(database, text.data(), static_cast<int>(text.size()), &statement, nullptr),
+              SQLITE_OK)
+        << name << sqlite3_errmsg(database);
+    for (int i = 0; i < sqlite3_column_count(statement); ++i)
+      columns[name].emplace_back(sqlite3_column_name(statement, i));
+    sqlite3_finalize(statement);
+  }
+  sqlite3_close(database);
+  constexpr std::size_t kTelling = 3;  // Rows of another kind differ in one of the first columns.
+  for (const auto* of_row : {"attempts_of_phase", "steps_of_phase", "phases_of_run", "select_run"}) {
+    const auto& all = columns.at(of_row);
+    int same = 0;
+    for (const auto& [name, some] : columns) {
+      if (some.size() <= kTelling || !std::equal(all.begin(), all.begin() + kTelling, some.begin())) continue;
+      EXPECT_TRUE(some.size() >= all.size() && std::equal(all.begin(), all.end(), some.begin()))
+          << name << " lacks a column of " << of_row;
+      ++same;
+    }
+    EXPECT_GT(same, 1) << of_row;
+  }
 }
 
 // A worker reads the plan's common row, and the text in the same table may have many megabytes.

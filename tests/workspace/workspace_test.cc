@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
+#include "workspace/object_store.h"
 #include "workspace/repository.h"
 
 namespace pawl::workspace {
@@ -50,6 +53,40 @@ TEST_F(WorkspaceTest, AFoldersTimesAreThoseOfTheSource) {
     return sh("cd " + root + "/made && stat -c '%n %y' program link .");
   };
   EXPECT_EQ(times(workspaces_->base_tree(base->base_id)), times(source_));
+}
+
+// Another file takes the place of the blob again and again. The bytes that come back are those that were
+// hashed, or none do.
+TEST_F(WorkspaceTest, TheTailOfABlobIsOfTheBytesThatWereChecked) {
+  const std::string honest = std::string(3 << 20, 'a') + "honest",
+                    forged = std::string(3 << 20, 'a') + "forged";
+  const auto id = *workspaces_->put_blob(honest);
+  const std::string path = workspaces_->blob_path(id);
+  const std::string texts[] = {temp_ / "honest", temp_ / "forged"}, next = temp_ / "next";
+  ASSERT_TRUE(os::write_atomically(texts[0], honest) && os::write_atomically(texts[1], forged));
+  std::atomic<bool> over = false;
+  std::thread forger([&] {
+    for (std::size_t i = 0; !over; ++i)
+      PAWL_CHECK(link(texts[i % 2].c_str(), next.c_str()) == 0 && rename(next.c_str(), path.c_str()) == 0);
+  });
+  const auto objects = object_store(*workspaces_);
+  int honest_ones = 0;
+  for (int i = 0; i < 400; ++i) {
+    const auto tail = objects->blob_tail(id, 6);
+    if (!tail) continue;
+    EXPECT_EQ(*tail, "honest");
+    ++honest_ones;
+  }
+  over = true;
+  forger.join();
+  EXPECT_GT(honest_ones, 0);
+  ASSERT_TRUE(os::write_atomically(path, honest));
+  for (const std::size_t most :
+       {std::size_t{0}, std::size_t{1}, honest.size() - 1, honest.size(), honest.size() + 1})
+    EXPECT_EQ(*objects->blob_tail(id, most), honest.substr(honest.size() - std::min(most, honest.size())));
+  ASSERT_TRUE(os::write_atomically(path, forged));
+  for (const std::size_t most : {std::size_t{6}, forged.size() + 1})
+    EXPECT_EQ(objects->blob_tail(id, most).error().kind, ErrorKind::kForged);
 }
 
 TEST_F(WorkspaceTest, WrongSourcesAreNamed) {

@@ -22,7 +22,6 @@ constexpr std::uint64_t kControlFileBytesMax = 16 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
 constexpr int kMakeTriesMax = 20;               // of 1 ms: a sweep holds a cgroup while it removes it
 constexpr std::string_view kNameStart = "pawl-";
-constexpr const char* kControllers[] = {"memory", "pids", "cpu", "cpuacct", "cpuset"};  // of v1
 constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
 
 bool write_control(const std::string& path, const std::string& value) {
@@ -120,8 +119,8 @@ bool is_name_of_sandbox(std::string_view name) {
 void for_each_sandbox(const std::string& root,
                       const std::function<void(const std::string& folder, std::string_view id)>& on_found) {
   const bool v2 = is_unified(root);
-  for (const std::string hierarchy : kControllers) {
-    std::vector<std::string> folders{v2 ? root : mount_of(root, hierarchy)};
+  for (const std::string_view hierarchy : kControllersOfV1) {
+    std::vector<std::string> folders{v2 ? root : mount_of(root, std::string(hierarchy))};
     while (!folders.empty()) {
       const std::string folder = std::move(folders.back());
       folders.pop_back();
@@ -226,7 +225,8 @@ CgroupHome find_cgroup_home(const std::string& root, const std::string& own) {
       home = {.kind = CgroupKind::kV2, .controllers = {{.name = "unified", .folder = *folder}}};
     return home;
   }
-  for (const std::string controller : kControllers) {
+  for (const auto name : kControllersOfV1) {
+    const std::string controller(name);
     // In a container the path of this process may lie outside of the mounted part: then
     // use the root of the mount.
     const std::string mount = mount_of(root, controller);

@@ -5,9 +5,11 @@
 // CLONE_INTO_CGROUP (5.7).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "os/file.h"
@@ -87,7 +89,10 @@ class Cgroup {
   std::vector<os::UniqueFd> held_;
 };
 
-inline constexpr std::size_t kCgroupsMax = 4;  // for one sandbox
+inline constexpr std::array<std::string_view, 5> kControllersOfV1 = {"memory", "pids", "cpu", "cpuacct",
+                                                                     "cpuset"};
+// For one sandbox: each controller of v1 may be mounted apart.
+inline constexpr std::size_t kCgroupsMax = kControllersOfV1.size();
 
 // Moves the calling thread into the cgroup of `tasks_fd`. False with errno.
 bool join_cgroup(int tasks_fd);

@@ -4,7 +4,6 @@
 //
 // This code must neither allocate memory nor take a lock, because the parent may have other threads (a probe
 // inside an executor). A lock that another thread holds during the clone stays locked for ever in the child.
-// One exception exists: add_addresses() (listeners.h) allocates. Only a sandbox with a network calls it.
 #pragma once
 
 #include <sched.h>

@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <set>
 
 #include "os/file.h"
 
@@ -81,19 +81,20 @@ bool bind_to(int fd, const sockaddr_storage& at, socklen_t size) {
 bool add_addresses(const std::vector<Listener>& listeners) {
   const os::UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket || !add_alias(socket.get(), 0, kSyntheticNet + 1, kSyntheticMask)) return false;
-  std::set<std::uint32_t> others;
-  for (const auto& each : listeners) {
-    if (!each.address.is_v4()) {
-      if (!add_address6(each.address)) return false;
+  int number = 1;
+  for (auto each = listeners.begin(); each != listeners.end(); ++each) {
+    if (!each->address.is_v4()) {
+      if (!add_address6(each->address)) return false;
       continue;
     }
-    const std::uint32_t address = each.address.v4();
-    if ((address & kSyntheticMask) != kSyntheticNet && (address >> 24) != IN_LOOPBACKNET)
-      others.insert(address);
+    const std::uint32_t address = each->address.v4();
+    const bool is_local = (address & kSyntheticMask) == kSyntheticNet || (address >> 24) == IN_LOOPBACKNET;
+    // A search, because a set would allocate. There are few listeners.
+    const bool is_added = std::ranges::any_of(listeners.begin(), each, [&](const Listener& earlier) {
+      return earlier.address.is_v4() && earlier.address.v4() == address;
+    });
+    if (!is_local && !is_added && !add_alias(socket.get(), number++, address, 0xFFFFFFFF)) return false;
   }
-  int number = 1;
-  for (const auto address : others)
-    if (!add_alias(socket.get(), number++, address, 0xFFFFFFFF)) return false;
   return true;
 }
 

@@ -16,8 +16,8 @@ struct Listener {
   bool datagram = false;
 };
 
-// Makes the addresses local. Allocates memory. REQUIRES: the caller is in the namespace, with CAP_NET_ADMIN.
-// False with errno.
+// Makes the addresses local. Allocates no memory (child.h). False with errno. REQUIRES: the caller is in the
+// namespace, with CAP_NET_ADMIN.
 bool add_addresses(const std::vector<Listener>& listeners);
 // Returns a bound socket, which also listens unless it is a datagram socket; -1 with errno.
 int open_listener(const Listener& listener);

@@ -218,13 +218,13 @@ Status Query::run() {
 }
 
 std::string_view Query::view(int column) const {
-  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, checked(column)));
   if (bytes == nullptr) return "";
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
 std::string_view Query::blob(int column) const {
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, checked(column)));
   if (bytes == nullptr) return "";
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }

@@ -31,7 +31,7 @@ struct FinalizeStatement {
 };
 
 // A prepared statement in use; the destructor resets it. bind() sets the next parameter; columns are read by
-// number.
+// number. A number that the statement has no column for is a programmer's error.
 class Query {
  public:
   Query(sqlite3_stmt* statement, const std::string& path) : statement_(statement), path_(&path) {}
@@ -56,10 +56,15 @@ class Query {
   std::string_view view(int column) const;  // text; valid until next() or the end of the Query
   // Valid until next() or the end of the Query.
   std::string_view blob(int column) const;
-  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, checked(column)); }
+  bool is_null(int column) const { return sqlite3_column_type(statement_, checked(column)) == SQLITE_NULL; }
 
  private:
+  // Aborts when the statement has no such column: SQLite would read 0 or "".
+  int checked(int column) const {
+    PAWL_CHECK(column < sqlite3_column_count(statement_));
+    return column;
+  }
   sqlite3_stmt* statement_;
   const std::string* path_;  // the connection's path
   int bound_ = 0;
