@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import stat
 import subprocess
 
 import at_once
@@ -38,6 +39,25 @@ class Groups(AsRoot):
                 (self.root / "source" / path).chmod(0o2755)  # a folder that others can write is refused
         self.write("source/file", "another\n")
         self.pawl("run", "plan.yaml")
+
+
+class Devices(AsRoot):
+    """Nodes of this test's own: a command that replaced the machine's would harm everybody."""
+
+    def test_an_output_file_that_is_a_device_is_written_and_stays(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        nothing, full, link = (self.root / name for name in ("nothing", "full", "link"))
+        os.mknod(nothing, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.mknod(full, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+        link.symlink_to(nothing.name)
+        for command in ("attest", "report"):
+            for options in ((), ("--force",)):
+                with self.subTest(command, options=options):
+                    self.pawl(command, "last", "-o", nothing, *options)
+                    self.pawl(command, "last", "-o", link, *options)
+                    self.assertIn("No space left", self.pawl(command, "last", "-o", full, *options, expect=1).stderr)
+                    self.assertTrue(nothing.is_char_device() and full.is_char_device() and link.is_symlink())
 
 
 class Owners(AsRoot):
