@@ -138,7 +138,8 @@ class Output(WithRun):
         self.pawl("run", "plan.yaml")
         for command in ("diff last", "diff last --json", "logs last p1", "status", "status --json", "inspect last", "verify last",
                         "cost --csv", "attest last", "check plan.yaml", "stats --json", "why last", "logs -f last p1", "sandbox health",
-                        "sandbox exec -- echo hi", "sandbox exec --json -- echo hi", "sandbox exec --copy-out out -- echo hi"):
+                        "sandbox exec -- echo hi", "sandbox exec --json -- echo hi", "sandbox exec --copy-out out -- echo hi",
+                        "--help", "--version", "run --help", "sandbox --help", "sandbox exec --help", "report --help"):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([PAWL, *command.split()], cwd=self.root, stdout=full, stderr=subprocess.PIPE, text=True,
                                       timeout=TIMEOUT_S)
