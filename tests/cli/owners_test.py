@@ -97,6 +97,25 @@ class Owners(AsRoot):
         self.assertEqual(len(self.pawl_json("status")["runs"]), 1, "no run was begun")
         self.pawl("run", "plan.yaml")
 
+    def test_root_applies_nothing_to_a_repository_of_theirs(self):
+        def whose():
+            return {path: path.lstat().st_uid for path in self.root.glob("source/.git/**/*")}
+
+        subprocess.run(["chown", "-R", "0:0", "source"], cwd=self.root, check=True)
+        self.commit_all("source")
+        subprocess.run(["chown", "-R", f"{self.USER}:{self.USER}", "source"], cwd=self.root, check=True)
+        self.pawl("run", "plan.yaml")
+        before = whose()
+        said = self.pawl("apply", "last", expect=1).stderr
+        self.assertIn("belongs to uid 1234", said)
+        self.assertEqual(whose(), before, "nothing was written")
+        command = said[said.index("`") + 1:said.rindex("`")]
+        self.assertIn("sudo -u '#1234' pawl apply ", command)
+        as_user = command.replace("sudo -u '#1234' pawl", f"setpriv --reuid=1234 --regid=1234 --clear-groups {self.root}/bin/pawl")
+        subprocess.run(as_user, shell=True, cwd=self.root, check=True)
+        self.assertEqual(set(whose().values()), {self.USER})
+        self.assertGreater(len(whose()), len(before))
+
     def test_a_run_of_theirs_is_not_resumed_as_somebody_else(self):
         self.write("plan.yaml", plan(agent="exit 1", budget="{sandbox_seconds: 1}").replace("exit 1", "sleep 1.2"))
         os.chown(self.root / "plan.yaml", self.USER, self.USER)
