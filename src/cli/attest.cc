@@ -4,18 +4,18 @@
 
 #include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/output_file.h"
 #include "cli/say.h"
-#include "cli/terminal.h"
 #include "executor/start_run.h"
 #include "ledger/attestation.h"
-#include "os/file.h"
 
 namespace pawl::cli {
 namespace {
 
 struct AttestOptions {
   StateOptions state;
-  std::string run, output;
+  std::string run;
+  OutputOptions output;
 };
 
 struct Made {
@@ -85,18 +85,17 @@ Result<Made> attest(const State& state, const std::string& run_id) {
 
 void print_written(const AttestOptions& options, const std::string& run_id, const Made& made) {
   if (options.state.json)
-    return print_json({{"run_id", run_id}, {"file", options.output}, {"subjects", made.subjects}});
-  say("{} attests\n", options.output);
+    return print_json({{"run_id", run_id}, {"file", options.output.path}, {"subjects", made.subjects}});
+  say("{} attests\n", options.output.path);
   print_subjects(made.subjects);
 }
 
-Status attest(const AttestOptions& options) {
+Status attest(const AttestOptions& options, bool to_stdout) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto made, attest(state, run_id));
-  if (options.output.empty()) return print_for_programs(made.envelope);
-  PAWL_OK(os::write_durably("attest", options.output, made.envelope));
-  print_written(options, run_id, made);
+  PAWL_OK(write_output("attest", options.output, made.envelope));
+  if (!to_stdout) print_written(options, run_id, made);
   return {};
 }
 
@@ -107,7 +106,8 @@ void add_attest(const Command& program) {
       program.add("attest", "Sign what a run made, and how it was judged, for others to check");
   auto options = std::make_shared<AttestOptions>();
   command.required("RUN", options->run, kRunHelp);
-  command.option("-o,--output", options->output, "A file to write (else stdout)");
+  command.option("-o,--output", options->output.path, "A file to write (- or none: stdout)");
+  add_force_option(command, options->output);
   add_state_options(command, options->state);
   command.footer(
       "An in-toto Statement with SLSA provenance in a DSSE envelope, by the key that signs the ledger. It is "
@@ -116,7 +116,9 @@ void add_attest(const Command& program) {
       "signed.\n\n"
       "Example:\n  pawl attest last -o run.intoto.json && pawl verify --attestation run.intoto.json");
   command.on_run([=] {
-    const auto status = attest(*options);
+    const auto to_stdout = goes_to_stdout(options->output);
+    if (!to_stdout) return report_output(to_stdout.error());
+    const auto status = attest(*options, *to_stdout);
     if (status) return kDone;
     const int code = report(status.error());
     return status.error().kind == ErrorKind::kCorrupt ? kLedgerCorrupted : code;

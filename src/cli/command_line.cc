@@ -170,7 +170,7 @@ int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> co
     const bool is_help = app.exit(error, out, err) == 0;
     say("{}", out.str());
     tell("{}", err.str());
-    return is_help ? kDone : kUsage;
+    if (!is_help) return kUsage;
   }
   // A script that reads a file written by this program trusts exit code 0, so the last write must have
   // succeeded.

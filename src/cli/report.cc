@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/output_file.h"
 #include "cli/report/page.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
@@ -25,8 +26,8 @@ constexpr std::uint64_t kHashedBytesMax = 64ULL << 20;
 
 struct ReportOptions {
   StateOptions state;
-  std::string run, output;
-  bool force = false;
+  std::string run;
+  OutputOptions output;
 };
 
 // The page shows data that differs from the record, so no part of it is called verified.
@@ -126,19 +127,16 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
   return content;
 }
 
-Status report_run(const ReportOptions& options) {
-  const bool to_stdout = options.output == "-";
-  if (!to_stdout && !options.force && os::exists(options.output))
-    return fail(ErrorKind::kConflict, options.output + ": there is such a file; --force replaces it");
+Status report_run(const ReportOptions& options, bool to_stdout) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   PAWL_TRY(const auto content, gather(state, run_id));
   const std::string html = page::render(content);
-  if (to_stdout) return print_for_programs(html);
-  PAWL_OK(os::write_durably("report", options.output, html));
+  PAWL_OK(write_output("report", options.output, html));
+  if (to_stdout) return {};
   if (options.state.json)
-    return print_for_programs(canonical({{"path", options.output}, {"bytes", html.size()}}) + "\n");
-  return print_out(line_of("{}: {} bytes; open it in a browser\n", options.output, html.size()));
+    return print_for_programs(canonical({{"path", options.output.path}, {"bytes", html.size()}}) + "\n");
+  return print_out(line_of("{}: {} bytes; open it in a browser\n", options.output.path, html.size()));
 }
 
 }  // namespace
@@ -147,8 +145,8 @@ void add_report(const Command& program) {
   const Command command = program.add("report", "Write a run as one page of HTML, to read and to send");
   auto options = std::make_shared<ReportOptions>();
   command.required("RUN", options->run, kRunHelp);
-  command.required("-o,--output", options->output, "The file to write; - for stdout");
-  command.flag("--force", options->force, "Replace the file when it is there");
+  command.required("-o,--output", options->output.path, "The file to write; - for stdout");
+  add_force_option(command, options->output);
   add_state_options(command, options->state);
   command.footer(
       fmt::format("Attempts over time, steps, signals, decisions, what was accepted, ends of logs, and "
@@ -159,11 +157,13 @@ void add_report(const Command& program) {
                   "Example:\n  pawl report last -o run.html",
                   kAttemptsReported, kPhasesReported));
   command.on_run([=] {
-    if (options->output == "-" && options->state.json) {
+    const auto to_stdout = goes_to_stdout(options->output);
+    if (!to_stdout) return report_output(to_stdout.error());
+    if (*to_stdout && options->state.json) {
       tell("pawl: -o - writes the page to stdout, where --json would write, too; name a file\n");
       return kUsage;
     }
-    const auto status = report_run(*options);
+    const auto status = report_run(*options, *to_stdout);
     return status ? kDone : report(status.error());
   });
 }

@@ -44,7 +44,7 @@ def phases_of(statement):
 class AttestTest(WithRun):
     def attest(self, *args, expect=0, cwd="."):
         """Writes run.intoto.json, and beside it the public key as another person would have it."""
-        done = self.pawl("attest", "last", "-o", self.root / "run.intoto.json", *args, expect=expect, cwd=cwd)
+        done = self.pawl("attest", "last", "--force", "-o", self.root / "run.intoto.json", *args, expect=expect, cwd=cwd)
         shutil.copy(self.root / "source/.pawl/keys/ledger.pub", self.root / "ledger.pub")
         self.key = (self.root / "ledger.pub").read_text().strip()
         return done

@@ -138,12 +138,79 @@ class Output(WithRun):
         self.pawl("run", "plan.yaml")
         for command in ("diff last", "diff last --json", "logs last p1", "status", "status --json", "inspect last", "verify last",
                         "cost --csv", "attest last", "check plan.yaml", "stats --json", "why last", "logs -f last p1", "sandbox health",
-                        "sandbox exec -- echo hi", "sandbox exec --json -- echo hi", "sandbox exec --copy-out out -- echo hi"):
+                        "sandbox exec -- echo hi", "sandbox exec --json -- echo hi", "sandbox exec --copy-out out -- echo hi",
+                        "--help", "--version", "run --help", "sandbox --help", "sandbox exec --help", "report --help"):
             with open("/dev/full", "wb") as full:
                 done = subprocess.run([PAWL, *command.split()], cwd=self.root, stdout=full, stderr=subprocess.PIPE, text=True,
                                       timeout=TIMEOUT_S)
             self.assertEqual(done.returncode, 1, command)
-            self.assertIn("stdout could not be written: No space left on device", done.stderr)
+            self.assertIn("stdout could not be written: No space left on device", done.stderr, command)
+
+    WRITERS = {"attest": b"{", "report": b"<!DOCTYPE html>"}  # commands with -o, and how their output begins
+
+    def output(self, command, path, *options, expect=0, **more):
+        done = subprocess.run([PAWL, command, "last", "-o", path, *options], cwd=self.root, stderr=subprocess.PIPE, timeout=TIMEOUT_S,
+                              env=self.environment(None), **{"stdout": subprocess.PIPE, **more})
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return done
+
+    def test_an_output_file_replaces_a_file_only_when_it_is_told_to(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        for command, begin in self.WRITERS.items():
+            with self.subTest(command):
+                page = self.root / f"{command}.out"
+                self.output(command, page.name)
+                self.assertTrue(page.read_bytes().startswith(begin))
+                page.write_text("mine")
+                link, missing = self.root / f"{command}.link", self.root / f"{command}.missing"
+                link.symlink_to(page.name)
+                missing.symlink_to(self.root / f"{command}.new")
+                for name in (page.name, link.name):
+                    self.assertIn(f"{name}: there is such a file; --force replaces it", self.output(command, name, expect=2).stderr.decode())
+                self.assertEqual(page.read_text(), "mine")
+                self.output(command, link.name, "--force")
+                self.assertTrue(page.read_bytes().startswith(begin))
+                self.output(command, missing.name)
+                self.assertTrue((self.root / f"{command}.new").read_bytes().startswith(begin))
+                self.assertTrue(link.is_symlink() and missing.is_symlink())
+                self.assertIn("is a folder", self.output(command, "source", "--force", expect=2).stderr.decode())
+                loop = self.root / f"{command}.loop"
+                loop.symlink_to(loop.name)
+                self.output(command, loop.name, "--force", expect=2)
+                self.assertTrue(loop.is_symlink())
+
+    def test_an_output_file_that_is_a_pipe_is_written_and_stays(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        os.mkfifo(self.root / "pipe")
+        for command, begin in self.WRITERS.items():
+            for options in ((), ("--force",)):
+                with self.subTest(command, options=options):
+                    reader = subprocess.Popen(["cat", "pipe"], cwd=self.root, stdout=subprocess.PIPE)
+                    self.addCleanup(self.stop, reader)
+                    self.assertIn(b"pipe", self.output(command, "pipe", *options).stdout)
+                    self.assertTrue((self.root / "pipe").is_fifo())
+                    self.assertTrue(reader.communicate(timeout=TIMEOUT_S)[0].startswith(begin))
+
+    def test_an_output_file_that_is_a_descriptor_is_what_it_has_open(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        for number, name in ((1, "out"), (2, "err")):
+            (self.root / name).symlink_to(f"/proc/self/fd/{number}")
+        for command in self.WRITERS:
+            whole = self.output(command, "-").stdout
+            for options in ((), ("--force",)):
+                with self.subTest(command, options=options):
+                    self.assertEqual(len(self.output(command, "out", *options).stdout), len(whole))
+                    self.assertIn(whole[:15], self.output(command, "err", *options).stderr)
+                    self.assertIn("Bad file descriptor", self.output(command, "/proc/self/fd/99", *options, expect=1).stderr.decode())
+                    kept = self.root / f"{command}{len(options)}"
+                    kept.write_bytes(b"before\n")
+                    with kept.open("ab") as file:
+                        self.output(command, "out", *options, stdout=file)
+                    self.assertEqual(len(kept.read_bytes()), len(b"before\n") + len(whole), "appended, as the shell does")
+                    self.assertTrue((self.root / "out").is_symlink() and (self.root / "err").is_symlink())
 
     def test_a_command_that_nobody_can_hear_goes_on(self):
         closed = {"both full": ">/dev/full 2>&1", "stderr full": "2>/dev/full", "stderr closed": "2>&-", "all closed": "<&- >&- 2>&-"}

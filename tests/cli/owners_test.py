@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import stat
 import subprocess
 
 import at_once
@@ -38,6 +39,25 @@ class Groups(AsRoot):
                 (self.root / "source" / path).chmod(0o2755)  # a folder that others can write is refused
         self.write("source/file", "another\n")
         self.pawl("run", "plan.yaml")
+
+
+class Devices(AsRoot):
+    """Nodes of this test's own: a command that replaced the machine's would harm everybody."""
+
+    def test_an_output_file_that_is_a_device_is_written_and_stays(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        nothing, full, link = (self.root / name for name in ("nothing", "full", "link"))
+        os.mknod(nothing, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.mknod(full, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+        link.symlink_to(nothing.name)
+        for command in ("attest", "report"):
+            for options in ((), ("--force",)):
+                with self.subTest(command, options=options):
+                    self.pawl(command, "last", "-o", nothing, *options)
+                    self.pawl(command, "last", "-o", link, *options)
+                    self.assertIn("No space left", self.pawl(command, "last", "-o", full, *options, expect=1).stderr)
+                    self.assertTrue(nothing.is_char_device() and full.is_char_device() and link.is_symlink())
 
 
 class Owners(AsRoot):
@@ -76,6 +96,25 @@ class Owners(AsRoot):
         subprocess.run(command, shell=True, check=True)
         self.assertEqual(len(self.pawl_json("status")["runs"]), 1, "no run was begun")
         self.pawl("run", "plan.yaml")
+
+    def test_root_applies_nothing_to_a_repository_of_theirs(self):
+        def whose():
+            return {path: path.lstat().st_uid for path in self.root.glob("source/.git/**/*")}
+
+        subprocess.run(["chown", "-R", "0:0", "source"], cwd=self.root, check=True)
+        self.commit_all("source")
+        subprocess.run(["chown", "-R", f"{self.USER}:{self.USER}", "source"], cwd=self.root, check=True)
+        self.pawl("run", "plan.yaml")
+        before = whose()
+        said = self.pawl("apply", "last", expect=1).stderr
+        self.assertIn("belongs to uid 1234", said)
+        self.assertEqual(whose(), before, "nothing was written")
+        command = said[said.index("`") + 1:said.rindex("`")]
+        self.assertIn("sudo -u '#1234' pawl apply ", command)
+        as_user = command.replace("sudo -u '#1234' pawl", f"setpriv --reuid=1234 --regid=1234 --clear-groups {self.root}/bin/pawl")
+        subprocess.run(as_user, shell=True, cwd=self.root, check=True)
+        self.assertEqual(set(whose().values()), {self.USER})
+        self.assertGreater(len(whose()), len(before))
 
     def test_a_run_of_theirs_is_not_resumed_as_somebody_else(self):
         self.write("plan.yaml", plan(agent="exit 1", budget="{sandbox_seconds: 1}").replace("exit 1", "sleep 1.2"))

@@ -148,7 +148,7 @@ class Report(WithBrowser):
         told = self.pawl_json("report", "last", "-o", "a.html")
         self.assertEqual(told, {"path": "a.html", "bytes": (self.root / "a.html").stat().st_size})
         (self.root / "a.html").write_text("mine")
-        self.assertIn("--force", self.pawl("report", "last", "-o", "a.html", expect=1).stderr)
+        self.assertIn("--force", self.pawl("report", "last", "-o", "a.html", expect=2).stderr)
         self.assertEqual((self.root / "a.html").read_text(), "mine")
         self.pawl("report", "last", "-o", "a.html", "--force")
         self.assertTrue(self.pawl("report", "last", "-o", "-").stdout.startswith("<!DOCTYPE html>"))

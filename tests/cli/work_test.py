@@ -49,7 +49,7 @@ class Ignored(WithRun):
         self.assertEqual(self.git("ls-tree", "-r", "--name-only", branch, cwd="source").split(),
                          [".gitignore", "deep/.gitignore", "deep/f", "file", "kept.log"])
         self.pawl("verify", "last")
-        self.pawl("attest", "last", "-o", self.root / "statement.json")
+        self.pawl("attest", "last", "--force", "-o", self.root / "statement.json")
 
     def test_steps_of_one_gate_see_what_the_gate_itself_made(self):
         self.make()
@@ -198,7 +198,7 @@ class Sources(WithRun):
             self.assertIn("+2", patch)
             self.assertNotIn("caf", patch)
             self.pawl("apply", "last")
-            self.pawl("attest", "last", "-o", self.root / "statement.json")
+            self.pawl("attest", "last", "--force", "-o", self.root / "statement.json")
             branch = self.git("for-each-ref", "--format=%(refname)", "refs/heads/pawl", cwd="source").split()[-1]
             self.assertEqual(self.git("diff-tree", "-r", "--name-status", "HEAD", branch, cwd="source"), "D\tdir/x\nM\tfile\n")
         self.make('path: source, exclude: ["dir/caf? ?", "huge"]', agent="mkdir huge; echo 1 >huge/x")
@@ -224,7 +224,7 @@ class Sources(WithRun):
                     self.make(source + ', exclude: ["l"]')
                     self.pawl("run", "plan.yaml")
                     self.assertIn("+2", self.pawl("diff", "last").stdout)
-                    self.pawl("attest", "last", "-o", self.root / "statement.json")
+                    self.pawl("attest", "last", "--force", "-o", self.root / "statement.json")
 
     def test_what_was_built_before_is_built_again_in_each_run(self):
         """Also where an earlier run left the same layer, before the source's owner built anew."""

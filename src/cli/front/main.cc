@@ -4,11 +4,12 @@
 // arguments).
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
 #include "cli/context.h"
+#include "cli/say.h"
+#include "cli/terminal.h"
 #include "os/file.h"
 #include "os/process.h"
 
@@ -36,8 +37,8 @@ int become(const char* program, char** argv) {
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (argc == 2 && first == "--version") {
-    std::puts("pawl " PAWL_VERSION);
-    return pawl::cli::kDone;
+    const auto written = pawl::cli::print_out(pawl::cli::line_of("pawl {}\n", PAWL_VERSION));
+    return written ? pawl::cli::kDone : pawl::cli::report(written.error());
   }
   if (const auto own = std::ranges::find(kOwn, first, &Command::name); own != kOwn.end())
     return pawl::cli::run_command_line(argc, argv, {own->add});

@@ -77,6 +77,7 @@ struct ChildJob {
   Processors processors;
   os::Walls walls;
   std::vector<char*> argv, env;                      // of the command, with the final nullptr
+  std::string shown;                                 // the program for messages, safe for a terminal
   std::vector<std::string> writable;                 // paths inside that Landlock allows to be written
   const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
   // The ChildStart arrives here, then trees; the child sends descriptors back (handover.h). Hangs up

@@ -197,8 +197,8 @@ class Command {
     execvp(job_.argv[0], job_.argv.data());
     const int error = errno;
     char text[512];
-    const int size =
-        std::snprintf(text, sizeof text, "pawl: can't run %.400s: %s\n", job_.argv[0], std::strerror(error));
+    const int size = std::snprintf(text, sizeof text, "pawl: can't run %.400s: %s\n", job_.shown.c_str(),
+                                   std::strerror(error));
     static_cast<void>(write(STDERR_FILENO, text, static_cast<std::size_t>(size)) == 0);
     _exit(error == ENOENT || error == ENOTDIR ? kExitNotFound : kExitNotExecutable);
   }

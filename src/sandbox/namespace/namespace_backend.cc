@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/json.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -198,6 +199,17 @@ Status send_cgroups(Cgroup& cgroup, bool limit_by_rlimits, int cgroups_fd) {
   return {};
 }
 
+// The name for a message. A terminal obeys control characters, also U+0080 to U+009F and their single bytes.
+// Another name is kept, because gates look for the program that a step lacks.
+std::string shown(const std::string& program) {
+  bool is_obeyed = valid_utf8(program) != program;
+  for (std::size_t i = 0; i < program.size() && !is_obeyed; ++i) {
+    const auto at = [&](std::size_t n) { return static_cast<unsigned char>(program.c_str()[n]); };
+    is_obeyed = at(i) < 0x20 || at(i) == 0x7F || (at(i) == 0xC2 && at(i + 1) < 0xA0);
+  }
+  return is_obeyed ? printable(program) : program;
+}
+
 // Pointers to the words and a final nullptr, as execve(2) takes them.
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -358,6 +370,7 @@ class NamespaceBackend final : public Backend {
                  .walls = os::walls(),
                  .argv = pointers(spec.cmd),
                  .env = pointers(spec.env),
+                 .shown = shown(spec.cmd.front()),
                  .writable = writable_paths(spec),
                  .stdin_fd = input.read_end(),
                  .held = events.held};

@@ -1,8 +1,10 @@
 // Turns accepted layers into commits on a branch of their own.
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/json.h"
 #include "os/file.h"
@@ -302,10 +304,27 @@ Status make_branch(git_repository& repository, const std::string& branch, const 
   return {};
 }
 
+// Root can write to a repository of another user. Its folders below `objects` would then be root's, and git
+// of that user could not write to them.
+Status check_repository_owner(git_repository& repository, const std::string& branch,
+                              const std::string& state) {
+  const std::string git = git_repository_commondir(&repository);
+  struct stat status {};
+  if (stat(git.c_str(), &status) != 0) return fail_errno(errno, "apply to", git);
+  if (geteuid() != 0 || status.st_uid == 0) return {};
+  return fail(
+      ErrorKind::kDenied,
+      fmt::format("{0} belongs to uid {1}, whose git could not write beside what root writes there, so "
+                  "nothing is applied. Do it as its owner: `chown -R -h {1}:{2} '{3}' && sudo -u '#{1}' "
+                  "pawl apply {4} --dir '{3}'`",
+                  git, status.st_uid, status.st_gid, state, branch.substr(branch.rfind('/') + 1)));
+}
+
 }  // namespace
 
 Result<std::string> Workspaces::apply(const std::string& branch, const Commits& commits) {
   PAWL_TRY(auto found, find_repository(commits.source));
+  PAWL_OK(check_repository_owner(*found.repository, branch, folder_));
   PAWL_TRY(const git_oid last, commit_all(*this, found, commits, true));
   PAWL_OK(make_branch(*found.repository, branch, last));
   return text_of(last);

@@ -115,5 +115,18 @@ TEST_P(Endings, AChildThatIsKilledForMemoryIsSaidBeforeTheCommandsOwnExit) {
   }
 }
 
+TEST_P(Endings, SpellsTheNameOfAProgramThatCantRun) {
+  SandboxBox box(GetParam());
+  box.spec.cmd = {"no-prüf"};
+  box.run();
+  EXPECT_NE(box.err.find("can't run no-prüf: "), std::string::npos);
+  for (const auto* obeyed : {"no\x1b[35m\a", "no\x7f\n", "no\xc2\x9b", "no\x9b"}) {
+    box.spec.cmd = {obeyed};
+    box.run();
+    EXPECT_NE(box.err.find("can't run no?"), std::string::npos) << box.err;
+    EXPECT_EQ(box.err.find(obeyed), std::string::npos) << box.err;
+  }
+}
+
 }  // namespace
 }  // namespace pawl::sandbox
