@@ -85,14 +85,21 @@ std::size_t packed_end(std::string_view lines) {
   return lines.size() - begin;
 }
 
+// What begins and ends private keys of OpenSSL and OpenPGP, and those of ssh.com.
+constexpr std::pair<std::string_view, std::string_view> kKeys[] = {{"-----BEGIN ", "-----END "},
+                                                                   {"---- BEGIN ", "---- END "}};
+
+bool is_key(std::string_view match) { return match == "-----BEGIN" || match == "---- BEGIN"; }
+
 // Where `text` may be cut: after the last end of a line. The cut is not within a key that has not ended, nor
 // within digits that may continue.
 std::size_t safe_cut(std::string_view text) {
   const auto line = text.find_last_of("\n\r");
   std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
   const std::string_view lines = text.substr(0, cut);
-  const std::size_t begin = find_last(lines, "-----BEGIN ");
-  if (begin < cut && lines.find("-----END ", begin) == std::string_view::npos) cut = begin;
+  for (const auto& [first, last] : kKeys)
+    if (const auto begin = find_last(lines, first); begin < cut && lines.find(last, begin) == lines.npos)
+      cut = begin;
   return cut - packed_end(text.substr(0, cut));
 }
 
@@ -343,7 +350,7 @@ struct Redactor::Rules {
       const auto offset = static_cast<std::size_t>(match.data() - text.data());
       Range line = line_of(text, offset, match.size());
       line.begin = std::max(line.begin, at);
-      at = std::max<std::size_t>(look(line, match.starts_with("-----BEGIN")), offset + 1);
+      at = std::max<std::size_t>(look(line, is_key(match)), offset + 1);
     }
   }
 };
