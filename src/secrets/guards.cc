@@ -123,8 +123,8 @@ bool is_password_of_pass(const Guarded& found) {
          found.value.size() >= 6 && is_password(found);
 }
 
-// After an option, a value that begins like an option is one. A string that begins with a blank is the rest of
-// a program's line.
+// After an option, a value that begins like an option is one. A string that begins with a blank is the rest
+// of a program's line.
 bool is_password_of_option(const Guarded& found) {
   const auto value = found.value;
   const bool of_list = found.between == ",";

@@ -29,8 +29,9 @@ std::string hint_of_guards();
 std::vector<Found> find_random(std::string_view text);
 
 // Values after names that guard a secret, in quotes or not: `password=x`, `--password x`, lines of .netrc,
-// headers with credentials, options of commands, statements of SQL. After `token` and similar names, only values that look random. Heuristic: for
-// redaction, where too much is better than too little. Unordered. Thread-safe.
+// headers with credentials, options of commands, statements of SQL. After `token` and similar names, only
+// values that look random. Heuristic: for redaction, where too much is better than too little. Unordered.
+// Thread-safe.
 std::vector<Found> find_guarded(std::string_view text);
 
 // The first bytes of the secrets of each shape, to search for them in base64 or hexadecimal digits.

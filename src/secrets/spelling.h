@@ -79,7 +79,8 @@ Decoded unquoted(std::string_view text);
 // between strings: `''`, `" + "`, `' . '`, a quote at the end of a line and one in the next.
 Decoded joined(std::string_view text, std::size_t begin);
 
-// unescaped() until the text does not change, at most kRoundsMax times, then without_terminal() and unquoted().
+// unescaped() until the text does not change, at most kRoundsMax times, then without_terminal() and
+// unquoted().
 std::string plainest(std::string_view text);
 
 // The next run of digits in `text`, at `from` or later, that may contain an encoded text.
