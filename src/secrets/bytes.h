@@ -21,7 +21,7 @@ enum Class : unsigned char {
   kHex = 16,        // a hexadecimal digit
   kSeparator = 32,  // between two hexadecimal digits
   kTelling = 64,    // a run of digits with one is more than a word
-  kColour = 128,    // begins a terminal's escape sequence, or ends the character that does
+  kTerminal = 128,  // ESC and the set C1: a terminal's escape sequence begins
 };
 
 inline constexpr std::array<unsigned char, 256> kClasses = [] {
@@ -36,7 +36,8 @@ inline constexpr std::array<unsigned char, 256> kClasses = [] {
   add("0123456789abcdefABCDEF", kHex);
   add(" \t\r\n:,;-\\x", kSeparator);
   add("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", kTelling);
-  add("\x1b\x9b\x9d", kColour);
+  out[0x1B] |= kTerminal;
+  for (std::size_t c = 0x80; c < 0xA0; ++c) out[c] |= kTerminal;
   return out;
 }();
 

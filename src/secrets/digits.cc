@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
@@ -6,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "secrets/bytes.h"
+#include "secrets/shapes.h"
 #include "secrets/spelling.h"
 
 namespace pawl::secrets {
@@ -77,6 +80,54 @@ Decoded hex_from(std::string_view text, std::size_t begin) {
   }
 }
 
+// The digits that occur wherever `bytes` occur in base64 or base64url, one string for each place at which
+// they may begin.
+std::vector<std::string> base64_cores(std::string_view bytes) {
+  constexpr std::string_view kOfBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<std::string> out;
+  for (std::size_t before = 0; before < 3; ++before) {
+    const std::string whole = std::string(before, '\0') + std::string(bytes);
+    // Only the digits that depend on no neighbouring byte.
+    const std::size_t first = (before * 8 + 5) / 6, end = whole.size() * 8 / 6;
+    std::string core;
+    for (std::size_t digit = first; digit < end; ++digit) {
+      unsigned value = 0;
+      for (std::size_t bit = digit * 6; bit < digit * 6 + 6; ++bit)
+        value = value << 1U | (static_cast<unsigned char>(whole[bit / 8]) >> (7 - bit % 8) & 1U);
+      core += kOfBase64[value];
+    }
+    out.push_back(core);
+    std::ranges::replace(core, '+', '-');
+    std::ranges::replace(core, '/', '_');
+    if (core != out.back()) out.push_back(std::move(core));
+  }
+  return out;
+}
+
+// An RE2 pattern that matches `bytes` in hexadecimal digits.
+std::string hex_pattern(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes)
+    out += (out.empty() ? "(?i:" : R"([^0-9A-Za-z]{0,2}(?:0?x)?)") +
+           fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out + ")";
+}
+
+std::string wide(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += {c, '\0'};
+  return out;
+}
+
+std::string hex_of(std::string_view bytes, bool upper) {
+  std::string out;
+  for (const char c : bytes) {
+    const unsigned byte = static_cast<unsigned char>(c);
+    out += upper ? fmt::format("{:02X}", byte) : fmt::format("{:02x}", byte);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Range> next_packed(std::string_view text, std::size_t from) {
@@ -119,34 +170,32 @@ std::vector<Decoded> unpacked(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> base64_cores(std::string_view bytes) {
-  constexpr std::string_view kOfBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<std::string> out;
-  for (std::size_t before = 0; before < 3; ++before) {
-    const std::string whole = std::string(before, '\0') + std::string(bytes);
-    // Only the digits that depend on no neighbouring byte.
-    const std::size_t first = (before * 8 + 5) / 6, end = whole.size() * 8 / 6;
-    std::string core;
-    for (std::size_t digit = first; digit < end; ++digit) {
-      unsigned value = 0;
-      for (std::size_t bit = digit * 6; bit < digit * 6 + 6; ++bit)
-        value = value << 1U | (static_cast<unsigned char>(whole[bit / 8]) >> (7 - bit % 8) & 1U);
-      core += kOfBase64[value];
-    }
-    out.push_back(core);
-    std::ranges::replace(core, '+', '-');
-    std::ranges::replace(core, '/', '_');
-    if (core != out.back()) out.push_back(std::move(core));
+std::string packed_pattern(const std::vector<std::string>& values) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view bytes) {
+    auto cores = base64_cores(bytes.substr(0, kPackedHintMax));
+    for (const auto& core : cores) parts.push_back(RE2::QuoteMeta(core));
+    return cores;
+  };
+  for (const auto& begin : beginnings()) {
+    add(begin);
+    parts.push_back(hex_pattern(std::string_view(begin).substr(0, kPackedHintMax)));
   }
-  return out;
-}
-
-std::string hex_pattern(std::string_view bytes) {
+  for (const auto& value : values) {
+    const std::string_view first = std::string_view(value).substr(0, kPackedHintMax);
+    std::string json;
+    append_json_string(json, value);
+    for (const auto& bytes : {value, json.substr(1), wide(value)})
+      for (const auto& core : add(bytes)) add(core);
+    for (const bool upper : {false, true}) add(hex_of(first, upper));
+    for (const auto& core : base64_cores(first)) parts.push_back(hex_pattern(core));
+    parts.push_back(hex_pattern(first));
+  }
+  std::ranges::sort(parts);
+  parts.erase(std::ranges::unique(parts).begin(), parts.end());
   std::string out;
-  for (const char c : bytes)
-    out += (out.empty() ? "(?i:" : R"([^0-9A-Za-z]{0,2}(?:0?x)?)") +
-           fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out + ")";
+  for (const auto& part : parts) out += (out.empty() ? "" : "|") + part;
+  return out;
 }
 
 }  // namespace pawl::secrets

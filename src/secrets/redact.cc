@@ -26,10 +26,10 @@ constexpr std::size_t kPendingMax = 64 << 10;  // longer than any secret; a long
 constexpr std::size_t kKeyBytesMax = 8 << 10;  // the largest private key in lines
 constexpr std::size_t kFingerprintDigits = 8;
 
-constexpr std::size_t kValueHintMax = 32;  // bytes of a value in the first search
-constexpr std::size_t kPackedHintMax = 6;  // bytes of a secret in the search for digits
-constexpr int kRoundsOfPacked = 2;         // rounds of escapes within decoded digits
-constexpr int kPackedMax = 2;              // levels of digits within digits
+constexpr std::size_t kValueHintMax = 32;                 // bytes of a value in the first search
+constexpr char kSplit[] = R"([A-Za-z0-9_.-]{0,5}["'`])";  // a string ends soon after a secret's beginning
+constexpr int kRoundsOfPacked = 2;                        // rounds of escapes within decoded digits
+constexpr int kPackedMax = 2;                             // levels of digits within digits
 
 struct Value {
   std::string kind;  // "env:NAME"
@@ -85,48 +85,22 @@ std::size_t packed_end(std::string_view lines) {
   return lines.size() - begin;
 }
 
+// What begins and ends private keys of OpenSSL and OpenPGP, and those of ssh.com.
+constexpr std::pair<std::string_view, std::string_view> kKeys[] = {{"-----BEGIN ", "-----END "},
+                                                                   {"---- BEGIN ", "---- END "}};
+
+bool is_key(std::string_view match) { return match == "-----BEGIN" || match == "---- BEGIN"; }
+
 // Where `text` may be cut: after the last end of a line. The cut is not within a key that has not ended, nor
 // within digits that may continue.
 std::size_t safe_cut(std::string_view text) {
   const auto line = text.find_last_of("\n\r");
   std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
   const std::string_view lines = text.substr(0, cut);
-  const std::size_t begin = find_last(lines, "-----BEGIN ");
-  if (begin < cut && lines.find("-----END ", begin) == std::string_view::npos) cut = begin;
+  for (const auto& [first, last] : kKeys)
+    if (const auto begin = find_last(lines, first); begin < cut && lines.find(last, begin) == lines.npos)
+      cut = begin;
   return cut - packed_end(text.substr(0, cut));
-}
-
-std::string wide(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += {c, '\0'};
-  return out;
-}
-
-// A pattern of the first digits of an encoded secret. Values are also searched in UTF-16, as JSON, and as
-// base64 of base64.
-std::string packed_pattern(const std::vector<Value>& values) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::string_view bytes) {
-    auto cores = base64_cores(bytes.substr(0, kPackedHintMax));
-    for (const auto& core : cores) parts.push_back(RE2::QuoteMeta(core));
-    return cores;
-  };
-  for (const auto& begin : beginnings()) {
-    add(begin);
-    parts.push_back(hex_pattern(std::string_view(begin).substr(0, kPackedHintMax)));
-  }
-  for (const auto& value : values) {
-    std::string json;
-    append_json_string(json, value.bytes);
-    for (const auto& bytes : {value.bytes, json.substr(1), wide(value.bytes)})
-      for (const auto& core : add(bytes)) add(core);
-    parts.push_back(hex_pattern(std::string_view(value.bytes).substr(0, kPackedHintMax)));
-  }
-  std::ranges::sort(parts);
-  parts.erase(std::ranges::unique(parts).begin(), parts.end());
-  std::string out;
-  for (const auto& part : parts) out += (out.empty() ? "" : "|") + part;
-  return out;
 }
 
 // The line of `text` that contains a match.
@@ -197,13 +171,30 @@ struct Redactor::Rules {
       return true;
     };
     for (bool changed = true; changed && rounds > 0; --rounds) {
-      changed = has_any(last, "\\%&") && go_on(unescaped(last));
-      if (has_any(last, "\x1b\x9b\x9d")) changed = go_on(uncoloured(last)) || changed;
-      if (has_quoted_printable(last)) changed = go_on(of_quoted_printable(last)) || changed;
+      changed = false;
+      // First: the end of a control string, ESC \, is also an escape of unescaped().
+      if (has_terminal(last)) {
+        auto [plain, strings] = without_terminal(last);
+        Hits found, here;
+        if (strings.changed()) search(strings.text(), rounds - 1, packed, found);
+        add_origins(strings, std::move(found), here);
+        add_origins(views, std::move(here), out);
+        changed = go_on(std::move(plain));
+      }
+      if (has_any(last, "\\%&")) changed = go_on(unescaped(last)) || changed;
+      if (!has_quoted_printable(last)) continue;
+      // Digits after a = may look like an escape.
+      find_last_spellings(views, last, packed, out);
+      changed = go_on(of_quoted_printable(last)) || changed;
     }
+    find_last_spellings(views, last, packed, out);
+  }
+
+  void find_last_spellings(const std::deque<Decoded>& views, std::string_view text, int packed,
+                           Hits& out) const {
     Hits found;
-    if (has_plainest || (!values.empty() && has_any(last, {"\"'\\+\0", 5}))) find_plainest(last, found);
-    if (packed > 0) find_packed_in_lines(last, packed - 1, found);
+    if (has_plainest || (!values.empty() && has_any(text, {"\"'\\+\0", 5}))) find_plainest(text, found);
+    if (packed > 0) find_packed_in_lines(text, packed - 1, found);
     add_origins(views, std::move(found), out);
   }
 
@@ -262,7 +253,7 @@ struct Redactor::Rules {
   std::string pattern() const {
     std::string out = hint_pattern();
     for (const auto& value : values) out += "|" + RE2::QuoteMeta(value.bytes.substr(0, kValueHintMax));
-    for (const auto& begin : beginnings()) out += "|" + RE2::QuoteMeta(begin) + "[\"'`]";
+    for (const auto& begin : beginnings()) out += "|" + RE2::QuoteMeta(begin) + kSplit;
     return out;
   }
 
@@ -320,9 +311,16 @@ struct Redactor::Rules {
     return wrapped;
   }
 
+  std::vector<std::string> bytes_of_values() const {
+    std::vector<std::string> out;
+    for (const auto& value : values) out.push_back(value.bytes);
+    return out;
+  }
+
   bool has_packed(std::string_view digits) const {
-    std::call_once(packed_compiled,
-                   [this] { packed_hint = std::make_unique<const RE2>(packed_pattern(values), options()); });
+    std::call_once(packed_compiled, [this] {
+      packed_hint = std::make_unique<const RE2>(packed_pattern(bytes_of_values()), options());
+    });
     return RE2::PartialMatch({digits.data(), digits.size()}, *packed_hint);
   }
 
@@ -352,7 +350,7 @@ struct Redactor::Rules {
       const auto offset = static_cast<std::size_t>(match.data() - text.data());
       Range line = line_of(text, offset, match.size());
       line.begin = std::max(line.begin, at);
-      at = std::max<std::size_t>(look(line, match.starts_with("-----BEGIN")), offset + 1);
+      at = std::max<std::size_t>(look(line, is_key(match)), offset + 1);
     }
   }
 };

@@ -21,13 +21,17 @@ std::vector<Found> find(std::string_view text);
 // for a first pass over much text. Only a private key extends beyond the line of the match.
 std::string hint_pattern();
 
+// The part of hint_pattern() for find_guarded().
+std::string hint_of_guards();
+
 // The values of assignments to names like `password` that are as random as a secret, in quotes or not.
 // Heuristic: for people and verdicts, not for redaction. Thread-safe.
 std::vector<Found> find_random(std::string_view text);
 
 // Values after names that guard a secret, in quotes or not: `password=x`, `--password x`, lines of .netrc,
-// headers with credentials. After `token` and similar names, only values that look random. Heuristic: for
-// redaction, where too much is better than too little. Unordered. Thread-safe.
+// headers with credentials, options of commands, statements of SQL. After `token` and similar names, only
+// values that look random. Heuristic: for redaction, where too much is better than too little. Unordered.
+// Thread-safe.
 std::vector<Found> find_guarded(std::string_view text);
 
 // The first bytes of the secrets of each shape, to search for them in base64 or hexadecimal digits.

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/escapes.h"
 #include "secrets/bytes.h"
 
 namespace pawl::secrets {
@@ -49,6 +48,21 @@ std::optional<std::pair<std::uint32_t, std::size_t>> number_at(std::string_view 
   return std::pair(value, n);
 }
 
+// Digits of base 10 or 16 at `at`, with any number of zeros before them: their value and count. A value that
+// is no code point stays too large.
+std::optional<std::pair<std::uint32_t, std::size_t>> long_number_at(std::string_view text, std::size_t at,
+                                                                    unsigned base) {
+  constexpr std::uint32_t kTooLarge = 0x110000;
+  std::uint32_t value = 0;
+  std::size_t n = 0;
+  for (; at + n < text.size(); ++n) {
+    const int digit = hex_digit(text[at + n]);
+    if (digit < 0 || digit >= static_cast<int>(base)) break;
+    value = std::min(value * base + static_cast<std::uint32_t>(digit), kTooLarge);
+  }
+  return n > 0 ? std::optional(std::pair(value, n)) : std::nullopt;
+}
+
 std::optional<Escape> code_point(std::uint32_t code, std::size_t size) {
   if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return std::nullopt;
   Escape out{.size = size, .bytes = {}};
@@ -59,7 +73,7 @@ std::optional<Escape> code_point(std::uint32_t code, std::size_t size) {
 // Decodes \u0041, \ud83d\ude00, \u{1f600}, and %u0041 of JavaScript's escape(). `text` begins with \u or %u.
 std::optional<Escape> unicode_escape(std::string_view text) {
   if (text.size() > 2 && text[2] == '{') {
-    const auto number = number_at(text, 3, 1, 6, 16);
+    const auto number = long_number_at(text, 3, 16);
     const std::size_t end = number ? 3 + number->second : 0;
     if (!number || end >= text.size() || text[end] != '}') return std::nullopt;
     return code_point(number->first, end + 1);
@@ -106,35 +120,46 @@ std::optional<Escape> percent(std::string_view text) {
 }
 
 // The entities of XML, and those of HTML for printable ASCII (html.spec.whatwg.org, 13.5).
-constexpr std::pair<std::string_view, char> kEntities[] = {
-    {"amp", '&'},    {"apos", '\''},  {"ast", '*'},    {"bsol", '\\'},  {"colon", ':'},    {"comma", ','},
-    {"commat", '@'}, {"dollar", '$'}, {"equals", '='}, {"excl", '!'},   {"grave", '`'},    {"gt", '>'},
-    {"Hat", '^'},    {"hyphen", '-'}, {"lbrace", '{'}, {"lbrack", '['}, {"lcub", '{'},     {"lowbar", '_'},
-    {"lpar", '('},   {"lsqb", '['},   {"lt", '<'},     {"nbsp", ' '},   {"NewLine", '\n'}, {"num", '#'},
-    {"percnt", '%'}, {"period", '.'}, {"plus", '+'},   {"quest", '?'},  {"quot", '"'},     {"rbrace", '}'},
-    {"rbrack", ']'}, {"rcub", '}'},   {"rpar", ')'},   {"rsqb", ']'},   {"semi", ';'},     {"sol", '/'},
-    {"Tab", '\t'},   {"verbar", '|'}, {"vert", '|'}};
+constexpr std::pair<std::string_view, char> kEntities[] = {{"AMP", '&'},      {"DiacriticalGrave", '`'},
+                                                           {"GT", '>'},       {"Hat", '^'},
+                                                           {"LT", '<'},       {"NewLine", '\n'},
+                                                           {"QUOT", '"'},     {"Tab", '\t'},
+                                                           {"UnderBar", '_'}, {"VerticalLine", '|'},
+                                                           {"amp", '&'},      {"apos", '\''},
+                                                           {"ast", '*'},      {"bsol", '\\'},
+                                                           {"colon", ':'},    {"comma", ','},
+                                                           {"commat", '@'},   {"dollar", '$'},
+                                                           {"equals", '='},   {"excl", '!'},
+                                                           {"grave", '`'},    {"gt", '>'},
+                                                           {"hyphen", '-'},   {"lbrace", '{'},
+                                                           {"lbrack", '['},   {"lcub", '{'},
+                                                           {"lowbar", '_'},   {"lpar", '('},
+                                                           {"lsqb", '['},     {"lt", '<'},
+                                                           {"midast", '*'},   {"nbsp", ' '},
+                                                           {"num", '#'},      {"percnt", '%'},
+                                                           {"period", '.'},   {"plus", '+'},
+                                                           {"quest", '?'},    {"quot", '"'},
+                                                           {"rbrace", '}'},   {"rbrack", ']'},
+                                                           {"rcub", '}'},     {"rpar", ')'},
+                                                           {"rsqb", ']'},     {"semi", ';'},
+                                                           {"sol", '/'},      {"verbar", '|'},
+                                                           {"vert", '|'}};
 
-// `text` begins with &#. HTML accepts any number of zeros, and a reference without its semicolon.
+// `text` begins with &#. HTML accepts a reference without its semicolon.
 std::optional<Escape> numeric_reference(std::string_view text) {
-  constexpr std::size_t kDigitsMax = 64;
   const bool hex = text.size() > 2 && (text[2] == 'x' || text[2] == 'X');
   const std::size_t first = hex ? 3 : 2;
-  std::size_t at = first;
-  std::uint32_t code = 0;
-  for (; at < text.size() && at - first < kDigitsMax; ++at) {
-    const int digit = hex_digit(text[at]);
-    if (digit < 0 || digit >= (hex ? 16 : 10)) break;
-    code = std::min<std::uint32_t>(code * (hex ? 16U : 10U) + static_cast<std::uint32_t>(digit), 0x110000);
-  }
-  if (at == first) return std::nullopt;
-  return code_point(code, at + (text.substr(at).starts_with(';') ? 1 : 0));
+  const auto number = long_number_at(text, first, hex ? 16 : 10);
+  if (!number) return std::nullopt;
+  const std::size_t end = first + number->second;
+  return code_point(number->first, end + (text.substr(end).starts_with(';') ? 1 : 0));
 }
 
 // `text` begins with &.
 std::optional<Escape> entity(std::string_view text) {
-  constexpr std::size_t kNameMax = 12;
-  constexpr std::string_view kWithoutEnd[] = {"amp", "gt", "lt", "nbsp", "quot"};  // HTML's old names
+  constexpr std::size_t kNameMax = 18;
+  constexpr std::string_view kWithoutEnd[] = {"AMP", "GT", "LT",   "QUOT", "amp",
+                                              "gt",  "lt", "nbsp", "quot"};  // HTML's old names
   if (text.starts_with("&#")) return numeric_reference(text);
   const auto end = text.substr(0, kNameMax).find(';');
   std::string_view name = end == std::string_view::npos ? "" : text.substr(1, end - 1);
@@ -146,27 +171,6 @@ std::optional<Escape> entity(std::string_view text) {
     return Escape{.size = 1 + known.size(), .bytes = std::string(1, found->second)};
   }
   return std::nullopt;
-}
-
-// The range of the C1 control sequence or string whose byte 0x9B or 0x9D is at `at`. In UTF-8 it begins with
-// the byte 0xC2 before that. No value when the byte belongs to another character.
-std::optional<Range> c1_escape(std::string_view text, std::size_t at) {
-  const unsigned char before = at == 0 ? 0 : static_cast<unsigned char>(text[at - 1]);
-  if (before >= 0x80 && before != 0xC2) return std::nullopt;
-  Range out{.begin = before == 0xC2 ? at - 1 : at, .end = at + 1};
-  if (text[at] == '\x9d') {
-    const auto end = text.find_first_of("\a\n\x9c", out.end);
-    if (end == std::string_view::npos) return std::nullopt;
-    return Range{.begin = out.begin, .end = text[end] == '\n' ? end : end + 1};
-  }
-  const auto run = [&](char from, char to, std::size_t most) {
-    for (; most > 0 && out.end < text.size() && text[out.end] >= from && text[out.end] <= to; --most)
-      ++out.end;
-  };
-  run('0', '?', text.size());
-  run(' ', '/', text.size());
-  run('@', '~', 1);
-  return out;
 }
 
 }  // namespace
@@ -226,28 +230,10 @@ Decoded unescaped(std::string_view text) {
   return out;
 }
 
-Decoded uncoloured(std::string_view text) {
-  Decoded out(text);
-  while (!out.rest().empty()) {
-    const auto next = first_of(out.rest(), kColour);
-    std::optional<Range> c1;
-    if (next < out.rest().size() && out.rest()[next] != '\x1b') c1 = c1_escape(text, out.at() + next);
-    out.keep(c1 ? std::max(c1->begin, out.at()) - out.at() : next);
-    if (out.rest().empty()) break;
-    if (const auto escape = c1 ? c1->end - out.at() : escape_bytes(out.rest()); escape > 0)
-      out.replace(escape, "");
-    else
-      out.keep(1);
-  }
-  return out;
-}
-
 // Decodes the escape or the soft end of a line at the start of `text`; no value when there is none.
 std::optional<Escape> quoted_printable(std::string_view text) {
   if (text.starts_with("=\n")) return Escape{.size = 2, .bytes = ""};
   if (text.starts_with("=\r\n")) return Escape{.size = 3, .bytes = ""};
-  const auto is_upper = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F'); };
-  if (text.size() < 3 || !is_upper(text[1]) || !is_upper(text[2])) return std::nullopt;
   return byte_escape(number_at(text, 1, 2, 2, 16), 1);
 }
 
@@ -299,7 +285,7 @@ std::string plainest(std::string_view text) {
     if (!once.changed()) break;
     out = once.text();
   }
-  return unquoted(uncoloured(out).text()).text();
+  return unquoted(without_terminal(out).text.text()).text();
 }
 
 }  // namespace pawl::secrets

@@ -10,7 +10,8 @@
 
 namespace pawl::secrets {
 
-constexpr int kRoundsMax = 5;  // levels of escapes within escapes
+constexpr std::size_t kPackedHintMax = 6;  // bytes of a secret in the search for digits
+constexpr int kRoundsMax = 5;              // levels of escapes within escapes
 
 struct Range {
   std::size_t begin = 0, end = 0;
@@ -52,8 +53,15 @@ class Decoded {
 // forms; XML and HTML. Other bytes after these characters stay.
 Decoded unescaped(std::string_view text);
 
-// Removes the escape sequences of terminals, including those that begin with one character of the set C1.
-Decoded uncoloured(std::string_view text);
+// A text without the escape sequences of terminals, and what stood in their control strings (links, titles,
+// the clipboard), each in a line.
+struct WithoutTerminal {
+  Decoded text, strings;
+};
+// Sequences begin with ESC, or with one character of the set C1: as a byte, or in UTF-8. has_terminal() is
+// faster, and says whether `text` may have any.
+bool has_terminal(std::string_view text);
+WithoutTerminal without_terminal(std::string_view text);
 
 // of_quoted_printable() decodes the escapes and the soft ends of lines of quoted-printable (RFC 2045, 6.7).
 // has_quoted_printable() is faster, and says whether `text` may have any.
@@ -71,7 +79,8 @@ Decoded unquoted(std::string_view text);
 // between strings: `''`, `" + "`, `' . '`, a quote at the end of a line and one in the next.
 Decoded joined(std::string_view text, std::size_t begin);
 
-// unescaped() until the text does not change, at most kRoundsMax times, then uncoloured() and unquoted().
+// unescaped() until the text does not change, at most kRoundsMax times, then without_terminal() and
+// unquoted().
 std::string plainest(std::string_view text);
 
 // The next run of digits in `text`, at `from` or later, that may contain an encoded text.
@@ -88,10 +97,9 @@ std::vector<Decoded> stacked(std::string_view text);
 // line.
 bool may_go_on(std::string_view line);
 
-// The digits that occur wherever `bytes` occur in base64 or base64url, one string for each place at which
-// they may begin.
-std::vector<std::string> base64_cores(std::string_view bytes);
-// An RE2 pattern that matches `bytes` in hexadecimal digits.
-std::string hex_pattern(std::string_view bytes);
+// An RE2 pattern of the first digits of an encoded secret: base64 or hexadecimal digits of the beginnings of
+// shapes and of these values. Values are also searched in UTF-16, as JSON, as base64 of base64, as base64 of
+// hexadecimal digits, and the other way round.
+std::string packed_pattern(const std::vector<std::string>& values);
 
 }  // namespace pawl::secrets

@@ -26,6 +26,7 @@ const std::map<std::string, std::string>& samples() {
       {"github_token", "ghp_" + times('A', 36)},
       {"gitlab_token", "glpat-" + times('z', 20)},
       {"google_api_key", "AIza" + times('s', 35)},
+      {"google_oauth_secret", "GOCSPX-" + times('s', 28)},
       {"google_oauth_token", "ya29." + times('s', 40)},
       {"huggingface_token", "hf_" + times('h', 34)},
       {"jwt", "eyJ" + times('a', 12) + ".eyJ" + times('b', 12) + "." + times('c', 12)},
@@ -64,6 +65,32 @@ TEST(Secrets, EachKindHasASampleThatIsFoundWhereItIs) {
   EXPECT_EQ(sampled, kinds());
 }
 
+TEST(Secrets, AKindHasOtherMembers) {
+  const std::string body = times('b', 70) + "\n" + times('c', 20) + "\n";
+  for (const auto& [kind, secret] : std::vector<std::pair<std::string, std::string>>{
+           {"slack_token", "xapp-1-" + ("A0123BCDE-4567-" + times('a', 64))},
+           {"slack_token", "xoxp-1-" + times('A', 30)},
+           {"private_key", std::string("---- BEGIN SSH2 ENCRYPTED ") +
+                               "PRIVATE KEY ----\nComment: \"me@a, 3-5\"\n" + body +
+                               "---- END SSH2 ENCRYPTED PRIVATE KEY ----"},
+           {"private_key", std::string("---- BEGIN SSH2 ") + "PRIVATE KEY ----\n" + times('b', 70)},
+           {"password_in_url", "redis://:" + times('p', 8) + "@"},
+           {"password_in_url", "https://:" + times('p', 8) + "@"},
+           {"password_in_url", "HTTPS://me:" + times('p', 8) + "@"},
+           {"password_in_url", "postgres://me:Hv7$" + times('p', 8) + "@"},
+           {"password_in_url", "postgres://me:$Hv7" + times('p', 8) + "@"},
+           {"password_in_url", "postgres://me:pp$@"},
+           {"password_in_url", "amqp://me:Hv7:" + times('p', 8) + "@"},
+           {"password_in_url", "amqp://me:Hv7@" + times('p', 8) + "@"},
+           {"password_in_url", "smtp://me@a.org:" + times('p', 8) + "@"}}) {
+    const std::string text = "first line\nset X=" + secret + " # and more\n";
+    const auto found = find(text);
+    ASSERT_EQ(found.size(), 1U) << secret;
+    EXPECT_EQ(found[0].kind, kind);
+    EXPECT_EQ(text.substr(found[0].offset, found[0].size), secret);
+  }
+}
+
 // Output has letters before a secret that are not part of its word.
 TEST(Secrets, AreFoundBehindColoursEscapesAndNames) {
   const std::string token = "ghp_" + times('A', 36);
@@ -95,9 +122,26 @@ TEST(Secrets, OrdinaryTextHasNone) {
   for (const char* text : {"commit 3f786850e387550fdab836ed7e6dc881de23001b",
                            "sha512-"
                            "aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ=",
-                           "https://example.org:8080/path", "user@example.org", "sk-learn is a library",
-                           "the key-value store", "const token = lexer.next_token();",
-                           "eyJ is how JSON starts", "id: 550e8400-e29b-41d4-a716-446655440000"})
+                           "https://example.org:8080/path",
+                           "https://me:${PASS}@h",
+                           "https://me:$(pass)@h",
+                           "https://$USER:$PASS@h",
+                           "https://$user:$pass@h",
+                           "http://:8080 me@h",
+                           "http://h:8080?to=me@h",
+                           "mongodb://h1:27017,h2:27017/?a=b@c",
+                           "https://me@h:8080/",
+                           "http://h:8080, me@h",
+                           "xapp-symbolic-icons-common",
+                           "GOCSPX-short",
+                           "---- BEGIN SSH2 PUBLIC KEY ----",
+                           "---- BEGIN of the log ----",
+                           "user@example.org",
+                           "sk-learn is a library",
+                           "the key-value store",
+                           "const token = lexer.next_token();",
+                           "eyJ is how JSON starts",
+                           "id: 550e8400-e29b-41d4-a716-446655440000"})
     EXPECT_THAT(find(text), IsEmpty()) << text;
 }
 

@@ -17,7 +17,8 @@ using ::testing::Not;
 
 const std::string kValue = "p/ss w\"rd+1?";
 const std::string kGithubToken = "ghp_" + std::string("Zx9Kq2Wm7Rt4Yb6Nc8Hd") + "Jf3Gp5Lv1Sa0Te";
-const Redactor::Values kValues = {{"DB_PASSWORD", kValue}, {"LATIN", "caf\xC3\xA9-tr\xC3\xA8s-bon"}};
+const Redactor::Values kValues = {
+    {"DB_PASSWORD", kValue}, {"SIGNS", "LT<GT>bar|grave`"}, {"LATIN", "caf\xC3\xA9-tr\xC3\xA8s-bon"}};
 
 // `needle`: a part of a secret in this spelling, which the redacted text must not contain.
 struct Spelling {
@@ -35,6 +36,8 @@ const Spellings& spellings() {
         {R"("{\"a\": \"p/ss w\\\"rd+1?\"}")", R"(ss w\\\"rd)"},
         {R"("caf\u00e9-tr\u00e8s-bon")", R"(tr\u00e8s)"},
         {R"('\U00000070/ss w"rd+1?')", R"(ss w"rd)"},
+        {R"('p/ss w\u{0000000000022}rd+1?')", R"(w\u{00)"},
+        {R"(`p\u{0000002f}ss w\u{000000000000000000000000000000000000000022}rd+1?`)", R"(ss w\u{00)"},
         {R"(p\057ss w\42rd\0531?)", R"(\057ss w\42rd)"},
         {R"("\u0067hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te")", "Kq2Wm7Rt4"},
         {R"("ghp\u005fZx9Kq2Wm7Rt4Yb6N\u00638HdJf3Gp5Lv1Sa0Te")", "Kq2Wm7Rt4"}}},
@@ -54,6 +57,11 @@ const Spellings& spellings() {
         {"caf&#233;-tr&#xE8;s-bon", "tr&#xE8;s"},
         {"&#103;hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"},
         {"p&#000000000000047;ss&#x0000000000020;w&quot;rd+1?", "ss&#x00"},
+        {"p/ss w&QUOT;rd+1?", "w&QUOT;rd"},
+        {"p/ss w&QUOTrd+1?", "w&QUOTrd"},
+        {"p/ss w&AMP;quot;rd+1?", "w&AMP;quot;rd"},
+        {"ghp&UnderBar;Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"},
+        {"LT&LT;GT&GT;bar&VerticalLine;grave&DiacriticalGrave;", "LT&LT;GT&GT;bar&Vert"},
         {"p&#47ss&#32w&quotrd+1?", "ss&#32w"},
         {"&#0000000103;hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"}}},
       {"quoted-printable",
@@ -61,6 +69,10 @@ const Spellings& spellings() {
         {"=70=2F=73=73=20=77=22=72=64=2B=31=3F", "=73=73=20"},
         {"p/ss w\"rd=\n+1?", "ss w\"rd"},
         {"ghp_Zx9Kq2Wm7Rt4Y=\r\nb6Nc8HdJf3Gp5Lv1Sa0Te", "b6Nc8HdJf3G"},
+        {"p=2fss w=22rd=2b1=3f", "ss w=22rd"},
+        {"=70=2f=73=73=20=77=22=72=64=2b=31=3f", "=73=73=20"},
+        {"ghp=5fZx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Kq2Wm7Rt4"},
+        {"a=2f b=ab64/cC9zcyB3InJkKzE/", "zcyB3InJk"},
         {"caf=C3=A9-tr=C3=A8s-bon", "tr=C3=A8s"}}},
       {"strings that are put together",
        {{"ghp_Zx9Kq2''Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
@@ -69,6 +81,13 @@ const Spellings& spellings() {
         {"'ghp_Zx9Kq2'.'Wm7Rt4Yb6Nc8H'\n    . 'dJf3Gp5Lv1Sa0Te'", "Wm7Rt4Yb6"},
         {"(\"ghp_Zx9Kq2Wm7Rt4Yb6N\"\n \"c8HdJf3Gp5Lv1Sa0Te\")", "c8HdJf3Gp"},
         {R"({"a": "\"ghp_Zx9Kq2\" + \"Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\""})", "Wm7Rt4Yb6"},
+        {"\"ghp_Z\" + \"x9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\"", "Wm7Rt4Yb6"},
+        {"\"ghp_Zx\" + \"9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\"", "Wm7Rt4Yb6"},
+        {"ghp_Zx9''Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"'AKIA'.'QKZT7WXR2PLMVNBC'", "WXR2PLM"},
+        {"\"AKIAQ\" + \"KZT7WXR2PLMVNBC\"", "WXR2PLM"},
+        {"`sk-pr` + `oj-Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te`", "Wm7Rt4Yb6"},
+        {"'glpat-Zx'\n    . '9Kq2Wm7Rt4Yb6Nc8HdJf'", "Wm7Rt4Yb6"},
         {"const t = \"ghp_\" +\n  \"Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te\";", "Wm7Rt4Yb6"}}},
       {"shells, SQL and CSV",
        {{R"('p/ss w'\"'rd+1?')", R"(w'\"'rd)"},
@@ -95,6 +114,29 @@ const Spellings& spellings() {
         {"ghp_Zx9Kq2\x9d"
          "0;title\aWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te",
          "Wm7Rt4Yb6"}}},
+      {"links, titles and other strings of terminals",
+       {{"\x1b]8;;http://x\x1b\\ghp_Zx9Kq2\x1b]8;;\x1b\\Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"p/ss w\x1b]8;;http://x\x1b\\\"rd\x1b]8;;\x1b\\+1?", "p/ss w"},
+        {R"({"a": "p/ss w\u001b]8;;http://x\u001b\\\"rd+1?"})", "p/ss w"},
+        {"ghp_Zx9Kq2\x1bPq#0\x1b\\Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2\x1b_Gx\x1b\\Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2\x1b^a\x9cWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2\x1bXa\xC2\x9cWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2\x90q\x9cWm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2\x98q\x1b\\Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"p/ss w\x9eq\x9c\"rd+1?", "p/ss w"},
+        {"p/ss w\xC2\x9fq\xC2\x9c\"rd+1?", "p/ss w"},
+        {"p/ss w\x9d"
+         "8;;\xE2\x80\x9Cquoted\xE2\x80\x9D\x9c\"rd+1?",
+         "p/ss w"},
+        {"ghp_Zx9Kq2\x84\x85Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"p/ss w\xC2\x84\"r\x9c"
+         "d+1?",
+         "p/ss w"},
+        {"p/ss w\x90\"rd+1?", "p/ss w"},
+        {"\x1b]52;c;cC9zcyB3InJkKzE/\a", "zcyB3InJk"},
+        {"\x1bPcC9zcyB3InJkKzE/", "zcyB3InJk"},
+        {"\x1b]8;;http://x?a=p%2Fss%20w%22rd%2B1%3F\x1b\\here\x1b]8;;\x1b\\", "ss%20w%22rd"}}},
       {"base64 in narrow lines and behind prefixes",
        {{"\ndG9rZW46IGdo\ncF9aeDlLcTJX\nbTdSdDRZYjZO\nYzhIZEpmM0dw\nNUx2MVNhMFRl\n", "bTdSdDRZYjZO"},
         {"\ndG9rZW46\r\nIGdocF9a\r\neDlLcTJX\r\nbTdSdDRZ\r\nYjZOYzhI\r\nZEpmM0dw\r\nNUx2MVNh\r\nMFRl\n",
@@ -118,6 +160,17 @@ const Spellings& spellings() {
         {"Y0M5emN5QjNJbkprS3pFLw==", "emN5QjNJbkpr"},          // twice
         {"cAAvAHMAcwAgAHcAIgByAGQAKwAxAD8A", "AHMAcwAgAHcA"},  // encodes UTF-16
         {"dG9rZW46IGdocF9aeDlLcTJXbTdSdDRZYjZOYzhIZEpmM0dwNUx2MVNhMFRl", "aeDlLcTJXbTd"}}},
+      {"digits of digits",
+       {{"NzAyZjczNzMyMDc3MjI3MjY0MmIzMTNm", "NzMyMDc3MjI"},
+        {"eDcwMkY3MzczMjA3NzIyNzI2NDJCMzEzRg==", "NzIyNzI2NDJC"},
+        {"6343397a"
+         "6379423349"
+         "6e4a6b4b7a452f",
+         "6379423349"},
+        {"63:43:39:7a:63:79:42:33:49:6e:4a:6b:4b:7a:45:2f", "42:33:49:6e"},
+        {"65484176633"
+         "34d6764794a795a43737850773d3d",
+         "34d6764794a"}}},
       {"hexadecimal digits",
        {{"702f7373207722726"
          "42b313f",
@@ -180,14 +233,25 @@ TEST(Spellings, AreTheSameInPiecesOfAnySize) {
 
 TEST(Spellings, OrdinaryTextStays) {
   for (const char* text :
-       {"C:\\new\\table\\users 100% & more", "src/CMakeFiles/thing.dir/part12.cc.o", "a && b || c \\\n  d",
+       {"C:\\new\\table\\users 100% & more",
+        "src/CMakeFiles/thing.dir/part12.cc.o",
+        "a && b || c \\\n  d",
         "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
-        "2026-11-26 23:10:21,123 INFO it's \"done\" + 1", "https://example.org/a%20b?c=d&e=f#g",
+        "2026-11-26 23:10:21,123 INFO it's \"done\" + 1",
+        "https://example.org/a%20b?c=d&e=f#g",
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
         "&lt;b&gt; \x1b[31mred\x1b[0m",
-        "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIB\nCgKCAQEAn3cpqOs0JHlY2y0aZk3a\n", "a=10\nb=2F\n#====\nx=\n",
-        "R&D &amp AT&T &#x &ampere", "\"one\" + \"two\" 'don't' \"a\"\n\"b\"",
-        "test1\ntest2\ntest3\nTest4\nabcd1\nefgh2\n", "+import os\n+import re\n> Hello1\n> World2\n",
+        "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIB\nCgKCAQEAn3cpqOs0JHlY2y0aZk3a\n",
+        "a=10\nb=2F\n#====\nx=\n",
+        "R&D &amp AT&T &#x &ampere",
+        "\"one\" + \"two\" 'don't' \"a\"\n\"b\"",
+        "test1\ntest2\ntest3\nTest4\nabcd1\nefgh2\n",
+        "+import os\n+import re\n> Hello1\n> World2\n",
+        "title \x1b]0;make\a \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x90 \x84",
+        "caf\xE9\x93 \xD0\x90\xD1\x84",
+        "\"sk-\" + \"learn\" 'npm_' + name \"ghp_Zx9\" \"short\"",
+        "x=2f y=ab color=5f5f5f",
+        "\\u{000000 \\u{} &QUO;",
         "\xE2\x80\x9Cquoted\xE2\x80\x9D \xE2\x9B\x94 \xC2\x9bm"})
     EXPECT_EQ(redacted(text), text);
 }
@@ -210,80 +274,6 @@ TEST(Spellings, ToldIsCutWhenNothingInItIsSecret) {
     EXPECT_LE(out.size(), 100U);
   }
   EXPECT_EQ(redactor.told("a\x1b[31mb\n\xC3\xA9", 100), "a?[31mb???");
-}
-
-const std::vector<Spelling>& guarded() {
-  static const std::vector<Spelling> all = {
-      {"DB_PASSWORD=hunter2hunter2", "hunter2"},
-      {"password: hunter2hunter2", "hunter2"},
-      {"psql password=correcthorse host=db", "correcthorse"},
-      {"mysql --password correcthorse1 -h db", "correcthorse1"},
-      {"mysql --password=correcthorse1", "correcthorse1"},
-      {"{\"password\": \"correct horse\"}", "correct horse"},
-      {"{'passwd': 'correct horse'}", "correct horse"},
-      {"<password>correcthorse</password>", "correcthorse"},
-      {"machine a.org login me password correcthorse", "correcthorse"},
-      {"Authorization: Basic bWU6Y29ycmVjdA==", "bWU6Y29ycmVjdA"},
-      {"-H 'authorization: bearer abcdef-123456'", "abcdef-123456"},
-      {"curl -s -u me:correcthorse https://a.org", "correcthorse"},
-      {"sshpass -p correcthorse ssh a", "correcthorse"},
-      {"export SECRET_KEY=Xk29dkw0aQz71m", "Xk29dkw0aQz71m"},
-      {"api_key: 9f8b3c1d7e2a4056", "9f8b3c1d7e2a4056"},
-      {"access_token => 'tR7zKq9vXw2LmN4p'", "tR7zKq9vXw2LmN4p"},
-      {R"("{\"password\": \"correct horse\"}")", "correct horse"},
-      {"a?password%3Dcorrecthorse", "correcthorse"},
-      {"cGFzc3dvcmQ9Y29ycmVjdGhvcnNl", "Y29ycmVjdGhvcnNl"},
-      {"user=me pass=hunter2 host=db", "hunter2"},
-      {"PASS=hunter2hunter2", "hunter2"},
-      {"https://a.org/?user=me&pass=hunter2x&page=2", "hunter2x"},
-      {"mysql -u root -phunter2 app", "hunter2"},
-      {"+ mysqldump -h db -p'correct1horse' app", "correct1horse"},
-      {"mariadb-admin -pcorrecthorse ping", "correcthorse"},
-  };
-  return all;
-}
-
-TEST(Guarded, WhatStandsBehindANameIsFound) {
-  for (const auto& [text, needle] : guarded()) {
-    const std::string out = redacted(text);
-    EXPECT_THAT(out, Not(HasSubstr(needle))) << text;
-    EXPECT_EQ(redacted(out), out) << "twice is once";
-  }
-  setenv("PAWL_WALLS_OFF", "guarded", 1);
-  for (const auto& [text, needle] : guarded()) EXPECT_THAT(redacted(text), HasSubstr(needle)) << text;
-  unsetenv("PAWL_WALLS_OFF");
-}
-
-TEST(Guarded, SentencesAndProgramsStay) {
-  for (const char* text : {"password: must be longer",
-                           "assert password == other",
-                           "connect(password=password)",
-                           "self.password = getpass()",
-                           "password=$DB_PASSWORD",
-                           "PWD=/workspace",
-                           "pass: 12",
-                           "num_passed=1234",
-                           "tests/test_password.py::test_login2 PASSED",
-                           "/etc/passwd: Permission denied",
-                           "password: ********",
-                           "Unexpected token: Identifier2",
-                           "const token = lexer.next();",
-                           "password=None)",
-                           "test tests::passwords::case1 ... ok",
-                           "password: str = field()",
-                           "password = self.settings.password",
-                           "token=abc",
-                           "pass=12 fail=3",
-                           "PASS=12/40",
-                           "pass=1200ms",
-                           "pass=true",
-                           "PASS: test_login2",
-                           "mysql -P3306 -h db",
-                           "docker run --name mysql -p3306:3306 mysql:8",
-                           "mkdir -p mysql && cd mysql && mkdir -p data1",
-                           "mysql -p app",
-                           "mysql --protocol=tcp"})
-    EXPECT_EQ(redacted(text), text);
 }
 
 TEST(Decoded, KnowsWhereEachByteCameFrom) {
