@@ -10,6 +10,20 @@ std::size_t run_of(std::string_view text, char from, char to) {
   return n;
 }
 
+// `text` without the escape sequences for which `drops` returns true.
+std::string without(std::string_view text, bool (*drops)(std::string_view escape)) {
+  std::string out;
+  while (!text.empty()) {
+    const auto plain = text.substr(0, text.find('\x1b'));
+    out += plain;
+    text.remove_prefix(plain.size());
+    const auto escape = text.substr(0, escape_bytes(text));
+    if (!drops(escape)) out += escape;
+    text.remove_prefix(escape.size());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::size_t escape_bytes(std::string_view text) {
@@ -33,14 +47,13 @@ std::size_t escape_bytes(std::string_view text) {
 }
 
 std::string without_escapes(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const auto plain = text.substr(0, text.find('\x1b'));
-    out += plain;
-    text.remove_prefix(plain.size());
-    text.remove_prefix(escape_bytes(text));
-  }
-  return out;
+  return without(text, [](std::string_view) { return true; });
+}
+
+std::string without_colours(std::string_view text) {
+  return without(text, [](std::string_view escape) {
+    return escape.size() > 1 && std::string_view("[()").find(escape[1]) != std::string_view::npos;
+  });
 }
 
 }  // namespace pawl

@@ -15,4 +15,8 @@ std::size_t escape_bytes(std::string_view text);
 // `text` without escape sequences: colours, cursor moves, titles.
 std::string without_escapes(std::string_view text);
 
+// `text` without colours and the other sequences that stay in their place: control sequences (ESC [) and
+// choices of a character set (ESC ( B). Control strings stay: they can contain words.
+std::string without_colours(std::string_view text);
+
 }  // namespace pawl

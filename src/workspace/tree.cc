@@ -29,12 +29,20 @@ constexpr std::size_t kShownBytesMax = 400;  // The part of a path that a messag
 
 constexpr std::array kTypeNames = {"file", "folder", "symlink", "deleted"};
 
+// A pattern for one path. A pattern cannot quote, so "?" also stands for a "*" of a name: "**" for the name
+// "*\x01" would leave out everything.
+std::string pattern_of(const std::string& path) {
+  std::string pattern = printable(path);
+  std::ranges::replace(pattern, '*', '?');
+  return pattern;
+}
+
 std::unexpected<Error> unusable_for(const std::string& what, const std::string& path,
                                     const std::string& reason) {
-  std::string shown = escaped(path), pattern = printable(path);
+  std::string shown = escaped(path), pattern = pattern_of(path);
   if (shown.size() > kShownBytesMax) {
     shown = shown.substr(0, kShownBytesMax) + "...";
-    pattern = printable(path.substr(0, path.rfind('/', kShownBytesMax))) + "/**";
+    pattern = pattern_of(path.substr(0, path.rfind('/', kShownBytesMax))) + "/**";
   }
   return fail(ErrorKind::kInvalid, what + shown + " can't be used: " + reason +
                                        ", or take the source without it: `exclude: " +

@@ -204,6 +204,18 @@ class Sources(WithRun):
         self.make('path: source, exclude: ["dir/caf? ?", "huge"]', agent="mkdir huge; echo 1 >huge/x")
         self.assertEqual(self.pawl("run", "plan.yaml", expect=None).returncode, 11, "nobody makes what is left out")
 
+    def test_the_line_that_leaves_a_name_out_leaves_no_other_file_out(self):
+        for name, line in (("*\x01", "??"), ("**\x01", "???"), ("[a]\x01", "[a]?"), ("b\\\x01", "b\\\\?"), ("?\x01", "??")):
+            with self.subTest(name=name):
+                self.make()
+                (self.root / "source" / name).write_text("x")
+                said = self.pawl("run", "plan.yaml", expect=2).stderr
+                self.assertIn(f'`exclude: ["{line}"]`', said)
+                self.make(f'path: source, exclude: ["{line}"]')
+                self.pawl("run", "plan.yaml")
+                self.assertIn("+2", self.pawl("diff", "last").stdout)
+                (self.root / "source" / name).unlink()
+
     def test_a_link_that_can_not_be_kept_is_shown_with_the_line_that_leaves_it_out(self):
         self.make()
         self.commit()

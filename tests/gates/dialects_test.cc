@@ -1,5 +1,7 @@
 // Differences between the words of runners: statuses, benchmarks, durations, references.
+#include <algorithm>
 #include <array>
+#include <set>
 #include <vector>
 
 #include "base/json.h"
@@ -240,6 +242,228 @@ TEST(Dialects, OfSarifAPlaceInAListIsAName) {
   EXPECT_EQ(one(R"({"message":{"text":"m"}})"), "rule 0: m medium") << "no index is not the first one";
   EXPECT_EQ(one(R"({"ruleIndex":0,"fingerprints":{"v":"f"}})"), "r0: v f medium");
   EXPECT_EQ(one(result + "," + result), "a.c::r1: m medium | a.c::r1: m#2 medium");
+}
+
+std::string sarif_run(const std::string& results, const std::string& more = "") {
+  return R"({"version":"2.1.0","runs":[{)" + more + R"("results":[)" + results + "]}]}";
+}
+
+// A result with the rule "R"; `more` begins with a comma.
+std::string sarif_result(const std::string& file, const std::string& text, const std::string& more) {
+  return R"({"ruleId":"R","message":{"text":")" + text +
+         R"("},"locations":[{"physicalLocation":{"artifactLocation":{"uri":")" + file + R"("}}}])" + more +
+         "}";
+}
+
+TEST(Dialects, OfSarifAValueThatIsTheSameForAllIsNoFingerprint) {
+  const auto prints = [](const std::string& value) { return R"(,"fingerprints":{"v1":")" + value + "\"}"; };
+  for (const auto* none : {"requires login", "", " "})
+    EXPECT_EQ(found("sarif", sarif_run(sarif_result("a.c", "m", prints(none)))), "a.c::R: m medium") << none;
+  EXPECT_EQ(found("sarif", sarif_run(sarif_result("a.c", "m",
+                                                  R"(,"fingerprints":{"v1":"requires login","v2":"f1"})"))),
+            "R: v2 f1 medium");
+  EXPECT_EQ(
+      found("sarif",
+            sarif_run(sarif_result(
+                "a.c", "m", R"(,"fingerprints":{"v1":"requires login"},"partialFingerprints":{"v2":"p"})"))),
+      "a.c::R: v2 p medium");
+}
+
+// The names of the results of one rule, each "file message", that all have the same fingerprint.
+std::set<std::string> names_with_one_print(std::vector<std::pair<std::string, std::string>> results) {
+  std::string text;
+  for (const auto& [file, message] : results)
+    text += (text.empty() ? "" : ",") + sarif_result(file, message, R"(,"fingerprints":{"v1":"f"})");
+  MemorySource bytes(sarif_run(text));
+  const auto report = read_report("sarif", bytes, testing::plain_redactor());
+  std::set<std::string> out;
+  if (report)
+    for (const auto& finding : report->findings) out.insert(finding.name);
+  EXPECT_EQ(out.size(), results.size());
+  return out;
+}
+
+TEST(Dialects, OfSarifAFingerprintOfManyHidesNoNewFinding) {
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"a.c", "m"}, {"b.c", "m"}, {"b.c", "m"}, {"b.c", "other at line 3"}, {"c.c", "m"}};
+  EXPECT_EQ(names_with_one_print({all[0]}), names_with_one_print({all[4]})) << "alone, it moved";
+  const auto is_subset = [&](unsigned less, unsigned more) {
+    const auto some = [&](unsigned chosen) {
+      std::vector<std::pair<std::string, std::string>> out;
+      for (unsigned i = 0; i < all.size(); ++i)
+        if ((chosen >> i & 1) != 0) out.insert(i % 2 == 0 ? out.begin() : out.end(), all[i]);
+      return names_with_one_print(out);
+    };
+    return std::ranges::includes(some(more), some(less));
+  };
+  for (unsigned more = 1; more < 32; ++more)
+    for (unsigned less = 1; less < more; ++less)
+      EXPECT_TRUE((less & more) != less || is_subset(less, more)) << less << " of " << more;
+  const auto base = names_with_one_print({all[0], all[1], all[3]});
+  for (const auto& other : {std::pair<std::string, std::string>{"c.c", "m"}, {"b.c", "third"}})
+    EXPECT_FALSE(std::ranges::includes(base, names_with_one_print({all[0], all[1], other}))) << other.first;
+}
+
+TEST(Dialects, OfSarifTheArgumentsArePartsOfAMessage) {
+  const auto says = [](const std::string& message, const std::string& strings = "") {
+    return found("sarif", sarif_run(R"({"ruleId":"R/2","message":{)" + message + "}}",
+                                    R"("tool":{"driver":{"rules":[{"id":"R","messageStrings":{)" + strings +
+                                        R"(}}]}},)"));
+  };
+  const std::string by_id = R"("id":"d","arguments":["strcpy","x"])";
+  EXPECT_EQ(says(by_id, R"("d":{"text":"{0} of {1}"},"e":{"text":"no"})"), "R/2: strcpy of x medium");
+  EXPECT_EQ(says(by_id, R"("e":{"text":"{0}"})"), "R/2: d strcpy x medium") << "an id without a text";
+  EXPECT_EQ(says(R"("id":"d")", R"("d":{"text":"{0} is"})"), "R/2: {0} is medium") << "no arguments";
+  const auto filled = [&](const std::string& text) {
+    return says(R"("text":")" + text + R"(","arguments":["strcpy","{0}"])");
+  };
+  for (const auto& [text, name] : {std::pair{"{0}", "strcpy"},
+                                   {"{1}{0}{0}", "{0}strcpystrcpy"},
+                                   {"{{0}} {0}", "{0} strcpy"},
+                                   {"{2} {} {-1} {0x} {", "{2} {} {-1} {0x} {"},
+                                   {"} {0", "} {0"},
+                                   {"{{{0}}}", "{strcpy}"},
+                                   {"{99999999999999999999999}", "{99999999999999999999999}"}})
+    EXPECT_EQ(filled(text), std::string("R/2: ") + name + " medium") << text;
+  EXPECT_EQ(says(R"("text":"{0}","arguments":[7])"), "R/2:  medium");
+  EXPECT_EQ(says(R"("text":"t","id":"d")", R"("d":{"text":"no"})"), "R/2: t medium");
+}
+
+TEST(Dialects, OfSarifAShortTextCantMakeALongMessage) {
+  std::string text;
+  for (int i = 0; i < 50'000; ++i) text += "{0}";
+  const std::string one =
+      R"({"ruleId":"R","message":{"id":"d","arguments":[")" + std::string(10'000, 'a') + R"("]}})";
+  const std::string rules =
+      R"("tool":{"driver":{"rules":[{"id":"R","messageStrings":{"d":{"text":")" + text + "\"}}}]}},";
+  EXPECT_TRUE(found("sarif", sarif_run(one, rules)).starts_with("R: aaa"));
+}
+
+TEST(Dialects, OfSarifTheIndentOfCodeIsNoPartOfAFinding) {
+  const auto with = [](const std::string& prints) {
+    return found("sarif", sarif_run(sarif_result("a.js", "m", R"(,"partialFingerprints":{)" + prints + "}")));
+  };
+  const std::string column = R"("primaryLocationStartColumnFingerprint":")";
+  EXPECT_EQ(with(R"("primaryLocationLineHash":"39fa:1",)" + column + "4\""),
+            "a.js::R: primaryLocationLineHash 39fa:1 medium");
+  EXPECT_EQ(with(column + "4\""), "a.js::R: m medium");
+}
+
+TEST(Dialects, OfSarifARuleGivesTheLevel) {
+  const std::string rules =
+      R"("tool":{"driver":{"rules":[{"id":"W"},{"id":"E","defaultConfiguration":{"level":"error"}}]},
+         "extensions":[{"rules":[{"id":"X","defaultConfiguration":{"level":"note"}}]},
+                       {"name":"no rules"},
+                       {"rules":[{"id":"Y","defaultConfiguration":{"level":"error"}},{"id":"Z","defaultConfiguration":{"level":"none"}}]}]})";
+  for (const auto& [result, name] :
+       {std::pair{R"("ruleId":"E")", "E:  high"},
+        {R"("ruleIndex":1)", "E:  high"},
+        {R"("ruleId":"E/sub/part")", "E/sub/part:  high"},
+        {R"("ruleId":"E","level":"note")", "E:  low"},
+        {R"("ruleId":"E","level":"error","kind":"review")", "E:  high"},
+        {R"("ruleId":"E","kind":"fail")", "E:  high"},
+        {R"("ruleId":"E","kind":"review")", "E:  low"},
+        {R"("ruleId":"W","kind":"open")", "W:  low"},
+        {R"("ruleId":"W")", "W:  medium"},
+        {R"("ruleId":"Else")", "Else:  medium"},
+        {R"("ruleId":"Y")", "Y:  high"},
+        {R"("rule":{"index":0,"toolComponent":{"index":2}})", "Y:  high"},
+        {R"("ruleId":"Z","rule":{"id":"Z","index":1,"toolComponent":{"index":2}})", "Z:  low"},
+        {R"("rule":{"index":0,"toolComponent":{"index":0}})", "X:  low"},
+        {R"("rule":{"index":0,"toolComponent":{"index":1}})", "rule 0:  medium"},
+        {R"("rule":{"index":1,"toolComponent":{"name":"no rules"}})", "rule 1:  medium"},
+        {R"("rule":{"id":"Y","index":1,"toolComponent":{"name":"third"}})", "Y:  high"}}) {
+    EXPECT_EQ(found("sarif", sarif_run("{" + std::string(result) + "}", rules + ",")), name) << result;
+    EXPECT_EQ(found("sarif", R"({"runs":[{"results":[{)" + std::string(result) + "}]," + rules + "}]}"),
+              name);
+  }
+}
+
+TEST(Dialects, AFileHasOneName) {
+  const auto in_sarif = [](const std::string& file) {
+    return found("sarif", sarif_run(sarif_result(file, "m", "")));
+  };
+  const auto in_jest = [](const std::string& file) {
+    return told_by("jest",
+                   R"({"testResults":[{"name":")" + file +
+                       R"(","status":"passed","assertionResults":[{"title":"t","status":"passed"}]}]})");
+  };
+  const auto in_mocha = [](const std::string& file) {
+    return told_by("mocha",
+                   R"({"passes":[{"file":")" + file + R"(","fullTitle":"t"}],"pending":[],"failures":[]})");
+  };
+  const auto in_junit = [](const std::string& file) {
+    return told_by("junit", "<testsuite><testcase classname='Test suite failed to run' name='" + file +
+                                "'><error/></testcase></testsuite>");
+  };
+  for (const std::string file : {"d/a.c", "./d/a.c", "././d/a.c", "d/./a.c", "d//a.c", ".//d/a.c",
+                                 "/workspace/d/a.c", "/workspace/./d/a.c", "//workspace//d/a.c",
+                                 "file:///workspace/d/a.c", "file:/workspace/d/./a.c", "file://d/a.c"}) {
+    EXPECT_EQ(in_sarif(file), "d/a.c::R: m medium") << file;
+    EXPECT_EQ(in_jest(file), "+d/a.c::t") << file;
+    EXPECT_EQ(in_mocha(file), "+d/a.c::t") << file;
+    EXPECT_EQ(in_junit(file), "!d/a.c") << file;
+  }
+  for (const std::string other :
+       {"a.c", "/d/a.c", "../d/a.c", "d/../a.c", ".d/a.c", "d/.a.c", "d/a.c.", "https://d/a.c"})
+    EXPECT_EQ(in_sarif(other), other + "::R: m medium");
+  EXPECT_EQ(
+      found(
+          "sarif",
+          sarif_run(
+              R"({"ruleId":"R","message":{"text":"m"},"locations":[{"physicalLocation":{"artifactLocation":{"index":0}}}]})",
+              R"("artifacts":[{"location":{"uri":"./d/a.c"}}],)")),
+      "d/a.c::R: m medium");
+}
+
+// Reports with a failure, as their tools write them without colours.
+const std::vector<std::pair<const char*, std::string>>& failing_texts() {
+  static const std::vector<std::pair<const char*, std::string>> all = {
+      {"cargo",
+       "running 3 tests\ntest a ... ok\ntest b ... FAILED\ntest c ... ignored, slow\n\nfailures:\n\n"
+       "---- b stdout ----\npanicked\n\ntest result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; "
+       "0 filtered out\n\n"},
+      {"tap",
+       "TAP version 13\nok 1 - a\n    not ok 1 - sub\n    1..1\nnot ok 2 - b\n  ---\n  why: x\n  ...\n"
+       "ok 3 - c # SKIP slow\n1..3\n# fail 1\n"},
+      {"tap", "ok 1 - a\nBail out! no disk\n1..2\n"},
+      {"gotest",
+       "{\"Action\":\"start\",\"Package\":\"p\"}\n{\"Action\":\"run\",\"Package\":\"p\",\"Test\":\"T\"}\n"
+       "{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"T\"}\n{\"Action\":\"fail\",\"Package\":\"p\"}\n"}};
+  return all;
+}
+
+TEST(Dialects, ColoursOfATerminalChangeNothing) {
+  for (const auto& [format, text] : failing_texts()) {
+    const auto plain = told_by(format, text);
+    EXPECT_TRUE(plain.find('-') != plain.npos || plain.find('!') != plain.npos) << plain;
+    for (const std::string colour :
+         {"\x1b[31m", "\x1b[m", "\x1b[1;38:5:9m", "\x1b(B\x1b[m", "\x1b[8m", "\x1b[K"})
+      for (std::size_t at = 0; at <= text.size(); ++at)
+        EXPECT_EQ(told_by(format, text.substr(0, at) + colour + text.substr(at)), plain)
+            << format << " " << at;
+  }
+  EXPECT_EQ(
+      told_by("tap",
+              "\x1b[32mok\x1b[39m 1 - a\n\x1b[31mnot ok\x1b(B\x1b[m 2 - b\x1b[0m\r\n\x1b[2m1..2\x1b[0m\n"),
+      "+a | -b");
+}
+
+// Sequences that are cut short, that take the letter behind them with them, or that a terminal does not show.
+TEST(Dialects, NoSequenceOfATerminalHidesAFailure) {
+  for (const auto& [format, text] : failing_texts())
+    for (const std::string start :
+         {"\x1b", "\x1b[", "\x1b[3", "\x1b(", "\x1b]0;", "\x1bP", "\x1b[\x1b[", "\x9b"})
+      for (const std::string end : {"", "\x07", "\x1b\\"})
+        for (std::size_t at = 0; at < text.size(); ++at) {
+          const auto report =
+              report_of(format, text.substr(0, at) + start + text.substr(at, 3) + end +
+                                    text.substr(at + std::min<std::size_t>(3, text.size() - at)));
+          const bool fails = !report || std::ranges::any_of(report->tests, [](const auto& test) {
+            return test.status == TestStatus::kFailed;
+          }) || std::ranges::any_of(report->no_tests, &NoTest::failed);
+          EXPECT_TRUE(fails) << format << " " << at;
+        }
 }
 
 // cyclonedx.org/docs/1.6/json: the state of `analysis`, and the versions of `affects`.

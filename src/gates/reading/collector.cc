@@ -159,11 +159,24 @@ Severity severity_of(std::string_view word) {
   return found == std::end(kWords) ? Severity::kUnknown : found->second;
 }
 
-std::string_view inside_workspace(std::string_view path) {
-  constexpr std::string_view kScheme = "file://", kWorkspace = "/workspace/";
-  if (path.starts_with(kScheme)) path.remove_prefix(kScheme.size());
-  if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
-  return path;
+std::string inside_workspace(std::string_view path) {
+  constexpr std::string_view kWorkspace = "/workspace/";
+  if (path.starts_with("file://"))
+    path.remove_prefix(7);
+  else if (path.starts_with("file:/"))
+    path.remove_prefix(5);
+  if (path.find("://") != std::string_view::npos) return std::string(path);  // a URI of another scheme
+  std::string out = path.starts_with('/') ? "/" : "";
+  for (std::string_view rest = path; !rest.empty();) {
+    const auto end = std::min(rest.find('/'), rest.size());
+    const auto part = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (part.empty() || part == ".") continue;
+    if (!out.empty() && out != "/") out += '/';
+    out += part;
+  }
+  if (out.starts_with(kWorkspace)) out.erase(0, kWorkspace.size());
+  return out;
 }
 
 }  // namespace pawl::gates

@@ -99,7 +99,8 @@ class FindingCollector : public Collector<Finding> {
 // The severity for "low", "Medium", "MODERATE", ...; kUnknown for other words.
 Severity severity_of(std::string_view word);
 
-// "/workspace/src/a.test.js" -> "src/a.test.js": a name must not depend on the place of the workspace.
-std::string_view inside_workspace(std::string_view path);
+// "/workspace/src/a.test.js" and "./src//a.test.js" -> "src/a.test.js": a name must not depend on the place of
+// the workspace, and a file has one name. ".." stays, since a link may be before it.
+std::string inside_workspace(std::string_view path);
 
 }  // namespace pawl::gates

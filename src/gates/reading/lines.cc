@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/escapes.h"
+
 namespace pawl::gates {
 
 bool Lines::next(std::string_view& line) {
@@ -26,6 +28,8 @@ bool Lines::next(std::string_view& line) {
     if (end != std::string_view::npos) break;
   }
   ++number_;
+  // Runners colour their words even in a file when they are told to, and none of their words has an escape.
+  if (line_.find('\x1b') != std::string::npos) line_ = without_colours(line_);
   if (line_.ends_with('\r')) line_.pop_back();
   line = line_;
   return true;

@@ -1,4 +1,4 @@
-// A reader of the lines of a report, without their line ends.
+// A reader of the lines of a report, without their line ends and colours.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ struct Losses {
 std::string script_of(std::string_view name) {
   constexpr std::string_view kGroup = "test::";
   if (name.starts_with(kGroup)) name.remove_prefix(kGroup.size());
-  return name.starts_with('/') ? std::string(inside_workspace(name)) : "";
+  return name.starts_with('/') ? inside_workspace(name) : "";
 }
 
 // The number of tests that base does not have. A script that got tests of node's own is not a test any more,

@@ -1,14 +1,21 @@
 // SARIF 2.1.0 (OASIS): clang, GCC, CodeQL, semgrep, eslint, clippy and others. The name of a result is
 // "file::rule: fingerprint", or "file::rule: message" without a fingerprint. A result with `fingerprints` has
 // no file in its name.
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/json_items.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates::formats {
 namespace {
@@ -29,60 +36,114 @@ std::optional<std::size_t> index_in(const Json& object, const char* key) {
   return index->get<std::size_t>();
 }
 
-// The name of a result. Its rule and its file may be indexes into lists of the run, which may follow the
-// result.
-struct Named {
-  std::string file, rule, rest;
-  std::optional<std::size_t> file_at, rule_at;
-
-  std::string text() const { return (file.empty() ? "" : file + "::") + rule + ": " + rest; }
+// A rule that the tool describes: its level (3.27.10) and the texts of its messages (3.11.7).
+struct Rule {
+  std::string id;
+  std::optional<Severity> level;
+  std::map<std::string, std::string, std::less<>> texts;
 };
 
+// A result. Its rule and its file may be indexes into lists of the run, which may follow the result.
+struct Waiting {
+  std::string file, rule;
+  std::optional<std::size_t> file_at, rule_at;
+  std::optional<std::size_t> extension;  // the list of its rule; without a value, the list of the tool
+  std::string prints, partial;           // fingerprints
+  std::string text, id;                  // of the message
+  std::vector<std::string> arguments;
+  std::optional<Severity> level;
+  const Rule* of = nullptr;  // its rule, once all lists of the run are read
+};
+
+std::optional<Severity> level_in(const Json& object) {
+  const std::string level = text_in(object, "level");
+  if (level.empty()) return std::nullopt;
+  if (level == "error") return Severity::kHigh;
+  return level == "note" || level == "none" ? Severity::kLow : Severity::kMedium;
+}
+
+Rule rule_of(const Json& item) {
+  Rule out{
+      .id = text_in(item, "id"), .level = level_in(object_in(item, "defaultConfiguration")), .texts = {}};
+  const Json* texts = member(item, "messageStrings");
+  if (texts == nullptr || !texts->is_object()) return out;
+  for (const auto& [id, text] : texts->items()) out.texts.emplace(id, text_in(text, "text"));
+  return out;
+}
+
 // Sections 3.27.5 to 3.27.7: the rule is an id, or the id of the rule that `rule` or `ruleIndex` refers to.
-void name_rule(const Json& result, Named& named) {
-  named.rule = text_in(result, "ruleId");
+void take_rule(const Json& result, Waiting& to) {
+  to.rule = text_in(result, "ruleId");
   const Json* rule = member(result, "rule");
-  if (named.rule.empty() && rule != nullptr) named.rule = text_in(*rule, "id");
-  if (!named.rule.empty()) return;
-  const auto at = rule != nullptr ? index_in(*rule, "index") : index_in(result, "ruleIndex");
-  named.rule = "rule " + std::to_string(at.value_or(0));
-  // The rules of an extension are in another list, which is not read.
-  if (rule == nullptr || member(*rule, "toolComponent") == nullptr) named.rule_at = at;
+  if (to.rule.empty() && rule != nullptr) to.rule = text_in(*rule, "id");
+  to.rule_at = index_in(result, "ruleIndex");
+  if (rule == nullptr) return;
+  if (const auto at = index_in(*rule, "index")) to.rule_at = at;
+  // An extension that has only a name is not looked up, and its index would be one of another list.
+  if (const Json* component = member(*rule, "toolComponent"))
+    to.extension = index_in(*component, "index").value_or(std::string::npos);
 }
 
 // Section 3.4: the file is a URI, or the index of an artifact that has a URI.
-void name_file(const Json& result, Named& named) {
+void take_file(const Json& result, Waiting& to) {
   const Json* location = first_of(result, "locations");
   const Json* physical = location != nullptr ? member(*location, "physicalLocation") : nullptr;
   const Json* artifact = physical != nullptr ? member(*physical, "artifactLocation") : nullptr;
   if (artifact == nullptr) return;
-  named.file = inside_workspace(text_in(*artifact, "uri"));
-  if (named.file.empty()) named.file_at = index_in(*artifact, "index");
+  to.file = inside_workspace(text_in(*artifact, "uri"));
+  if (to.file.empty()) to.file_at = index_in(*artifact, "index");
 }
 
 std::string prints_of(const Json& result, const char* key) {
+  // CodeQL writes the first, which changes with the indent of the code. Semgrep writes the second for each
+  // result when nobody is logged in.
+  constexpr std::string_view kColumn = "primaryLocationStartColumnFingerprint", kNone = "requires login";
   std::string out;
   const Json* prints = member(result, key);
   if (prints == nullptr || !prints->is_object()) return out;
-  for (const auto& [name, value] : prints->items())
-    if (value.is_string())
-      out += (out.empty() ? "" : ", ") + name + " " + value.get_ref<const std::string&>();
+  for (const auto& [name, value] : prints->items()) {
+    const std::string print = value.is_string() ? value.get<std::string>() : "";
+    if (!trimmed(print).empty() && print != kNone && name != kColumn)
+      out += (out.empty() ? "" : ", ") + name + " " + print;
+  }
   return out;
 }
 
-// Sections 3.27.16 and 3.27.17: `fingerprints` identify a result wherever it moves, even to another file.
-// `partialFingerprints` identify it only together with its place.
-Named name_of(const Json& result) {
-  Named named;
-  name_rule(result, named);
-  named.rest = prints_of(result, "fingerprints");
-  if (!named.rest.empty()) return named;
-  name_file(result, named);
-  named.rest = prints_of(result, "partialFingerprints");
+void take_message(const Json& result, Waiting& to) {
   const Json* message = member(result, "message");
-  if (named.rest.empty() && message != nullptr) named.rest = text_in(*message, "text");
-  if (named.rest.empty() && message != nullptr) named.rest = text_in(*message, "id");
-  return named;
+  if (message == nullptr) return;
+  to.text = text_in(*message, "text");
+  to.id = text_in(*message, "id");
+  const Json* arguments = member(*message, "arguments");
+  if (arguments == nullptr || !arguments->is_array()) return;
+  for (const auto& argument : *arguments)
+    to.arguments.push_back(argument.is_string() ? argument.get<std::string>() : "");
+}
+
+// Section 3.11.5: "{0}" stands for the first argument, and "{{" for "{". The result has at most a little more
+// than kLookedAtMax bytes, because a short text can name a long argument often.
+std::string filled(std::string_view text, const std::vector<std::string>& arguments) {
+  std::string out;
+  while (!text.empty() && out.size() <= kLookedAtMax) {
+    const auto plain = text.substr(0, text.find_first_of("{}"));
+    out += plain.substr(0, kLookedAtMax + 1);
+    text.remove_prefix(plain.size());
+    if (text.empty()) break;
+    std::size_t index = arguments.size();
+    constexpr std::size_t kPlaceMax = 9;  // "{200000}" and more
+    const auto close = text.substr(0, kPlaceMax).find('}');
+    const bool whole =
+        text.front() == '{' && close != text.npos && close > 1 &&
+        std::from_chars(text.data() + 1, text.data() + close, index).ptr == text.data() + close;
+    if (whole && index < arguments.size()) {
+      out += arguments[index].substr(0, kLookedAtMax + 1);
+      text.remove_prefix(close + 1);
+    } else {
+      out += text.front();
+      text.remove_prefix(text.starts_with("{{") || text.starts_with("}}") ? 2 : 1);
+    }
+  }
+  return out;
 }
 
 // Sections 3.27.9, 3.27.10 and 3.27.24: a result that is `absent` was only found in an earlier run. A result
@@ -93,11 +154,17 @@ bool is_finding(const Json& result) {
   return kind != "pass" && kind != "notApplicable" && kind != "informational";
 }
 
-Severity level_of(const Json& result) {
-  const std::string level = text_in(result, "level");
-  if (level == "error") return Severity::kHigh;
-  if (level == "note" || level == "none") return Severity::kLow;
-  return Severity::kMedium;  // the default of the standard is "warning"
+Waiting waiting_of(const Json& result) {
+  Waiting out;
+  take_rule(result, out);
+  take_file(result, out);
+  take_message(result, out);
+  out.prints = prints_of(result, "fingerprints");
+  out.partial = prints_of(result, "partialFingerprints");
+  out.level = level_in(result);
+  const std::string kind = text_in(result, "kind");
+  if (!out.level && !kind.empty() && kind != "fail") out.level = Severity::kLow;  // the level "none"
+  return out;
 }
 
 class SarifReader {
@@ -106,19 +173,24 @@ class SarifReader {
 
   Status take(std::string_view path, const Json& item) {
     if (path == "runs[]") return end_run();
+    if (path == "runs.tool.extensions[]") return begin_extension();
     if (!item.is_object()) return {};
     if (path == "runs.invocations") return check_invocation(item);
-    if (path == "runs.tool.driver.rules") return keep(rules_, text_in(item, "id"));
-    if (path == "runs.artifacts")
-      return keep(files_, inside_workspace(text_in(object_in(item, "location"), "uri")));
+    if (path == "runs.tool.driver.rules") return keep_rule(tool_, item);
+    if (path == "runs.tool.extensions.rules")
+      return extensions_.empty() ? Status() : keep_rule(extensions_.back(), item);
+    if (path == "runs.artifacts") {
+      // An index beyond the limit counts as one that is not in the list.
+      if (static_cast<std::int64_t>(files_.size()) < kReportItemsMax)
+        files_.push_back(inside_workspace(text_in(object_in(item, "location"), "uri")));
+      return {};
+    }
     // A result that a comment in the code suppresses counts too: the author of the code can write the
     // comment.
     if (!is_finding(item)) return {};
-    auto named = name_of(item);
-    if (!named.file_at && !named.rule_at) return findings_.add("", named.text(), level_of(item));
     if (static_cast<std::int64_t>(waiting_.size()) >= kReportItemsMax)
       return fail(ErrorKind::kExhausted, "more findings than the limit");
-    waiting_.emplace_back(std::move(named), level_of(item));
+    waiting_.push_back(waiting_of(item));
     return {};
   }
 
@@ -135,29 +207,133 @@ class SarifReader {
     return {};
   }
 
-  // An index beyond the limit counts as one that is not in the list.
-  static Status keep(std::vector<std::string>& list, std::string_view name) {
-    if (static_cast<std::int64_t>(list.size()) < kReportItemsMax) list.emplace_back(name);
+  Status begin_extension() {
+    if (static_cast<std::int64_t>(extensions_.size()) >= kReportItemsMax)
+      return fail(ErrorKind::kExhausted, "more extensions than the limit");
+    extensions_.emplace_back();
     return {};
   }
 
+  // An index beyond the limit counts as one that is not in the list.
+  Status keep_rule(std::vector<const Rule*>& to, const Json& item) {
+    if (static_cast<std::int64_t>(rules_.size()) >= kReportItemsMax) return {};
+    rules_.push_back(rule_of(item));
+    to.push_back(&rules_.back());
+    by_id_.try_emplace(rules_.back().id, &rules_.back());
+    return {};
+  }
+
+  // Section 3.5.4: "CA1000/1" is a part of the rule "CA1000".
+  const Rule* named(std::string_view id) const {
+    constexpr int kPartsMax = 8;
+    for (int parts = 0; parts < kPartsMax && !id.empty(); ++parts) {
+      if (const auto found = by_id_.find(id); found != by_id_.end()) return found->second;
+      const auto slash = id.rfind('/');
+      id = id.substr(0, slash == id.npos ? 0 : slash);
+    }
+    return nullptr;
+  }
+
+  const Rule* rule_of_result(const Waiting& result) const {
+    const bool in_extension = result.extension && *result.extension < extensions_.size();
+    const std::vector<const Rule*> none;
+    const auto& list = in_extension ? extensions_[*result.extension] : result.extension ? none : tool_;
+    return result.rule_at && *result.rule_at < list.size() ? list[*result.rule_at] : named(result.rule);
+  }
+
+  // The text of a message. An id without a text in its rule is a text, with its arguments behind it.
+  static std::string message_of(const Waiting& result) {
+    std::string_view text = result.text;
+    if (text.empty() && result.of != nullptr)
+      if (const auto found = result.of->texts.find(result.id); found != result.of->texts.end())
+        text = found->second;
+    if (!text.empty()) return result.arguments.empty() ? std::string(text) : filled(text, result.arguments);
+    std::string out = result.id;
+    for (const auto& argument : result.arguments) out += (out.empty() ? "" : " ") + argument;
+    return out;
+  }
+
+  // The name without `fingerprints`. Many results can use one long text of a rule, so all names together are
+  // bounded. Section 3.27.17: `partialFingerprints` identify a result only together with its place.
+  Result<std::string> name_by_place(const Waiting& result) {
+    std::string rest = result.partial.empty() ? message_of(result) : result.partial;
+    if (result.partial.empty() && (result.text.empty() || !result.arguments.empty()))
+      named_bytes_ += rest.size();
+    if (named_bytes_ > 2 * kReportNamesBytesMax)
+      return fail(ErrorKind::kExhausted, "messages of more bytes than the limit");
+    if (rest.empty()) rest = result.prints;
+    return (result.file.empty() ? "" : result.file + "::") + result.rule + ": " + rest;
+  }
+
+  void resolve(Waiting& result) const {
+    result.of = rule_of_result(result);
+    if (result.rule.empty() && result.of != nullptr) result.rule = result.of->id;
+    if (result.rule.empty()) result.rule = "rule " + std::to_string(result.rule_at.value_or(0));
+    if (result.file_at && *result.file_at < files_.size()) result.file = files_[*result.file_at];
+    if (!result.level && result.of != nullptr) result.level = result.of->level;
+  }
+
+  // Section 3.27.16: `fingerprints` identify a result wherever it moves, even to another file. When several
+  // results have the same, only one of them is named by it. The place of a result must not decide which, or
+  // the others would be new when one is fixed.
+  Result<std::map<std::string, std::size_t>> named_by_print() {
+    struct First {
+      std::size_t place;
+      std::string order;  // computed for the second result
+    };
+    const auto order_of = [&](std::size_t place) -> Result<std::string> {
+      PAWL_TRY(const auto name, name_by_place(waiting_[place]));
+      return blake3_hex(stable_message(name));
+    };
+    std::map<std::string, First> firsts;
+    for (std::size_t place = 0; place < waiting_.size(); ++place) {
+      if (waiting_[place].prints.empty()) continue;
+      const auto [found, added] = firsts.try_emplace(name_by_print(waiting_[place]), First{place, ""});
+      if (added) continue;
+      auto& first = found->second;
+      if (first.order.empty()) {
+        PAWL_TRY(first.order, order_of(first.place));
+      }
+      PAWL_TRY(auto order, order_of(place));
+      if (order < first.order) first = {.place = place, .order = std::move(order)};
+    }
+    std::map<std::string, std::size_t> out;
+    for (auto& [name, first] : firsts) out.emplace(name, first.place);
+    return out;
+  }
+
+  static std::string name_by_print(const Waiting& result) { return result.rule + ": " + result.prints; }
+
   Status end_run() {
-    for (auto& [named, severity] : waiting_) {
-      if (named.rule_at && *named.rule_at < rules_.size() && !rules_[*named.rule_at].empty())
-        named.rule = rules_[*named.rule_at];
-      if (named.file_at && *named.file_at < files_.size()) named.file = files_[*named.file_at];
-      PAWL_OK(findings_.add("", named.text(), severity));
+    for (auto& result : waiting_) resolve(result);
+    PAWL_TRY(const auto by_print, named_by_print());
+    for (std::size_t place = 0; place < waiting_.size(); ++place) {
+      const auto& result = waiting_[place];
+      const auto severity = result.level.value_or(Severity::kMedium);  // the standard's default is "warning"
+      std::string name = result.prints.empty() ? "" : name_by_print(result);
+      if (name.empty() || by_print.at(name) != place) {
+        PAWL_TRY(name, name_by_place(result));
+      }
+      PAWL_OK(findings_.add("", name, severity));
     }
     waiting_.clear();
+    tool_.clear();
+    extensions_.clear();
+    by_id_.clear();
     rules_.clear();
     files_.clear();
     return {};
   }
 
   FindingCollector findings_;
+  std::uint64_t named_bytes_ = 0;
   // The members below belong to the current run.
-  std::vector<std::pair<Named, Severity>> waiting_;
-  std::vector<std::string> rules_, files_;
+  std::vector<Waiting> waiting_;
+  std::deque<Rule> rules_;
+  std::map<std::string_view, const Rule*> by_id_;
+  std::vector<const Rule*> tool_;                     // the rules of the tool, in order
+  std::vector<std::vector<const Rule*>> extensions_;  // the rules of each extension
+  std::vector<std::string> files_;
 };
 
 }  // namespace
@@ -165,10 +341,10 @@ class SarifReader {
 Result<Findings> sarif(ByteSource& report, const secrets::Redactor& redactor) {
   SarifReader reader(redactor);
   const auto take = [&](std::string_view path, const Json& item) { return reader.take(path, item); };
-  PAWL_TRY(const auto found,
-           for_each_json_item(
-               report, {"runs.results", "runs.invocations", "runs.artifacts", "runs.tool.driver.rules"}, take,
-               {"runs[]"}));
+  PAWL_TRY(const auto found, for_each_json_item(report,
+                                                {"runs.results", "runs.invocations", "runs.artifacts",
+                                                 "runs.tool.driver.rules", "runs.tool.extensions.rules"},
+                                                take, {"runs[]", "runs.tool.extensions[]"}));
   for (const auto& path : found)
     if (path == "runs.results") return reader.result();
   return fail(ErrorKind::kInvalid, "no run in it has results");

@@ -294,7 +294,7 @@ class JunitHandler final : public XmlHandler {
     // go-junit-report writes this for failures outside a test.
     if (name == "Failure" && case_.message == "Runtime error") return no_test(kLoaded, case_.group);
     if (case_.group == "Test suite failed to run")  // jest-junit writes this group
-      return no_test(kFile, std::string(inside_workspace(name)));
+      return no_test(kFile, inside_workspace(name));
     if (name.starts_with(" Test execution failure")) return no_test(kHook, case_.suite);
     // unittest writes these two groups.
     if (case_.group.ends_with("loader._FailedTest")) return no_test(kLoaded, name);
@@ -307,7 +307,7 @@ class JunitHandler final : public XmlHandler {
       return no_test(kLoaded, case_.group);
     if (name == case_.group && name == case_.suite) return no_test(kLoaded, name);  // files of vitest
     if (case_.group == "test" && name.starts_with('/'))                             // files of node --test
-      return no_test(kFile, std::string(inside_workspace(name)));
+      return no_test(kFile, inside_workspace(name));
     return add_test();
   }
 

@@ -52,8 +52,7 @@ class MochaReader {
                     ? text_in(*error, "stack")
                     : text_in(*error, "message") + "\n" + text_in(*error, "stack");
     if (is_hook_of_mocha(title))
-      return tests_.add_no_test(NoTest::What::kHook, std::string(group) + (group.empty() ? "" : "::") + title,
-                                message);
+      return tests_.add_no_test(NoTest::What::kHook, group + (group.empty() ? "" : "::") + title, message);
     return tests_.add(group, title, TestStatus::kFailed, message);
   }
 
