@@ -63,6 +63,12 @@ Result<Endpoint> parse_entry(const std::string& entry) {
   }
   out.name = host_name(host);
   if (out.name.empty()) return bad("expected a name, *.name, or an address");
+  if (in_addr number{}; inet_aton(out.name.c_str(), &number) == 1) {
+    if (out.below) return bad("an address has no names below it");
+    std::array<char, INET_ADDRSTRLEN> text{};  // programs take 127.1 and 0x7f000001 for an address, too
+    inet_ntop(AF_INET, &number, text.data(), text.size());
+    return bad(std::string("write this address as \"") + text.data() + ":" + std::to_string(out.port) + "\"");
+  }
   if (out.below && out.name.find('.') == std::string::npos)
     return bad("a whole top-level domain can't be allowed");
   if (is_local_name(out.name)) {
@@ -115,7 +121,8 @@ bool is_loopback(const Address& address) {
 
 bool is_local_name(std::string_view name) {
   return name == "localhost" || name.ends_with(".localhost") || name == "localhost.localdomain" ||
-         name == "ip6-localhost" || name == "ip6-loopback";
+         name == "localhost4" || name == "localhost4.localdomain4" || name == "localhost6" ||
+         name == "localhost6.localdomain6" || name == "ip6-localhost" || name == "ip6-loopback";
 }
 
 Result<Allowlist> Allowlist::parse(const std::vector<std::string>& entries) {

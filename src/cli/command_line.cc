@@ -147,7 +147,7 @@ void Command::on_run(std::function<int()> run) const {
 
 int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands) {
   os::hold_standard_descriptors();
-  os::ignore_broken_pipes();
+  os::ignore_write_signals();
   // The object is never destroyed: the process ends with it, and a start of a sandbox is measured in
   // microseconds.
   static auto& app = *new CLI::App(

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/glob.h"
+#include "base/private_names.h"
 #include "executor/mentions.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -20,84 +20,23 @@ namespace {
 
 constexpr std::size_t kPlanFilesMax = 100'000;
 
-// Names of files and folders that hold keys or credentials, in any letter case.
-constexpr std::string_view kPrivateNames[] = {".ssh",
-                                              ".gnupg",
-                                              ".aws",
-                                              ".azure",
-                                              ".kube",
-                                              ".docker",
-                                              ".dockercfg",
-                                              ".gcloud",
-                                              ".boto",
-                                              ".pawl",
-                                              ".git",
-                                              ".env",
-                                              ".env.*",
-                                              "*.env",
-                                              ".envrc",
-                                              ".netrc",
-                                              "_netrc",
-                                              ".pgpass",
-                                              ".pypirc",
-                                              ".npmrc",
-                                              ".yarnrc.yml",
-                                              ".htpasswd",
-                                              "id_rsa*",
-                                              "id_dsa*",
-                                              "id_ecdsa*",
-                                              "id_ed25519*",
-                                              ".vault-token",
-                                              "kubeconfig",
-                                              "*.kubeconfig",
-                                              "*.tfstate",
-                                              "*.tfstate.*",
-                                              "*.pem",
-                                              "*.key",
-                                              ".git-credentials",
-                                              "credentials",
-                                              "*.p8",
-                                              "*.p12",
-                                              "*.pfx",
-                                              "*.jks",
-                                              "*.keystore",
-                                              "*.kdbx",
-                                              "*.ppk",
-                                              "*.gpg",
-                                              "*.age",
-                                              "credentials.json"};
-constexpr std::string_view kPrivatePaths[] = {"**/.config/gcloud", "**/.cargo/credentials.toml",
-                                              "**/.m2/settings.xml", "**/.m2/settings-security.xml"};
-constexpr std::string_view kExamples[] = {".env.example", ".env.sample", ".env.template",
-                                          "example.env",  "sample.env",  "template.env"};
-
-// Checks the last components of the path.
-bool is_private_name(std::string_view path) {
-  std::string lower(path);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
-  const std::string_view name = std::string_view(lower).substr(lower.rfind('/') + 1);
-  if (std::ranges::find(kExamples, name) != std::ranges::end(kExamples)) return false;
-  return std::ranges::any_of(kPrivateNames, [&](auto pattern) { return glob_matches(pattern, name); }) ||
-         std::ranges::any_of(kPrivatePaths, [&](auto pattern) { return glob_matches(pattern, lower); });
-}
+constexpr std::size_t kSearchedBytes = 64 << 10;  // certificates and comments may come before a key
 
 // Checks the content, whatever the name.
-bool has_private_key(const std::string& path) {
+bool file_has_private_key(const std::string& path) {
   const os::UniqueFd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  std::array<char, 256> start{};
-  const ssize_t got = fd ? read(fd.get(), start.data(), start.size()) : -1;
-  const std::string_view text(start.data(), got < 0 ? 0 : static_cast<std::size_t>(got));
-  return text.starts_with("-----BEGIN") && text.find("PRIVATE KEY") != std::string_view::npos;
+  std::string text(fd ? kSearchedBytes : 0, '\0');
+  const ssize_t got = fd ? read(fd.get(), text.data(), text.size()) : -1;
+  return has_private_key(std::string_view(text).substr(0, got < 0 ? 0 : static_cast<std::size_t>(got)));
 }
 
 bool is_private(const std::string& folder, const std::string& path) {
   for (std::size_t start = 0; start <= path.size();) {
     const auto end = std::min(path.find('/', start), path.size());
-    if (is_private_name(std::string_view(path).substr(0, end))) return true;
+    if (may_be_key_name(std::string_view(path).substr(0, end))) return true;
     start = end + 1;
   }
-  return has_private_key(os::join(folder, path));
+  return file_has_private_key(os::join(folder, path));
 }
 
 bool is_at_or_below(const std::string& path, const std::string& folder) {
@@ -157,7 +96,7 @@ class Listing {
       const std::string full = os::join(folder_, path);
       struct stat status {};
       if (full == source_ || full == state_ || lstat(full.c_str(), &status) != 0) continue;
-      if (is_private_name(path) || (S_ISREG(status.st_mode) && has_private_key(full))) {
+      if (may_be_key_name(path) || (S_ISREG(status.st_mode) && file_has_private_key(full))) {
         left_out.push_back(path);
         continue;
       }

@@ -149,6 +149,7 @@ Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const 
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
@@ -245,7 +246,10 @@ void refuse_to_be_looked_into() {
   if (walls().supervisor) prctl(PR_SET_DUMPABLE, 0);
 }
 
-void ignore_broken_pipes() { signal(SIGPIPE, SIG_IGN); }
+void ignore_write_signals() {
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
 
 void hold_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})

@@ -70,7 +70,9 @@ std::int64_t user_id();                // the real uid
 // From now on other processes of the same user cannot read this process's memory or environment
 // (PR_SET_DUMPABLE in prctl(2)). Root can.
 void refuse_to_be_looked_into();
-void ignore_broken_pipes();  // a closed stdout becomes an error of write(2), instead of a fatal signal
+// A write to a closed pipe, or beyond the file limit of the caller (ulimit -f), becomes an error of write(2)
+// instead of a fatal signal.
+void ignore_write_signals();
 // Occupies closed standard descriptors, so that their use fails with EBADF. Otherwise the next opened file,
 // for example a database, would get the number and receive printed text.
 void hold_standard_descriptors();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/private_names.h"
 #include "plan/sections.h"
 
 namespace pawl::plan {
@@ -38,15 +39,6 @@ bool is_variable_name(const std::string& text) {
          std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-// The same words as in sandbox/spec.h. A plan cannot opt out: such a name is always refused.
-bool looks_secret(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return std::ranges::any_of(
-      std::vector<std::string>{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH", "CREDENTIAL"},
-      [&](const auto& word) { return name.find(word) != std::string::npos; });
-}
-
 void read_env(const Mapping& top, Plan& plan, Problems& problems) {
   const auto node = top.get("env");
   if (!node.IsDefined()) return;
@@ -57,7 +49,7 @@ void read_env(const Mapping& top, Plan& plan, Problems& problems) {
     const std::string& name = item.Scalar();
     if (!is_variable_name(name)) {
       problems.add(item, "env: '" + name.substr(0, 60) + "' is not a name of an environment variable");
-    } else if (looks_secret(name)) {
+    } else if (is_secret_variable(name)) {  // a plan can't opt out
       problems.add(item, "env: " + name + " looks like a secret and never passes into a sandbox");
     }
   }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <climits>
 #include <cstdlib>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "base/endpoint.h"
 #include "base/hash.h"
 #include "base/json_members.h"
+#include "base/private_names.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -73,10 +73,6 @@ bool is_home(const std::string& path) {
   return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || path == home_folder();
 }
 
-// ledger.key is listed because a state folder may have any name.
-constexpr std::array kPrivate = {".ssh",  ".gnupg",  ".aws",  ".azure",
-                                 ".kube", ".docker", ".pawl", "ledger.key"};
-
 // Searches a folder for keys, state and sockets, at any depth; does not follow links.
 class ShownTree {
  public:
@@ -97,8 +93,7 @@ class ShownTree {
         const std::string path = os::join(folder, name);
         const auto type = type_of(*entry, path);
         if (type == DT_SOCK) return "it has a socket in it: " + path;
-        if (std::ranges::find(kPrivate, name) != kPrivate.end())
-          return "it has a " + name + " in it: " + path;
+        if (is_key_name(path)) return "it has a " + name + " in it: " + path;
         if (type == DT_DIR) folders.push_back(path);
       }
     }
@@ -187,6 +182,8 @@ Status validate(const SandboxSpec& spec) {
                   "env: " + entry.substr(0, equals) + " looks like a secret and never passes");
     if (has_url_credentials(entry.substr(equals + 1)))
       return fail(ErrorKind::kInvalid, "env: " + entry.substr(0, equals) + " has credentials in a URL");
+    if (has_password(entry.substr(equals + 1)))
+      return fail(ErrorKind::kInvalid, "env: " + entry.substr(0, equals) + " has a password in it");
   }
   for (const auto& item : spec.copy_in) {
     PAWL_OK(check_source(item.src));
@@ -225,8 +222,11 @@ Status check_shown(const std::string& path) {
   if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return no("it is neither a file nor a folder");
   for (const std::string system : kSystem)
     if (is_in(real, system)) return no("it is below " + system);
-  for (const std::string name : kPrivate)
-    if ((real + "/").find("/" + name + "/") != std::string::npos) return no("it is below a " + name);
+  for (auto end = real.find('/', 1);; end = real.find('/', end + 1)) {
+    const auto part = std::string_view(real).substr(0, end);
+    if (is_key_name(part)) return no("it is or is below a " + std::string(part.substr(part.rfind('/') + 1)));
+    if (end == std::string::npos) break;
+  }
   if (is_in(real, "/usr") && !is_in(real, home)) return {};  // every sandbox sees /usr anyway
   const std::string fault = S_ISDIR(status.st_mode) ? ShownTree(real).fault() : "";
   return fault.empty() ? Status() : no(fault);
@@ -362,14 +362,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
   return run;
 }
 
-bool is_denied_env_name(std::string_view name) {
-  std::string upper(name);
-  std::ranges::transform(upper, upper.begin(),
-                         [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  static constexpr std::array kDenied = {"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH", "CREDENTIAL"};
-  return std::ranges::any_of(kDenied,
-                             [&](const char* word) { return upper.find(word) != std::string::npos; });
-}
+bool is_denied_env_name(std::string_view name) { return is_secret_variable(name); }
 
 bool has_url_credentials(std::string_view value) {
   for (auto start = value.find("://"); start != std::string_view::npos;
@@ -425,7 +418,8 @@ std::vector<std::string> allowed_environment(const std::vector<std::string>& nam
   if (has_own_path) out.push_back(path_inside());
   for (const auto& name : all) {
     const auto value = os::environment_value(name);
-    if (!value || (name == "PATH" && has_own_path) || is_denied_env_name(name) || has_url_credentials(*value))
+    if (!value || (name == "PATH" && has_own_path) || is_denied_env_name(name) ||
+        has_url_credentials(*value) || has_password(*value))
       continue;
     out.push_back(name + "=" + *value);
   }

@@ -120,8 +120,8 @@ std::string json_text(const SandboxRun& run);  // as JSON
 Result<SandboxRun> run_from_json(
     const Json& json);  // input: our own spool or database; kCorrupt: it does not match
 
-// Names and values that never pass from the host into a sandbox. Names: those that contain KEY, TOKEN,
-// SECRET, PASSWORD, AUTH or CREDENTIAL in any case. Values: those that contain a URL with credentials.
+// Names and values that never pass from the host into a sandbox. Names: those of is_secret_variable()
+// (base/private_names.h). Values: those that contain a URL with credentials, and those of has_password().
 bool is_denied_env_name(std::string_view name);
 bool has_url_credentials(std::string_view value);
 

@@ -175,6 +175,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
 int supervise(const std::string& spool_folder) {
   os::refuse_to_be_looked_into();
   os::set_crash_role("supervisor");
+  os::ignore_write_signals();
   umask(022);  // not the caller's: a step sees the folders made here
   const Spool spool(spool_folder);
   // Waits: a process that reads this step holds the lock for a moment only.

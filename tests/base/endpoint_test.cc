@@ -42,7 +42,8 @@ TEST(Endpoint, BadEntriesAreNamed) {
 
 TEST(Endpoint, NamesOfTheSandboxItselfAreNoPlaceOutside) {
   for (const char* local : {"localhost:8080", "LocalHost.:8080", "db.localhost:8080", "*.app.localhost:8080",
-                            "localhost.localdomain:8080", "ip6-localhost:8080", "ip6-loopback:8080"}) {
+                            "localhost.localdomain:8080", "ip6-localhost:8080", "ip6-loopback:8080",
+                            "localhost4:8080", "localhost6:8080", "localhost6.localdomain6:8080"}) {
     const auto list = Allowlist::parse({local});
     ASSERT_FALSE(list) << local;
     for (const char* instead : {"\"127.0.0.1:8080\"", "\"[::1]:8080\""})
@@ -50,6 +51,17 @@ TEST(Endpoint, NamesOfTheSandboxItselfAreNoPlaceOutside) {
   }
   for (const char* other : {"127.0.0.1:8080", "[::1]:8080", "notlocalhost:80", "localhost.example.org:80"})
     EXPECT_TRUE(Allowlist::parse({other})) << other;
+}
+
+TEST(Endpoint, ANumberThatProgramsTakeForAnAddressIsToldAsOne) {
+  for (const char* number : {"127.1", "0x7f000001", "0X7F.1", "2130706433", "0177.0.0.1", "127.0.0.1."}) {
+    const auto list = Allowlist::parse({std::string(number) + ":80"});
+    ASSERT_FALSE(list) << number;
+    EXPECT_NE(list.error().message.find("\"127.0.0.1:80\""), std::string::npos) << list.error().message;
+  }
+  EXPECT_FALSE(Allowlist::parse({"*.127.1:80"}));
+  for (const char* name : {"1.example.org:80", "0x7f.example.org:80", "127.0.0.1:80"})
+    EXPECT_TRUE(Allowlist::parse({name})) << name;
 }
 
 TEST(Endpoint, AddressesThatNoPublicNameLeadsTo) {

@@ -4,6 +4,7 @@
 import os
 import pty
 import re
+import resource
 import subprocess
 
 import at_once
@@ -211,6 +212,24 @@ class Output(WithRun):
                         self.output(command, "out", *options, stdout=file)
                     self.assertEqual(len(kept.read_bytes()), len(b"before\n") + len(whole), "appended, as the shell does")
                     self.assertTrue((self.root / "out").is_symlink() and (self.root / "err").is_symlink())
+
+    def limited(self, bytes_max, *words, stdout=subprocess.DEVNULL):
+        """The exit code and stderr of pawl when no file may grow beyond the limit (ulimit -f)."""
+        done = subprocess.run([PAWL, *words], cwd=self.root, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, resource.RLIM_INFINITY)))
+        return done.returncode, done.stderr
+
+    def test_the_file_limit_of_the_caller_is_an_error_and_no_signal(self):
+        self.make_simple(agent="seq 100000 > file", gate="seq 100000")
+        for bytes_max in (512, 4096, 50_000, 500_000):  # the state, the database, the logs, the layer
+            code, words = self.limited(bytes_max, "run", "plan.yaml", "--dir", f"state{bytes_max}")
+            self.assertGreater(code, 0, f"{bytes_max}: {words}")
+            self.assertRegex(words, "File too large|disk|full|lost|I/O", f"{bytes_max}: {words}")
+        self.pawl("run", "plan.yaml")
+        with open(self.root / "written", "wb") as out:
+            code, words = self.limited(4096, "diff", "last", stdout=out)
+        self.assertEqual(code, 1, words)
+        self.assertIn("File too large", words)
 
     def test_a_command_that_nobody_can_hear_goes_on(self):
         closed = {"both full": ">/dev/full 2>&1", "stderr full": "2>/dev/full", "stderr closed": "2>&-", "all closed": "<&- >&- 2>&-"}

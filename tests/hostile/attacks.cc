@@ -226,6 +226,11 @@ std::map<std::string, Attack> others() {
          char code = 2;
          return unless(EPERM, ioctl(own_terminal(), TIOCLINUX, &code));
        }},
+      {"line_discipline",
+       [](auto&) {
+         const int discipline = 21;  // N_GSM0710
+         return unless(EPERM, ioctl(own_terminal(), TIOCSETD, &discipline));
+       }},
       {"packet_socket", [](auto&) { return unless(EAFNOSUPPORT, socket(AF_PACKET, SOCK_RAW, 0)); }},
       {"packet_socketpair",
        [](auto&) {

@@ -40,6 +40,7 @@ CALLS = [
     ("tiocsti", "", SECCOMP, "types into the terminal of whoever looks"),
     ("tiocsti_high_bits", "", SECCOMP, "the kernel looks at 32 bits of the request, a careless filter at 64"),
     ("tioclinux", "", SECCOMP, "types by the console's clipboard"),
+    ("line_discipline", "", SECCOMP, "loads a module for terminals, with a history of holes"),
     ("packet_socket", "", SECCOMP, "raw packets"),
     ("packet_socketpair", "", SECCOMP, "the same code of the kernel by another call"),
     ("vsock_socket", "", SECCOMP, "reaches the hypervisor, past every network namespace"),

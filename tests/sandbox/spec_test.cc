@@ -33,6 +33,8 @@ TEST(Spec, EachMistakeIsRefusedByName) {
       {[](auto& spec) { spec.base_image = "debian:12"; }, "base_image: \"debian:12\" is not pinned"},
       {[](auto& spec) { spec.base_image = "debian@sha256:00"; }, "is not available yet"},
       {[](auto& spec) { spec.env = {"API_TOKEN=x"}; }, "env: API_TOKEN looks like a secret"},
+      {[](auto& spec) { spec.env = {"DB_PASS=x"}; }, "env: DB_PASS looks like a secret"},
+      {[](auto& spec) { spec.env = {"DB=jdbc:x://h/d?Password=y"}; }, "env: DB has a password in it"},
       {[](auto& spec) { spec.env = {"no equals"}; }, "env: \"no equals\" is not NAME=value"},
       {[](auto& spec) { spec.env = {"PROXY=http://me:word@host/"}; }, "env: PROXY has credentials"},
       {[](auto& spec) { spec.egress_allowlist = {"a.example:443"}; }, "egress: needs network: scoped"},
@@ -106,6 +108,16 @@ TEST(Shown, NeverAHomeKeysSocketsOrTheState) {
     ASSERT_FALSE(status) << path;
     EXPECT_THAT(status.error().message, HasSubstr("is not shown in a sandbox: ")) << path;
   }
+  for (const std::string name : {".SSH", "id_rsa", ".netrc", ".git-credentials", ".Env", ".pgpass",
+                                 ".config/gcloud", ".password-store", ".config/gh/hosts.yml", ".my.cnf"}) {
+    const std::string at = temp / "keys/a/" + name;
+    ASSERT_TRUE(os::make_folders(at));
+    for (const std::string& path : {temp / "keys", at})
+      EXPECT_FALSE(check_shown(path)) << path << " " << name;
+    ASSERT_TRUE(os::remove_tree(temp / "keys"));
+  }
+  ASSERT_TRUE(os::make_folders(temp / "fine/.git"));
+  ASSERT_TRUE(os::write_atomically(temp / "fine/cacert.pem", "certificates"));
   EXPECT_TRUE(check_shown(temp / "fine"));
   EXPECT_TRUE(check_shown("/usr/share"));
   EXPECT_FALSE(check_shown(temp / "absent"));

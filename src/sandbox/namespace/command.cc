@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -34,6 +35,7 @@ constexpr rlim_t kLockedBytesMax = 64 << 10;
 // for the watcher to see, and a file in /tmp finds it full, before the signal comes. The signal is not
 // evidence, because any program can send it.
 constexpr std::int64_t kFileMibAbove = 2;
+constexpr rlim_t kStackBytes = 8 << 20;  // the kernel's default (_STK_LIM), for which programs are made
 constexpr int kExitNotFound = 127, kExitNotExecutable = 126;  // as in a shell (POSIX, 2.8.2)
 
 void set_limit(__rlimit_resource resource, rlim_t value) {
@@ -42,6 +44,36 @@ void set_limit(__rlimit_resource resource, rlim_t value) {
   if (now.rlim_max != RLIM_INFINITY && now.rlim_max < value) value = now.rlim_max;
   const rlimit limit{.rlim_cur = value, .rlim_max = value};
   setrlimit(resource, &limit);
+}
+
+void raise_to_hard(__rlimit_resource resource) {
+  rlimit now{};
+  getrlimit(resource, &now);
+  now.rlim_cur = now.rlim_max;
+  setrlimit(resource, &now);
+}
+
+// The caller's soft limits (ulimit -S) would change what a gate sees. Its hard limits stay, because a process
+// may not raise them.
+void leave_soft_limits_of_the_caller() {
+  for (const auto resource : {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_RSS, RLIMIT_RTTIME})
+    raise_to_hard(resource);
+  rlimit stack{};
+  getrlimit(RLIMIT_STACK, &stack);
+  stack.rlim_cur = std::min(kStackBytes, stack.rlim_max);
+  setrlimit(RLIMIT_STACK, &stack);
+}
+
+// A signal that the caller ignores stays ignored through exec: a shell without job control ignores SIGINT and
+// SIGQUIT for each `&`. The raw call also resets the two signals that glibc keeps for itself.
+void reset_signals() {
+  constexpr std::size_t kMaskBytes = _NSIG / 8;
+  const unsigned long by_default[4] = {};  // struct sigaction of the kernel: SIG_DFL, no flags
+  for (int signal = 1; signal < _NSIG; ++signal)
+    syscall(SYS_rt_sigaction, signal, by_default, nullptr, kMaskBytes);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 class Command {
@@ -60,6 +92,8 @@ class Command {
     need(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");
     // The following calls need no file of the sandbox, so they run while the mounts are made.
     set_limits(limits.by_rlimits);
+    leave_soft_limits_of_the_caller();
+    need(personality(PER_LINUX) != -1, "personality");  // the caller's may switch ASLR off
     drop_capabilities();
     // A new session keyring: keys of the inherited keyring are out of reach, even where keyctl(2) is allowed.
     static_cast<void>(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
@@ -147,7 +181,7 @@ class Command {
     for (const auto& [resource, part, most] : kProcessQuotas) {
       rlimit now{};
       getrlimit(resource, &now);
-      set_limit(resource, std::min(now.rlim_cur / part, most));
+      set_limit(resource, std::min(now.rlim_max / part, most));
     }
   }
 
@@ -188,10 +222,7 @@ class Command {
   }
 
   [[noreturn]] void exec() const {
-    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) std::signal(signal, SIG_DFL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    reset_signals();
     need(!job_.walls.descriptors || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
     environ = const_cast<char**>(job_.env.data());  // execvp also reads PATH from it
     execvp(job_.argv[0], job_.argv.data());

@@ -46,7 +46,8 @@ constexpr std::array kMasked = {
     "modules", "mtrr", "partitions", "swaps"};
 
 constexpr std::size_t kUsualOps = 160;  // moving the operations repeatedly takes longer than making them
-constexpr std::int64_t kOwnMib = 1;     // for the root's own files, which do not count as the program's
+constexpr std::int64_t kFilesMin = 16'384, kFilesOfMib = 1024;
+constexpr std::int64_t kOwnMib = 1;  // for the root's own files, which do not count as the program's
 
 class Builder {
  public:
@@ -212,7 +213,10 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   // memory. It is full at half of the memory limit, an error that programs see. Nearer to the limit the
   // kernel would kill the programs, because they and the page tables need memory, too.
   const std::int64_t mib = std::min(spec.disk_limit_mib, (spec.memory_limit_mib + 1) / 2) + kOwnMib;
-  to.add(Kind::kTmpfs, "/tmp", fmt::format("mode=755,size={}m", mib));
+  // Files without content are memory, too: about 1 KiB each, for the inode and its name. They get a quarter
+  // of the limit, so that programs have the last quarter even when both are full.
+  const std::int64_t files = std::max(kFilesMin, spec.memory_limit_mib * kFilesOfMib / 4);
+  to.add(Kind::kTmpfs, "/tmp", fmt::format("mode=755,size={}m,nr_inodes={}", mib, files));
   to.add(Kind::kFolder, kNewRoot);
   to.add(Kind::kFolder, kStage);
   to.add(Kind::kBind, kNewRoot, kNewRoot);  // pivot_root(2) requires a mount

@@ -2,10 +2,12 @@
 // memory that is full or only reserved.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -97,8 +99,8 @@ TEST_P(Machine, HasAPartOnlyOfWhatTheKernelCountsByUser) {
   getrlimit(RLIMIT_MSGQUEUE, &queues);
   box.sh(python(
       "import resource as r; print(*r.getrlimit(r.RLIMIT_SIGPENDING), *r.getrlimit(r.RLIMIT_MSGQUEUE))"));
-  const auto pending = std::to_string(std::min<rlim_t>(signals.rlim_cur / 8, 4096));
-  const auto bytes = std::to_string(std::min<rlim_t>(queues.rlim_cur / 4, 200 << 10));
+  const auto pending = std::to_string(std::min<rlim_t>(signals.rlim_max / 8, 4096));
+  const auto bytes = std::to_string(std::min<rlim_t>(queues.rlim_max / 4, 200 << 10));
   EXPECT_EQ(box.out, pending + " " + pending + " " + bytes + " " + bytes + "\n") << box.err;
 }
 
@@ -268,6 +270,48 @@ TEST_P(Machine, ReadsItsInputWholeAndToItsEnd) {
       "grep -c all");
   EXPECT_EQ(box.out, "pipe:\n0\n") << box.err;
   EXPECT_TRUE(*os::read_file(box.temp / "all", 1 << 22) == all);
+}
+
+// Ignored signals, soft limits and personality flags of this process, which programs inherit. Restores them.
+class UnusualCaller {
+ public:
+  UnusualCaller() {
+    for (int number = 1; number <= SIGRTMAX; ++number)
+      if (number != SIGCHLD) std::signal(number, SIG_IGN);
+    for (const auto resource : {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_RSS, RLIMIT_STACK}) {
+      rlimit limit{};
+      getrlimit(resource, &limit);
+      limits_.emplace_back(resource, limit);
+      limit.rlim_cur = resource == RLIMIT_STACK ? 7 << 20 : rlim_t{1} << 50;  // a sanitizer reserves 16 TiB
+      setrlimit(resource, &limit);
+    }
+    personality(ADDR_NO_RANDOMIZE | READ_IMPLIES_EXEC);
+  }
+  ~UnusualCaller() {
+    for (int number = 1; number <= SIGRTMAX; ++number) std::signal(number, SIG_DFL);
+    for (const auto& [resource, limit] : limits_) setrlimit(resource, &limit);
+    personality(PER_LINUX);
+  }
+
+ private:
+  std::vector<std::pair<__rlimit_resource, rlimit>> limits_;
+};
+
+TEST_P(Machine, IsTheSameWhoeverCalls) {
+  SandboxBox box(GetParam());
+  const std::string look =
+      "grep -E '^Sig(Ign|Blk)' /proc/self/status; cat /proc/self/personality; "
+      "ulimit -S -t; ulimit -S -v; ulimit -S -d; ulimit -S -m; ulimit -S -s";
+  for (const bool traced : {false, true}) {
+    box.spec.enable_trace = traced;
+    box.sh(look);
+    const std::string usual = box.out;
+    EXPECT_TRUE(usual.starts_with("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n00000000\n"))
+        << usual;
+    const UnusualCaller caller;
+    box.sh(look);
+    EXPECT_EQ(box.out, usual) << box.err;
+  }
 }
 
 TEST_P(Machine, AnInputThatNobodyReadsOrThatNeverEndsHoldsNothingUp) {

@@ -84,5 +84,27 @@ ctypes.CDLL(None).syscall(60, 0)  # exit of this thread)"};
   EXPECT_EQ(run.outcome, Outcome::kOomKilled) << name(run.outcome) << run.reason << box.err;
 }
 
+// Inodes and names are memory, too: many small files must not end in a kill.
+TEST_P(Memory, ThatFilesFillIsAnErrorInBothWays) {
+  for (const char* content : {"", "x", "fill"}) {
+    SandboxBox box(GetParam());
+    box.spec.memory_limit_mib = 128;
+    box.spec.time_budget_seconds = 240;
+    box.spec.env = {"CONTENT=" + std::string(content)};
+    const auto run = box.sh(R"(exec python3 -c '
+import os
+def until_full(folder, content):
+  try:
+    for i in range(1 << 20):
+      with open(folder + "/" + "n" * 30 + str(i), "w", buffering=1 << 20) as file: file.write(content)
+  except OSError as error: return error.errno
+content = os.environ["CONTENT"]
+if content == "fill": print(until_full("/dev/shm", "x" * (1 << 20)))
+print(until_full("/tmp", "" if content == "fill" else content))')");
+    EXPECT_TRUE(succeeded(run)) << name(run.outcome) << run.reason << box.err;
+    EXPECT_EQ(box.out, std::string(content) == "fill" ? "28\n28\n" : "28\n") << content;  // ENOSPC
+  }
+}
+
 }  // namespace
 }  // namespace pawl::sandbox

@@ -38,8 +38,10 @@ namespace {
 
 // sched.h. In clone(2) the bit of CLONE_NEWTIME is a part of the exit signal.
 constexpr std::uint32_t kNewNamespaces = 0x7E020000, kNewTime = 0x80;
-// ioctl_tty(2): both push characters into a terminal's input, which a shell outside then runs.
-constexpr std::uint32_t kTerminalPushers[] = {0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */};
+// ioctl_tty(2). TIOCSTI and TIOCLINUX push characters into a terminal's input, which a shell outside then
+// runs. TIOCSETD loads line disciplines: modules with a history of holes (n_gsm, slip) that no build needs.
+constexpr std::uint32_t kTerminalCalls[] = {0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */,
+                                            0x5423 /* TIOCSETD */};
 constexpr std::uint32_t kFamilies[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
 // The sockets that socket(2) may make, besides every kind of AF_UNIX. All others (SCTP, MPTCP, SMC,
@@ -232,7 +234,7 @@ Tests argument_tests(const Answers& answers) {
   Tests tests = id_tests(answers);
   tests[number("clone")] = no_bit_of(0, kNewNamespaces, answers.refuse);
   tests[number("unshare")] = no_bit_of(0, kNewNamespaces | kNewTime, answers.refuse);
-  tests[number("ioctl")] = one_of(1, kTerminalPushers, answers.refuse, kAllow);
+  tests[number("ioctl")] = one_of(1, kTerminalCalls, answers.refuse, kAllow);
   for (const char* call : kSocketCalls) tests[number(call)] = known_sockets(answers);
   for (const auto& [call, argument, flag] : kHugePages)
     tests[number(call)] = no_bit_of(argument, flag, answers.refuse);
@@ -397,7 +399,7 @@ void check(const Program& program, const std::vector<Range>& ranges, const Answe
       }
     for (std::uint32_t request = 0x5400; request < 0x5500; ++request)
       check(program, "ioctl", {0, high | request},
-            std::ranges::count(kTerminalPushers, request) == 1 ? answers.refuse : kAllow);
+            std::ranges::count(kTerminalCalls, request) == 1 ? answers.refuse : kAllow);
     check_ids(program, answers, high);
   }
 }

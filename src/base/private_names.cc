@@ -1,0 +1,111 @@
+#include "base/private_names.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/glob.h"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view kKeyNames[] = {
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".dockercfg",
+    ".gcloud",
+    ".boto",
+    ".pawl",
+    ".env",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".pypirc",
+    ".htpasswd",
+    ".vault-token",
+    ".git-credentials",
+    ".s3cfg",
+    ".my.cnf",
+    ".authinfo",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".password-store",
+    "credentials.tfrc.json",
+    "ledger.key",  // a state folder may have any name
+};
+constexpr std::string_view kKeyPaths[] = {
+    "**/.config/gcloud",   "**/.config/gh/hosts.yml",      "**/.cargo/credentials.toml",
+    "**/.m2/settings.xml", "**/.m2/settings-security.xml", "**/.claude/.credentials.json"};
+// Folders that are shown for other reasons have such files, too: certificates, a project's .npmrc.
+constexpr std::string_view kLikelyNames[] = {
+    ".git",       ".env.*",    "*.env",       ".envrc",     ".npmrc",       ".yarnrc.yml",     "id_rsa*",
+    "id_dsa*",    "id_ecdsa*", "id_ed25519*", "kubeconfig", "*.kubeconfig", "*.tfstate",       "*.tfstate.*",
+    "*.pem",      "*.key",     "credentials", "*.p8",       "*.p12",        "*.pfx",           "*.jks",
+    "*.keystore", "*.kdbx",    "*.ppk",       "*.gpg",      "*.age",        "credentials.json"};
+constexpr std::string_view kExamples[] = {".env.example", ".env.sample", ".env.template",
+                                          "example.env",  "sample.env",  "template.env"};
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
+  return out;
+}
+
+std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool matches_any(const auto& patterns, std::string_view text) {
+  return std::ranges::any_of(patterns, [&](auto pattern) { return glob_matches(pattern, text); });
+}
+
+// -----BEGIN PRIVATE KEY-----, or with words between: RSA, EC, OPENSSH, ENCRYPTED.
+bool has_pem_key(std::string_view text) {
+  constexpr std::string_view kBegin = "-----BEGIN ", kKey = "PRIVATE KEY";
+  for (auto at = text.find(kBegin); at != std::string_view::npos; at = text.find(kBegin, at + 1)) {
+    const auto words = text.substr(at + kBegin.size());
+    const auto end = words.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ");
+    if (words.substr(0, end).find(kKey) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_key_name(std::string_view path) {
+  const std::string lower = lower_case(path);
+  return std::ranges::find(kKeyNames, last_component(lower)) != std::ranges::end(kKeyNames) ||
+         matches_any(kKeyPaths, lower);
+}
+
+bool may_be_key_name(std::string_view path) {
+  const std::string lower = lower_case(path);
+  const auto name = last_component(lower);
+  if (std::ranges::find(kExamples, name) != std::ranges::end(kExamples)) return false;
+  return is_key_name(lower) || matches_any(kLikelyNames, name);
+}
+
+bool has_private_key(std::string_view text) {
+  // "RWQAAEIy" is base64 of the algorithms in a minisign key that has no password.
+  static constexpr std::string_view kMarks[] = {"PuTTY-User-Key-File",
+                                                "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY", "AGE-SECRET-KEY-1",
+                                                "minisign encrypted secret key", "RWQAAEIy"};
+  return has_pem_key(text) ||
+         std::ranges::any_of(kMarks, [&](auto mark) { return text.find(mark) != std::string_view::npos; });
+}
+
+bool is_secret_variable(std::string_view name) {
+  const std::string lower = lower_case(name);
+  if (lower == "pwd" || lower == "oldpwd") return false;
+  static constexpr std::string_view kWords[] = {"key", "token", "secret",     "pass",
+                                                "pwd", "auth",  "credential", "cookie"};
+  return std::ranges::any_of(kWords, [&](auto word) { return lower.find(word) != std::string::npos; });
+}
+
+bool has_password(std::string_view text) { return lower_case(text).find("password=") != std::string::npos; }
+
+}  // namespace pawl

@@ -1,0 +1,23 @@
+// Names and texts by which keys and credentials are recognized. The rooms that keep them from steps share
+// these lists.
+#pragma once
+
+#include <string_view>
+
+namespace pawl {
+
+// Whether the last components of the path name a file or folder that holds keys or credentials, in any letter
+// case: `.ssh`, `.netrc`, `.config/gcloud`.
+bool is_key_name(std::string_view path);
+// As is_key_name(), and names that hold keys only often: `*.pem`, `.npmrc`, `credentials.json`.
+bool may_be_key_name(std::string_view path);
+// Whether a private key begins anywhere in the text: of OpenSSL, OpenSSH, PuTTY, ssh.com, age, minisign.
+bool has_private_key(std::string_view text);
+
+// Whether the name of an environment variable contains KEY, TOKEN, SECRET, PASS, PWD, AUTH, CREDENTIAL or
+// COOKIE, in any letter case. The shell's own PWD and OLDPWD are no secrets.
+bool is_secret_variable(std::string_view name);
+// Whether the text contains `password=`, in any letter case, as in a URL of JDBC.
+bool has_password(std::string_view text);
+
+}  // namespace pawl

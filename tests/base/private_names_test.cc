@@ -1,0 +1,50 @@
+#include "base/private_names.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace pawl {
+namespace {
+
+TEST(PrivateNames, ByTheLastComponentsInAnyCase) {
+  for (const char* key :
+       {".ssh", "a/.SSH", "id_rsa", "a/.netrc", ".Env", "x/.config/gcloud", ".config/gh/hosts.yml", ".s3cfg",
+        ".my.cnf", ".authinfo", ".claude/.credentials.json", "credentials.tfrc.json"}) {
+    EXPECT_TRUE(is_key_name(key)) << key;
+    EXPECT_TRUE(may_be_key_name(key)) << key;
+  }
+  for (const char* likely :
+       {"cacert.pem", ".npmrc", ".git", ".env.local", "id_rsa.pub", "credentials.json"}) {
+    EXPECT_FALSE(is_key_name(likely)) << likely;
+    EXPECT_TRUE(may_be_key_name(likely)) << likely;
+  }
+  for (const char* plain : {"hosts.yml", "gcloud", "env", ".env.example", "ssh/config", "settings.xml"})
+    EXPECT_FALSE(may_be_key_name(plain)) << plain;
+}
+
+TEST(PrivateNames, AKeyAnywhereInATextAndNoCertificate) {
+  for (const std::string begin : {"", "Bag Attributes\n", "\xef\xbb\xbf",
+                                  "-----BEGIN CERTIFICATE-----\nMIIB\n", "{\"private_key\": \""})
+    for (const char* key : {"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----",
+                            "PuTTY-User-Key-File-3: x", "-----BEGIN OPENSSH PRIVATE KEY-----",
+                            "AGE-SECRET-KEY-1AB", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
+                            "-----BEGIN PGP PRIVATE KEY BLOCK-----", "RWQAAEIyAAAA"})
+      EXPECT_TRUE(has_private_key(begin + key)) << begin << key;
+  for (const char* plain :
+       {"", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "a PRIVATE KEY",
+        "-----BEGIN PUBLIC KEY-----", "---- BEGIN SSH2 PUBLIC KEY ----", "-----BEGIN x\nPRIVATE KEY"})
+    EXPECT_FALSE(has_private_key(plain)) << plain;
+}
+
+TEST(PrivateNames, OfVariables) {
+  for (const char* name :
+       {"API_KEY", "token", "DB_PASS", "MYSQL_PWD", "MY_PASSPHRASE", "DB_PASSWORD", "SESSION_COOKIE"})
+    EXPECT_TRUE(is_secret_variable(name)) << name;
+  for (const char* name : {"PWD", "OLDPWD", "PATH", "LANG"}) EXPECT_FALSE(is_secret_variable(name)) << name;
+  EXPECT_TRUE(has_password("jdbc:mysql://h/db?user=u&Password=x"));
+  EXPECT_FALSE(has_password("no password here"));
+}
+
+}  // namespace
+}  // namespace pawl
