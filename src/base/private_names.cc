@@ -100,10 +100,14 @@ bool has_private_key(std::string_view text) {
 
 bool is_secret_variable(std::string_view name) {
   const std::string lower = lower_case(name);
-  if (lower == "pwd" || lower == "oldpwd") return false;
-  static constexpr std::string_view kWords[] = {"key", "token", "secret",     "pass",
-                                                "pwd", "auth",  "credential", "cookie"};
-  return std::ranges::any_of(kWords, [&](auto word) { return lower.find(word) != std::string::npos; });
+  if (lower == "pwd") return false;
+  static constexpr std::string_view kWords[] = {"key",        "token", "secret",    "password",
+                                                "passphrase", "auth",  "credential"};
+  // Only as the last word: BYPASS_CACHE and PASS_RATE are no secrets.
+  static constexpr std::string_view kLastWords[] = {"pass", "pwd", "cookie"};
+  const std::string_view last = std::string_view(lower).substr(lower.rfind('_') + 1);
+  return std::ranges::any_of(kWords, [&](auto word) { return lower.find(word) != std::string::npos; }) ||
+         std::ranges::find(kLastWords, last) != std::ranges::end(kLastWords);
 }
 
 bool has_password(std::string_view text) { return lower_case(text).find("password=") != std::string::npos; }

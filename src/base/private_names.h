@@ -14,8 +14,9 @@ bool may_be_key_name(std::string_view path);
 // Whether a private key begins anywhere in the text: of OpenSSL, OpenSSH, PuTTY, ssh.com, age, minisign.
 bool has_private_key(std::string_view text);
 
-// Whether the name of an environment variable contains KEY, TOKEN, SECRET, PASS, PWD, AUTH, CREDENTIAL or
-// COOKIE, in any letter case. The shell's own PWD and OLDPWD are no secrets.
+// Whether the name of an environment variable contains KEY, TOKEN, SECRET, PASSWORD, PASSPHRASE, AUTH or
+// CREDENTIAL, or its last word is PASS, PWD or COOKIE, in any letter case. The shell's own PWD and OLDPWD are
+// no secrets.
 bool is_secret_variable(std::string_view name);
 // Whether the text contains `password=`, in any letter case, as in a URL of JDBC.
 bool has_password(std::string_view text);

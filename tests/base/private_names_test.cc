@@ -41,7 +41,8 @@ TEST(PrivateNames, OfVariables) {
   for (const char* name :
        {"API_KEY", "token", "DB_PASS", "MYSQL_PWD", "MY_PASSPHRASE", "DB_PASSWORD", "SESSION_COOKIE"})
     EXPECT_TRUE(is_secret_variable(name)) << name;
-  for (const char* name : {"PWD", "OLDPWD", "PATH", "LANG"}) EXPECT_FALSE(is_secret_variable(name)) << name;
+  for (const char* name : {"PWD", "OLDPWD", "PATH", "LANG", "BYPASS_CACHE", "PASS_RATE", "COMPASS"})
+    EXPECT_FALSE(is_secret_variable(name)) << name;
   EXPECT_TRUE(has_password("jdbc:mysql://h/db?user=u&Password=x"));
   EXPECT_FALSE(has_password("no password here"));
 }
