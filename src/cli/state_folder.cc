@@ -11,8 +11,6 @@ namespace {
 
 constexpr unsigned kWritableForOthers = 022, kAnyForOthers = 077;
 
-std::string key_of(const std::string& folder) { return os::join(folder, "keys/ledger.key"); }
-
 std::unexpected<Error> refused(const std::string& path, const std::string& why, const std::string& remedy) {
   return fail(ErrorKind::kDenied,
               path + " " + why +
@@ -62,8 +60,7 @@ Status check_tracked(const std::string& folder) {
                  "Remove it (`git rm -r --cached` keeps the files), or name another one with --dir");
 }
 
-Status check_key(const std::string& folder) {
-  const std::string key = key_of(folder);
+Status check_key(const std::string& folder, const std::string& key) {
   if (!os::exists(key)) return {};
   PAWL_OK(check_part(folder, key));
   PAWL_TRY(const auto facts, os::facts_of(key));
@@ -86,7 +83,8 @@ Status check_state_folder(const std::string& folder) {
   for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work", "agents"})
     PAWL_OK(check_links(os::join(folder, below)));
   PAWL_OK(check_tracked(folder));
-  PAWL_OK(check_key(folder));
+  for (const auto* key : {"keys/ledger.key", "keys/redaction.key"})
+    PAWL_OK(check_key(folder, os::join(folder, key)));
   tighten(folder, names);
   return {};
 }

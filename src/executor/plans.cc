@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "plan/parse.h"
 #include "plan/rows.h"
 
@@ -13,8 +14,15 @@ constexpr std::size_t kKeptMax =
 
 Status make_rows(store::Store& store, const std::string& run_id) {
   PAWL_TRY(const auto run, store.run(run_id));
-  PAWL_TRY(const auto plan, plan_of(store, run));
-  return store.put_plan(run_id, rows_of(plan));
+  PAWL_TRY(auto plan, plan_of(store, run));
+  plan.source_folder = run.source_path;
+  auto rows = rows_of(plan);
+  PAWL_TRY(const auto first, store.ledger(run_id, "", 1, 1));
+  const bool is_said =
+      !first.empty() && first.front().line.find(blake3_hex(rows.common)) != std::string::npos;
+  // Rows of older versions do not say the folder.
+  if (!is_said) plan.source_folder.clear();
+  return store.put_plan(run_id, is_said ? std::move(rows) : rows_of(plan));
 }
 
 std::unexpected<Error> not_in_plan(const std::string& phase_id) {

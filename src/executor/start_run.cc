@@ -133,7 +133,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_OK(workspaces.check_owner(base.base_id, {}));
   PAWL_OK(check_programs(input.plan, workspaces, base.base_id));
   store::NewRun run;
-  run.run.source_path = source;
+  run.run.source_path = input.plan.source_folder = source;
   run.run.base_id = base.base_id;
   run.run.base_commit = base.git_commit;
   run.run.backend = input.backend;
@@ -159,6 +159,7 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
                   "the plan has another `source.exclude` than the run, and a fork goes on from the source as "
                   "the run took it; leave the key as it was, or start a new run");
     PAWL_OK(check_shared(plan, input.plan->plan, input.fork.from.phase_id));
+    input.plan->plan.source_folder = from.source_path;
     PAWL_OK(add_plan(workspaces, *input.plan, run));
     return create(store, clock, random, input.plan->plan, std::move(run));
   }
@@ -169,6 +170,7 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
   PAWL_OK(settle_protection(workspaces, from.base_id, "", plan));
   PAWL_TRY(const auto common, common_of(store, from));
   plan.plan_for_agents = common.plan_for_agents;
+  plan.source_folder = from.source_path;
   return create(store, clock, random, plan, std::move(run));
 }
 

@@ -217,6 +217,8 @@ Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust 
   if (!*tables) return std::unexpected(std::move(*tables).error());
   out.report.problems = contradictions(out.files, **tables);
   out.report.ok = out.report.problems.empty();
+  if (!says_source(**tables))
+    out.report.lacks.push_back({.type = "run_started", .member = "source_folder", .rows = 1});
   return out;
 }
 

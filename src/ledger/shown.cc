@@ -30,13 +30,30 @@ bool is_same_attempt(const Json& row, const store::AttemptRow& attempt,
   const auto failing = row.find("failing_signals"), told = row.find("episodes");
   const std::string said = told == row.end() ? "[]" : canonical(*told);
   return says(row, "revision", attempt.revision) && says(row, "executor", attempt.executor) &&
+         says(row, "build", attempt.build) &&
          (failing == row.end() || *failing == Json(attempt.failing_signals)) &&
          said == store::json_text(episodes);
 }
 
+// The label is PHASE.GATE.STEP.attemptN[.togetherR][.episodeM]. No table has the round R of a step.
+bool is_label_of(std::string_view label, const store::StepRow& step) {
+  const auto number = step.attempt_id.substr(step.attempt_id.rfind('.') + 1);
+  const std::string begin = step.phase_id + "." + step.gate_id + "." + step.step_name + ".attempt" + number;
+  const std::string end = step.episode == 0 ? "" : ".episode" + std::to_string(step.episode);
+  constexpr std::string_view kRound = ".together";
+  if (!label.starts_with(begin) || !label.ends_with(end) || label.size() < begin.size() + end.size())
+    return false;
+  label.remove_prefix(begin.size());
+  label.remove_suffix(end.size());
+  const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+  return label.empty() || (label.starts_with(kRound) && label.size() > kRound.size() &&
+                           std::ranges::all_of(label.substr(kRound.size()), is_digit));
+}
+
 bool is_same_step(const Json& started, const store::StepRow& step) {
   return says(started, "label", step.label) && says(started, "attempt_id", step.attempt_id) &&
-         says(started, "started_at", step.started_at) && says(started, "execution", step.execution);
+         says(started, "started_at", step.started_at) && says(started, "execution", step.execution) &&
+         says(started, "sandbox_spec_hash", step.sandbox_spec_hash) && is_label_of(step.label, step);
 }
 
 using ById = std::map<std::string, const Json*>;
@@ -55,10 +72,18 @@ const typename Map::mapped_type& of_phase(const Map& map, const std::string& pha
   return found == map.end() ? none : found->second;
 }
 
+// The table has the decision of a recovery only for lost steps with an episode number.
+bool is_same_decision(const ById& resumed, const store::StepRow& step) {
+  const auto row = resumed.find(step.sandbox_run_id);
+  const bool is_said = row != resumed.end() && step.episode != 0 && step.state == store::StepState::kLost;
+  return is_said ? says(*row->second, "decision", step.decision) : step.decision.empty();
+}
+
 void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables& tables,
                    std::vector<std::string>& out) {
   const auto started = rows_by(chain, "pre_execute", "sandbox_run_id");
   const auto ended = rows_by(chain, "executed", "sandbox_run_id");
+  const auto resumed = rows_by(chain, "resume", "sandbox_run_id");
   const bool goes_on = !is_terminal(phase.state);
   std::size_t known = 0;
   for (const auto& step : of_phase(tables.steps, phase.phase_id)) {
@@ -68,7 +93,7 @@ void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables
     const bool is_done = step.state == store::StepState::kDone,
                has_ended = ended.contains(step.sandbox_run_id);
     if (row == started.end() || !is_same_step(*row->second, step) || (has_ended && !is_done) ||
-        (is_done && !has_ended && !goes_on))
+        !is_same_decision(resumed, step) || (is_done && !has_ended && !goes_on))
       out.push_back("step " + step.label);
   }
   if (known != started.size()) out.push_back("the number of steps of phase " + phase.phase_id);

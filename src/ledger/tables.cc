@@ -30,7 +30,9 @@ class Comparison {
 
   std::vector<Problem> run() {
     check_start();
+    check_planned();
     check_state();
+    check_times();
     check_list_of_phases();
     check_places();
     check_layers();
@@ -60,8 +62,16 @@ class Comparison {
     check("base_id", tables_.run.base_id, "the base");
     check("base_commit", tables_.run.base_commit, "the base's commit");
     check("backend", tables_.run.backend, "the backend");
+    check("at", tables_.run.created_at, "the time of the run's start");
+  }
+
+  void check_planned() {
+    const Json& started = rows_.front();
     const auto planned = started.find("planned");
     if (planned == started.end()) return;
+    if (tables_.planned.empty()) return contradicted("the planned row of the run");
+    const auto source = store::source_folder_of(tables_.planned.at(""));
+    if (!source.empty() && source != tables_.run.source_path) contradicted("the source's folder");
     for (const auto& [phase_id, row] : tables_.planned)
       if (text_in(*planned, phase_id.c_str()) != blake3_hex(row))
         contradicted(phase_id.empty() ? "the planned row of the run" : "the planned row of " + phase_id);
@@ -76,6 +86,16 @@ class Comparison {
     const std::string state(name(tables_.run.state));
     if (state != (is_over && sealed != nullptr ? text_in(*sealed, "state") : "EXECUTING"))
       contradicted("the run's state");
+  }
+
+  // A run keeps the time of its end when usage is settled later, and the run is sealed again for that.
+  void check_times() {
+    const std::string& ended_at = tables_.run.ended_at;
+    const bool is_said = std::ranges::any_of(rows_, [&](const Json& row) {
+      return text_in(row, "type") == "run_sealed" && text_in(row, "at") == ended_at;
+    });
+    const bool goes_on = tables_.run.state == store::RunState::kExecuting;
+    if (goes_on ? !ended_at.empty() : !is_said) contradicted("the time of the run's end");
   }
 
   void check_list_of_phases() {
@@ -99,6 +119,9 @@ class Comparison {
       contradicted("the cap of " + std::string(unit));
     if (const auto unit = spent_.contradicted_by(tables_.budgets); !unit.empty())
       contradicted("what is spent of " + std::string(unit));
+    std::int64_t calls = 0;
+    for (const auto& phase : tables_.phases) calls += phase.doctor_calls;
+    if (calls != tables_.run.doctor_calls) contradicted("doctor_calls of the run");
   }
 
   void check_layers() {
@@ -231,6 +254,11 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
     PAWL_TRY(out.planned[phase.phase_id], store.planned_phase(run_id, phase.phase_id));
   }
   return out;
+}
+
+bool says_source(const Tables& tables) {
+  const auto common = tables.planned.find("");
+  return common != tables.planned.end() && !store::source_folder_of(common->second).empty();
 }
 
 std::string stack_of(const Files& files, const std::string& phase_id, const std::string& attempt_id) {

@@ -33,6 +33,9 @@ struct Tables {
 // Reads the tables of a run. For one state of them, call it inside Store::read_together().
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);
 
+// False: the planned row of the run is of an older version, and does not say where the source is.
+bool says_source(const Tables& tables);
+
 // Returns where the tables contradict the rows, as problems of the file "pawl.db". A member that rows of
 // older versions lack is not compared. REQUIRES: `files` verify. Pure.
 std::vector<Problem> contradictions(const Files& files, const Tables& tables);

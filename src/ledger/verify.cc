@@ -356,9 +356,10 @@ class Verifier {
 Report verify(const Files& files, const Trust& trust) { return Verifier(files, trust).run(); }
 
 std::string lack_text(const Lack& lack) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kMeanings = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kMeanings = {{
       {"planned", "what the plan says of each phase"},
       {"before", "the run before it"},
+      {"source_folder", "the folder of the source, in its planned row"},
       {"tiers", "the order of the phases and the limits of their attempts"},
       {"caps", "what the run may spend"},
       {"layer", "the work"},

@@ -199,7 +199,9 @@ struct PolicyFile {
 // The plan without its phases. An executor holds this for a run, and one phase at a time.
 struct Common {
   std::string workflow;
-  std::string source_path;                  // as written; relative to the plan's folder
+  std::string source_path;  // as written; relative to the plan's folder
+  // Absolute, as the run found it. "" in a plan that no run has, and in rows of older versions.
+  std::string source_folder;
   std::optional<std::string> source_ref;    // absent: the directory as it is
   std::vector<std::string> source_exclude;  // patterns of paths that no base contains
   std::vector<std::string> env;

@@ -116,6 +116,7 @@ void members(Is<PolicyFile> auto& self, auto&& each) {
 void members(Is<Common> auto& self, auto&& each) {
   each("workflow", self.workflow);
   each("source_path", self.source_path);
+  each("source_folder", self.source_folder);
   each("source_ref", self.source_ref);
   each("source_exclude", self.source_exclude);
   each("env", self.env);

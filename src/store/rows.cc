@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/json.h"
 #include "base/money.h"
 
 namespace pawl::store {
@@ -98,6 +99,11 @@ Result<PhaseOutcome> phase_outcome_from_name(std::string_view text) {
 Result<RunState> run_state_from_name(std::string_view text) {
   using enum RunState;
   return find_name(std::array{kExecuting, kComplete, kFailed, kCancelled}, text, "run state");
+}
+
+std::string source_folder_of(const std::string& common) {
+  const auto row = parse_json(common);
+  return row && row->is_object() ? text_in(*row, "source_folder") : "";
 }
 
 AttemptRow judged_on(AttemptRow attempt) {

@@ -94,6 +94,9 @@ struct AttemptRow {
 
 // The attempt with the base that its gates see in its newest round, instead of the base of its agent.
 AttemptRow judged_on(AttemptRow attempt);
+// The source's folder by PlanRows::common, whose other members the store does not read. "": a row of an older
+// version, which does not say it.
+std::string source_folder_of(const std::string& common);
 // BLAKE3 of the canonical JSON array that holds the base's id and the accepted layers that the gates saw, in
 // the order of Store::base_layers().
 std::string stack_hash(const std::string& base_id, const std::vector<std::string>& layers);

@@ -71,7 +71,7 @@ struct Fork {
 };
 
 // The plan in parts; a claim reads two of them. The caller derives them from the plan's text, at any time
-// again. The store does not interpret them.
+// again. The store reads no more of them than source_folder_of().
 struct PlanRows {
   std::string common;  // what belongs to no phase
   struct OfPhase {

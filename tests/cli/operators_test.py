@@ -47,6 +47,9 @@ class Operators(WithRun):
         with self.changed_in_database("INSERT INTO accepted_layers SELECT run_id, 1, phase_id, agent_layer FROM attempts WHERE number = 1"):
             for verb in (("diff", "last"), ("apply", "last"), ("retry", "last"), *verbs):
                 self.assertIn("work of phase p1", self.pawl(*verb, expect=13).stderr)
+        with self.changed_in_database("UPDATE runs SET source_path = '/elsewhere'"):
+            for verb in (("diff", "last"), ("apply", "last"), ("retry", "last"), *verbs):
+                self.assertIn("source's folder", self.pawl(*verb, expect=13).stderr)
         with self.changed_in_database("UPDATE phases SET state = 'SKIPPED', outcome = 'skipped'"):
             for verb in (("diff", "last"), ("retry", "last"), *verbs):
                 self.assertIn("of phase p1", self.pawl(*verb, expect=13).stderr)

@@ -219,6 +219,11 @@ class Verified(WithRun):
         for change in ("phases SET last_failure_reason = 'all is well'", "phases SET attempts_used = 1", "phases SET attempts_total = 9",
                        "attempts SET failing_signals = '[]' WHERE number = 1", "attempts SET revision = 1",
                        "steps SET label = 'fix.agent.run.attempt7' WHERE step_index = 0", "steps SET started_at = '2020-01-01T00:00:00.000000Z'",
+                       "steps SET gate_id = 'security', step_name = 'pentest' WHERE step_index > 0", "steps SET gate_id = 'unit', step_name = 'check'",
+                       "steps SET step_name = step_name || '.attempt1'", "steps SET episode = 2 WHERE step_index = 0",
+                       "steps SET sandbox_spec_hash = replace(sandbox_spec_hash, 'a', 'b')", "steps SET decision = 'adopt'",
+                       "attempts SET build = 'trusted'", "runs SET doctor_calls = 1", "runs SET source_path = '/elsewhere'",
+                       "runs SET created_at = '2001-01-01T00:00:00.000000Z'", "runs SET ended_at = '2031-01-01T00:00:00.000000Z'",
                        "steps SET execution = 2 WHERE step_index = 0", "steps SET state = 'lost', run = '' WHERE step_index = 0"):
             with self.subTest(change), self.changed_in_database(f"UPDATE {change}"):
                 self.assertEqual(self.verdict()[0], "NOT verified")

@@ -47,6 +47,8 @@ class PrivateState(PawlTest):
         self.assertIn("pawl.db", self.others_may())
         self.refused("keys/ledger.key is readable for others", "chmod 600")
         (self.root / "source/.pawl/keys/ledger.key").chmod(0o600)
+        self.refused("keys/redaction.key is readable for others", "chmod 600")
+        (self.root / "source/.pawl/keys/redaction.key").chmod(0o600)
         self.pawl("status")
         self.assertEqual(self.others_may(), [])
         self.pawl("run", "plan.yaml")

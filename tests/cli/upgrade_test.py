@@ -59,6 +59,7 @@ class Upgrade(PawlTest):
         whole = runs["whole"]["run_id"]
         lacks = {f"{lack['type']}.{lack['member']}": lack["rows"] for lack in self.pawl_json("verify", whole, "--key", key)["lacks"]}
         self.assertEqual(lacks, {"run_started.planned": 1, "run_started.before": 1, "run_started.tiers": 1, "run_started.caps": 1,
+                                 "run_started.source_folder": 1,
                                  "phase_sealed.layer": 1, "attempt.layer": 2, "attempt.stack": 2, "attempt.inventories": 2,
                                  "attempt.feedback": 2, "attempt.merge_seq": 2, "executed.run": 4, "executed.cost": 4})
         lack = "4 row(s) executed do not say cost (the cost row)"

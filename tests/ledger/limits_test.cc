@@ -170,6 +170,45 @@ TEST_F(Limits, APhaseIsTriedAsOftenAsItsRowsSay) {
   found_at_claim(forgotten, "the number of attempts of phase one");
 }
 
+TEST_F(Limits, ARunsColumnsAreWhatItsRowsSay) {
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"created_at = '2001-01-01T00:00:00.000000Z'", "the time of the run's start"},
+      {"ended_at = '2031-01-01T00:00:00.000000Z'", "the time of the run's end"},
+      {"ended_at = ''", "the time of the run's end"},
+      {"doctor_calls = 1", "doctor_calls of the run"}};
+  one_failed_one_passed();
+  honest();
+  for (const auto& [change, what] : changes) {
+    sql("CREATE TABLE kept AS SELECT * FROM runs; UPDATE runs SET " + change);
+    names(change, what);
+    sql("DELETE FROM runs; INSERT INTO runs SELECT * FROM kept; DROP TABLE kept");
+  }
+  honest();
+}
+
+// The doctor's calls of a run are limited, too: the column is compared before the next call.
+TEST_F(Limits, ADoctorsCallIsCountedUponWhatWasCounted) {
+  const auto held = claim();
+  ASSERT_TRUE(held && held->claim && begin(*held->claim));
+  ASSERT_TRUE(store_->end_step(held->claim->lease, ended(), std::nullopt, now_));
+  store::StepStart call{.sandbox_run_id = "call",
+                        .step_index = 1,
+                        .gate_id = "doctor",
+                        .step_name = "run",
+                        .label = "one.doctor.run.attempt1",
+                        .sandbox_spec_hash = "h",
+                        .counted = store::Counted::kDoctorCall};
+  const auto begins = [&] {
+    return store_->begin_step(held->claim->lease, call, std::nullopt, std::nullopt, now_);
+  };
+  sql("UPDATE runs SET doctor_calls = 3");
+  refused(begins());
+  sql("UPDATE runs SET doctor_calls = 0");
+  ASSERT_TRUE(begins());
+  EXPECT_EQ(store_->run("r")->doctor_calls, 1);
+  honest();
+}
+
 TEST_F(Limits, WhatOperatorsAndReplannersChangeIsHonest) {
   attempt("failed_retryable");
   ASSERT_TRUE(store_->operator_max_attempts("r", 5, {}, now_));
@@ -278,7 +317,7 @@ TEST_F(Limits, WhatWasSpentSinceTheHeadCounts) {
                                  .step_index = id == "gate" ? 1 : 2,
                                  .gate_id = "check",
                                  .step_name = "unit",
-                                 .label = "x",
+                                 .label = "one.check.unit.attempt1",
                                  .sandbox_spec_hash = "h"},
                                 previous, std::nullopt, now_);
     };
@@ -304,14 +343,14 @@ TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
   store::StepStart start{.sandbox_run_id = "lost",
                          .gate_id = "agent",
                          .step_name = "run",
-                         .label = "x",
+                         .label = "one.agent.run.attempt1",
                          .sandbox_spec_hash = "h",
                          .reserved_ms = 60'000};
   ASSERT_TRUE(store_->begin_step(held->claim->lease, start, std::nullopt, std::nullopt, now_));
   now_ = now_.plus_ms(4000);
   const store::ResumeDecision resume{
       .sandbox_run_id = "lost",
-      .label = "x",
+      .label = start.label,
       .found = "nothing",
       .decision = "re_execute",
       .lost_cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = "lost"})};

@@ -64,6 +64,28 @@ TEST_F(Trust, WhatWasBuiltOnALayerThatNoRowNamesIsFound) {
   EXPECT_EQ(report->problems[0].file, "phases/one/attempts.jsonl");
 }
 
+TEST_F(Trust, TheSourceIsWhereThePlannedRowSays) {
+  const std::string evil = "UPDATE runs SET source_path = '/evil'";
+  for (const auto& change : {evil, evil + R"(; UPDATE plans SET common = '{"source_folder":"/evil"}')"}) {
+    begin_anew();
+    refuses_to_claim_after(change);
+    EXPECT_FALSE(verified()->ok) << change;
+    refused(store_->operator_skip("r", "one", {}, now_));
+    create("fork", store::Fork{.from = {.run_id = "r", .phase_id = "one"}, .who = {}});
+    EXPECT_FALSE(created_) << change;
+    without_signer([&] { EXPECT_TRUE(store_->operator_skip("r", "one", {}, now_)) << change; });
+  }
+  begin_anew();
+  const auto lacks = [&] { return std::ranges::count(verified()->lacks, "source_folder", &Lack::member); };
+  EXPECT_EQ(lacks(), 0);
+  common_ = "{}";  // of an older version
+  begin_anew();
+  sql(evil);
+  EXPECT_TRUE(claim());
+  EXPECT_TRUE(verified()->ok);
+  EXPECT_EQ(lacks(), 1) << "it is said that nothing holds it";
+}
+
 TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
   for (const std::string change :
        {"UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE phase_id = 'two'",

@@ -99,6 +99,7 @@ class AnyPlan {
     Plan out;
     out.workflow = text();
     out.source_path = text();
+    out.source_folder = text();
     if (flip()) out.source_ref = text();
     out.source_exclude = texts();
     out.env = texts();

@@ -64,12 +64,13 @@ class Trust : public ::testing::Test {
     store::NewRun run{.run = {.run_id = run_id,
                               .workflow_id = "w",
                               .plan_content = "c",
+                              .source_path = "/source",
                               .base_id = "b",
                               .backend = "namespace",
                               .created_at = rfc3339(now_)},
                       .tiers = {},
                       .plan_text = "text",
-                      .plan = {.common = "common", .phases = {}},
+                      .plan = {.common = common_, .phases = {}},
                       .sandbox_ms_cap = kCapMs,
                       .fork = std::move(fork)};
     std::int64_t tier = 0, index = 0;
@@ -89,13 +90,14 @@ class Trust : public ::testing::Test {
         {.owner = "me", .now = now_, .model_of_attempt = [](const auto&, auto) { return "m"; }});
   }
   Result<store::Begun> begin(const Claim& claim) {
-    return store_->begin_step(claim.lease,
-                              {.sandbox_run_id = "s" + std::to_string(++steps_),
-                               .gate_id = "agent",
-                               .step_name = "run",
-                               .label = "x",
-                               .sandbox_spec_hash = "h"},
-                              std::nullopt, std::nullopt, now_);
+    return store_->begin_step(
+        claim.lease,
+        {.sandbox_run_id = "s" + std::to_string(++steps_),
+         .gate_id = "agent",
+         .step_name = "run",
+         .label = claim.phase.phase_id + ".agent.run.attempt" + std::to_string(claim.attempt.number),
+         .sandbox_spec_hash = "h"},
+        std::nullopt, std::nullopt, now_);
   }
   Result<store::Finished> finish(const Claim& claim, const std::string& word, const std::string& layer = "") {
     store::AttemptEnd end{.verdict = word, .summary = "s", .reason = "why", .accepted_layer = layer};
@@ -206,8 +208,9 @@ class Trust : public ::testing::Test {
 
   static constexpr std::int64_t kCapMs = 1'000'000;
   std::vector<std::string> phases_ = {"one", "two"};  // "" begins the next tier
-  bool is_parallel_ = false;                          // all phases of a tier
-  std::int64_t took_ms_ = 0;                          // duration of each step that ends
+  std::string common_ = R"({"source_folder":"/source"})";
+  bool is_parallel_ = false;  // all phases of a tier
+  std::int64_t took_ms_ = 0;  // duration of each step that ends
   testing::TempFolder folder_;
   const std::string path_ = folder_ / "pawl.db";
   std::shared_ptr<const store::RowSealer> sealer_;

@@ -136,6 +136,8 @@ class SqliteStore : public Store {
   // --- tables against the trusted rows (trusted_tables.cc). kForged: they differ.
   Status check_claim(const Claim& claim);
   Status check_tables(const std::string& run_id);
+  Status check_source(const std::string& run_id, const Json& started);
+  Status check_doctor_calls(const std::string& run_id);
   Status check_places(const std::string& run_id, const Json& started);
   Status check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets);
   Status check_attempts(const PhaseRow& phase);  // REQUIRES: an unfinished attempt

@@ -272,6 +272,7 @@ Status SqliteStore::count(const Lease& lease, const StepStart& start) {
   if (phase.doctor_calls >= kDoctorCallsOfPhaseMax)
     return fail(ErrorKind::kExhausted, start.label + ": no call of the doctor is left for this phase");
   if (planted("doctor_calls_in_memory")) return {};
+  PAWL_OK(check_doctor_calls(lease.run_id));
   phase.doctor_calls += 1;
   {
     PAWL_TRY(auto query, connection_->query("count_doctor_call"));

@@ -68,6 +68,7 @@ Status SqliteStore::check_tables(const std::string& run_id) {
   PAWL_TRY(const auto layers, accepted_layers(run_id));
   if (const auto phase_id = ended.contradicted_by(layers); phase_id && !planted("accepted_work_not_compared"))
     return contradicted(run_id, "the accepted work of phase " + *phase_id);
+  PAWL_OK(check_source(run_id, known.started));
   PAWL_OK(check_places(run_id, known.started));
   if (!planted("ends_not_compared")) PAWL_OK(check_ends(run_id, ended));
   auto caps = known.own_caps;
@@ -78,6 +79,27 @@ Status SqliteStore::check_tables(const std::string& run_id) {
     return contradicted(run_id, "its budget of " + std::string(unit));
   known.tables_epoch = memory_.epoch;
   return {};
+}
+
+// Work is committed into the source's folder. Only the planned row of the run says where it is.
+Status SqliteStore::check_source(const std::string& run_id, const Json& started) {
+  const auto planned = started.find("planned");
+  if (planned == started.end()) return {};
+  PAWL_TRY(const auto common, planned_common(run_id));
+  if (common.empty()) return {};  // a claim makes it again, and compares it
+  if (text_in(*planned, "") != blake3_hex(common)) return contradicted(run_id, "its planned row");
+  PAWL_TRY(const auto row, run(run_id));
+  const auto source = source_folder_of(common);
+  return source.empty() || source == row.source_path ? Status() : contradicted(run_id, "its source's folder");
+}
+
+// Rows count the calls of each phase. The run has their sum, which is limited too.
+Status SqliteStore::check_doctor_calls(const std::string& run_id) {
+  if (!os::walls().signer) return {};
+  PAWL_TRY(auto query, connection_->query("doctor_calls_of_run"));
+  query.bind(run_id);
+  PAWL_TRY([[maybe_unused]] const bool found, query.next());
+  return query.number(0) == query.number(1) ? Status() : contradicted(run_id, "its calls of the doctor");
 }
 
 // The places decide which phases wait for which, and whose work a phase sees.

@@ -2,6 +2,8 @@
 INSERT INTO steps (sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution,
   sandbox_spec_hash, started_at, reserved_ms, reserved_tokens, reserved_usd_nanos, episode)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15);
+-- name: doctor_calls_of_run
+SELECT (SELECT doctor_calls FROM runs WHERE run_id = ?1), (SELECT SUM(doctor_calls) FROM phases WHERE run_id = ?1);
 -- name: count_doctor_call
 UPDATE runs SET doctor_calls = doctor_calls + 1 WHERE run_id = ?1 AND doctor_calls < ?2;
 -- name: select_step
