@@ -91,5 +91,26 @@ TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
   EXPECT_FALSE(has_runner_settings("x.npmrc"));
 }
 
+std::string adds(const std::string& path, const std::string& line) {
+  return runner_setting({.path = path, .after = FileVersion(), .added = {{.number = 1, .text = line}}});
+}
+
+TEST(Shadowing, AnOptionOfPytestIsFoundInEachOfItsSpellings) {
+  for (const auto* option : {"--collect-only", "--collectonly", "--co", "--setup-only", "--setuponly",
+                             "--setup-plan", "--setupplan"})
+    for (const auto* path : {"pytest.ini", "pyproject.toml", "tox.ini"})
+      EXPECT_NE(adds(path, "addopts = \"-q " + std::string(option) + "\""), "") << option;
+  // Escapes of TOML, and quotes and escapes of the shell's words, of which pytest takes addopts apart.
+  for (const auto* line :
+       {R"(addopts = "--setup-pl\u0061n")", R"(addopts = ["-q", "--setup\u002Dplan"])",
+        R"(addopts = "\U0000002d-co")", R"(addopts = "\x2d-co")", R"(addopts = --setup\-plan)",
+        R"(addopts = --set"up-plan")", R"(addopts = "--c''o")"})
+    EXPECT_NE(adds("pyproject.toml", line), "") << line;
+  for (const auto* line :
+       {R"(addopts = "--setup-pl\u0061nt")", R"(addopts = "--setup-show")", R"(addopts = "-m 'not slow'")",
+        R"(markers = "a\u006eb: \u00e4 \U0001F600")", R"(testpaths = 'a\b')", R"(x = "\u00")", R"(x = "\)"})
+    EXPECT_EQ(adds("pyproject.toml", line), "") << line;
+}
+
 }  // namespace
 }  // namespace pawl::gates

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <set>
 #include <span>
@@ -65,7 +67,8 @@ constexpr std::string_view kNoxTexts[] = {"success_codes="};
 // docs.pytest.org/en/stable/reference/reference.html, for addopts
 constexpr std::string_view kPytestFiles[] = {"pytest.ini", ".pytest.ini", "pytest.toml",   ".pytest.toml",
                                              "tox.ini",    "setup.cfg",   "pyproject.toml"};
-constexpr std::string_view kPytestWords[] = {"--collect-only", "--co", "--setup-plan"};
+constexpr std::string_view kPytestWords[] = {"--collect-only", "--collectonly", "--co",       "--setup-only",
+                                             "--setuponly",    "--setup-plan",  "--setupplan"};
 // cmake.org, ctest(1)
 constexpr std::string_view kCtestFiles[] = {"CTestCustom.cmake", "CTestCustom.ctest"};
 constexpr std::string_view kCtestTexts[] = {"CTEST_CUSTOM_TESTS_IGNORE"};
@@ -122,6 +125,33 @@ std::string without_spaces(std::string_view line) {
   return out;
 }
 
+// Adds the character of an escape of TOML ("\u0061"), whose letter is at `at`. Returns where it ends. Only
+// ASCII counts: no option has other characters.
+std::size_t add_escaped(std::string_view line, std::size_t at, std::string& to) {
+  const auto kind = at < line.size() ? line[at] : '\0';
+  const std::size_t digits = kind == 'u' ? 4 : kind == 'U' ? 8 : kind == 'x' ? 2 : 0;
+  const auto hex = line.substr(std::min(at + 1, line.size()), digits);
+  std::uint32_t code = 0;
+  const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+  if (digits == 0 || hex.size() < digits || error != std::errc() || end != hex.data() + hex.size()) return at;
+  to += code < 0x80 ? static_cast<char>(code) : '?';
+  return at + 1 + digits;
+}
+
+// A line of words without the escapes of TOML and without the quotes and backslashes of the shell.
+std::string unquoted(std::string_view line) {
+  std::string out;
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == '\\')
+      at = add_escaped(line, at + 1, out);
+    else if (line[at] == '\'' || line[at] == '"')
+      ++at;
+    else
+      out += line[at++];
+  }
+  return out;
+}
+
 std::string_view setting_in(std::string_view line, const Settings& of) {
   const auto first = line.find_first_not_of(" \t");
   if (first == line.npos || line[first] == '#' || line[first] == ';' || line.substr(first).starts_with("//"))
@@ -129,8 +159,9 @@ std::string_view setting_in(std::string_view line, const Settings& of) {
   for (auto at = line.find('='); at != line.npos; at = line.find('=', at + 1))
     if (const auto key = key_before(line.substr(0, at)); std::ranges::find(of.keys, key) != of.keys.end())
       return key;
+  const auto plain = of.words.empty() ? std::string() : unquoted(line);
   for (const auto word : of.words)
-    if (has_word(line, word)) return word;
+    if (has_word(line, word) || has_word(plain, word)) return word;
   if (of.texts.empty()) return {};
   const auto compact = without_spaces(line);
   for (const auto text : of.texts)
