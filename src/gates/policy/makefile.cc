@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/glob.h"
 #include "gates/policy/run_targets.h"
 #include "gates/policy/script_text.h"
 #include "gates/reading/text.h"
@@ -112,8 +113,15 @@ bool is_condition(std::string_view line) {
                    {"ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"});
 }
 
-Makefile read_makefile(std::string_view text) {
-  Makefile out;
+bool take_include(std::string_view line, Makefile& to) {
+  const auto words = words_in(line.substr(0, line.find('#')));
+  if (!is_any_of(words.front(), {"include", "-include", "sinclude"})) return false;
+  for (std::size_t i = 1; i < words.size() && to.includes.size() < kTargetsMax; ++i)
+    to.includes.push_back({.path = std::string(words[i]), .leads = to.first.empty()});
+  return true;
+}
+
+void read_into(std::string_view text, Makefile& out) {
   TargetNames open;  // targets of the current rule
   for (const auto& line : logical_lines(text)) {
     if (line.starts_with('\t')) {
@@ -124,7 +132,49 @@ Makefile read_makefile(std::string_view text) {
     }
     const auto rest = trimmed(line);
     if (rest.empty() || rest.starts_with('#') || is_condition(rest)) continue;
-    if (!take_assignment(rest, out)) take_rule(rest, out, open);
+    if (!take_include(rest, out) && !take_assignment(rest, out)) take_rule(rest, out, open);
+  }
+}
+
+Makefile read_makefile(std::string_view text) {
+  Makefile out;
+  read_into(text, out);
+  return out;
+}
+
+// A word with the values of variables in place of "$(NAME)".
+std::string expanded(std::string word, const Makefile& in) {
+  constexpr int kMost = 20;  // a variable may name itself
+  for (int i = 0; i < kMost; ++i) {
+    const auto start = word.find('$');
+    if (start == word.npos || start + 1 >= word.size()) break;
+    const auto end = word.find(word[start + 1] == '{' ? '}' : ')', start);
+    if (end == word.npos || word.size() > kCommandBytesMax) break;
+    const auto name = word.substr(start + 2, end - start - 2);
+    const auto value = in.variables.find(name);
+    if (value == in.variables.end() && name != "CURDIR") break;
+    word.replace(start, end + 1 - start, name == "CURDIR" ? "." : value->second);
+  }
+  return word;
+}
+
+// The paths, from the root, that a word behind `include` names in a folder. A word with a function of make
+// other than `wildcard` is not known.
+Lines included_paths(const std::string& folder, const std::string& word, const Makefile& in) {
+  Lines out;
+  const std::string text = expanded(word, in);
+  for (std::string_view one : words_in(text)) {
+    while (one.ends_with(')')) one.remove_suffix(1);
+    if (one.find('$') != one.npos || one.starts_with('/')) continue;
+    std::string path = folder;
+    while (!one.empty()) {
+      const auto end = std::min(one.find('/'), one.size());
+      const auto part = one.substr(0, end);
+      one.remove_prefix(std::min(end + 1, one.size()));
+      if (part == "..") path.resize(path.find('/') == path.npos ? 0 : path.rfind('/'));
+      if (!is_any_of(part, {"", ".", ".."})) path += (path.empty() ? "" : "/") + std::string(part);
+    }
+    out.push_back(std::move(path));
   }
   return out;
 }
@@ -199,6 +249,52 @@ TargetNames reached(const Makefile& in, const TargetNames& targets) {
   return out;
 }
 
+// Whether a recipe writes the file that its target names: "cc -o app", "> $@".
+bool makes_file(const Rule& rule, std::string_view target) {
+  return std::ranges::any_of(rule.recipe, [&](const auto& line) {
+    const auto words = words_in(line);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (words[i] == ">$@" || (words[i].starts_with('>') && words[i].substr(1) == target)) return true;
+      if (i == 0 || (words[i] != "$@" && words[i] != target)) continue;
+      if (is_any_of(words[i - 1], {"-o", ">", "-p", "rcs", "rc", "cr", "-f", "cf", "czf", "-czf"}) ||
+          is_any_of(command_of(words[0]).text, {"touch", "mkdir", "cp", "mv", "ln", "install"}))
+        return true;
+    }
+    return false;
+  });
+}
+
+// Targets of a gate that make does not run when a file of their name is there.
+TargetNames replaceable(const Makefile& in, const TargetNames& targets) {
+  TargetNames phony, out, seen;
+  if (const auto rule = in.rules.find(".PHONY"); rule != in.rules.end())
+    for (const auto& need : rule->second.needs) {
+      const auto names = expanded(need, in);
+      for (const auto name : words_in(names)) phony.emplace(name);
+    }
+  Lines todo;
+  for (const auto& target : targets) todo.push_back(target.empty() ? in.first : target);
+  while (!todo.empty() && seen.size() < kTargetsMax) {
+    const auto name = std::move(todo.back());
+    todo.pop_back();
+    const auto found = in.rules.find(name);
+    if (found == in.rules.end() || !seen.insert(name).second) continue;
+    const auto& rule = found->second;
+    // A target without a recipe stands for those that it needs.
+    if (rule.recipe.empty()) todo.insert(todo.end(), rule.needs.begin(), rule.needs.end());
+    bool always = phony.contains(name) || makes_file(rule, name);
+    for (const auto& need : rule.needs) {
+      const auto forced = in.rules.find(need);
+      const bool empty =
+          forced != in.rules.end() && forced->second.recipe.empty() && forced->second.needs.empty();
+      if (empty && !phony.contains(need) && !always) out.insert(need);  // "FORCE:"
+      always = always || empty || phony.contains(need);
+    }
+    if (!always) out.insert(name);
+  }
+  return out;
+}
+
 // Why a variable that recipes use now names a program without effect; "" when there is none.
 std::string emptied_variable(const Makefile& before, const Makefile& after, const TargetNames& targets) {
   for (const auto& [name, value] : after.variables) {
@@ -216,26 +312,102 @@ std::string emptied_variable(const Makefile& before, const Makefile& after, cons
   return "";
 }
 
+// Why make ignores failures or runs nothing by the file `after`, and did not before.
+std::string weakened_make(const Makefile& before, const Makefile& after) {
+  if (after.is_cut && !before.is_cut) return "is too large to be read for what it runs";
+  if (after.ignores && !before.ignores) return "has make ignore each command that fails";
+  if (!after.runs_nothing.empty() && before.runs_nothing.empty())
+    return fmt::format("has make run nothing, or something else: `{}`", after.runs_nothing.substr(0, 100));
+  return "";
+}
+
+std::string weakened_by(const Rule* old, const Rule* now, const std::string& name,
+                        const RunTargets& targets) {
+  if (old == nullptr || now == nullptr) return "";
+  const auto why = weaker_recipe(*old, *now, targets);
+  return why.empty() ? "" : fmt::format("target `{}`, which a gate runs, {}", name, why);
+}
+
+const Rule* rule_of(const Makefile& in, const std::string& name) {
+  const auto rule = in.rules.find(name);
+  return rule == in.rules.end() ? nullptr : &rule->second;
+}
+
+// How a file weakens the targets of a Makefile that includes it.
+std::string weakened_within(const FileChange& change, const MakeFolder& make, bool leads,
+                            const RunTargets& targets) {
+  if (change.unread) return "is included by a Makefile, and too large to be read";
+  if (change.after->is_link) return "is a link, and included by a Makefile";
+  const bool was_file = change.before && !change.before->is_link;
+  const auto before = read_makefile(was_file ? change.before->content : ""),
+             after = read_makefile(change.after->content);
+  if (auto why = weakened_make(before, after); !why.empty()) return why;
+  if (leads && targets.targets.contains("") && before.first.empty() && !after.first.empty())
+    return fmt::format("makes `{}` the first target, which a gate runs", after.first);
+  for (const auto& name : make.reached) {
+    const auto *old = rule_of(before, name), *now = rule_of(after, name), *base = rule_of(make.base, name);
+    if (now == nullptr || now->recipe.empty() || base == nullptr || base->recipe.empty()) continue;
+    if (old == nullptr || old->recipe.empty())
+      return fmt::format("replaces target `{}`, which a gate runs", name);
+    if (auto why = weakened_by(old, now, name, targets); !why.empty()) return why;
+  }
+  Makefile with = make.base;
+  with.variables = after.variables;
+  return emptied_variable(make.base, with, make.reached);
+}
+
 }  // namespace
 
 bool is_makefile(std::string_view name) {
   return is_any_of(name, {"Makefile", "makefile", "GNUmakefile"}) || name.ends_with(".mk");
 }
 
+MakeFolder read_make_folder(const std::string& folder, const std::vector<std::string>& names,
+                            const TargetNames& targets,
+                            const std::function<std::string(const std::string& path)>& text_of) {
+  const auto start = folder.empty() ? std::string() : folder + "/";
+  MakeFolder out;
+  for (const auto& name : names) read_into(text_of(start + name), out.base);
+  std::vector<Include> includes;
+  for (std::size_t i = 0; i < out.base.includes.size() && includes.size() < kTargetsMax; ++i) {
+    const auto include = out.base.includes[i];
+    for (auto& path : included_paths(folder, include.path, out.base)) {
+      const bool known = std::ranges::find(includes, path, &Include::path) != includes.end();
+      if (!known && path.find('*') == path.npos) read_into(text_of(path), out.base);
+      if (!known) includes.push_back({.path = std::move(path), .leads = include.leads});
+    }
+  }
+  out.base.includes = std::move(includes);
+  out.reached = reached(out.base, targets);
+  for (const auto& target : replaceable(out.base, targets)) out.replaced.insert(start + target);
+  return out;
+}
+
+bool is_included(std::string_view path, const RunTargets& targets) {
+  return std::ranges::any_of(targets.makes, [&](const auto& make) {
+    return std::ranges::any_of(make.base.includes,
+                               [&](const auto& each) { return glob_matches(each.path, path); });
+  });
+}
+
+std::string weakened_include(const FileChange& change, const RunTargets& targets) {
+  if (!change.after) return "";
+  for (const auto& make : targets.makes)
+    for (const auto& include : make.base.includes) {
+      if (!glob_matches(include.path, change.path)) continue;
+      if (auto why = weakened_within(change, make, include.leads, targets); !why.empty()) return why;
+    }
+  return "";
+}
+
 std::string weakened_makefile(const FileChange& change, const RunTargets& targets) {
   if (targets.targets.empty()) return "";
   const auto before = read_makefile(change.before->content), after = read_makefile(change.after->content);
-  if (after.is_cut && !before.is_cut) return "is too large to be read for what it runs";
-  if (after.ignores && !before.ignores) return "has make ignore each command that fails";
-  if (!after.runs_nothing.empty() && before.runs_nothing.empty())
-    return fmt::format("has make run nothing, or something else: `{}`", after.runs_nothing.substr(0, 100));
-  auto names = reached(before, targets.targets);
-  for (const auto& name : names) {
-    const auto old = before.rules.find(name), now = after.rules.find(name);
-    if (old == before.rules.end() || now == after.rules.end()) continue;
-    if (const auto why = weaker_recipe(old->second, now->second, targets); !why.empty())
-      return fmt::format("target `{}`, which a gate runs, {}", name, why);
-  }
+  if (auto why = weakened_make(before, after); !why.empty()) return why;
+  const auto names = reached(before, targets.targets);
+  for (const auto& name : names)
+    if (auto why = weakened_by(rule_of(before, name), rule_of(after, name), name, targets); !why.empty())
+      return why;
   return emptied_variable(before, after, names);
 }
 

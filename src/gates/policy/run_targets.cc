@@ -116,7 +116,9 @@ void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
   bool found = false;
   for (auto word = runner + 1; word != words.end() && (is_make || !found); ++word) {
     if (word->starts_with('-')) {
-      if (takes_value(*word) && word + 1 != words.end()) ++word;
+      const auto option = *word;
+      if (takes_value(option) && word + 1 != words.end()) ++word;
+      if (is_make && is_any_of(option, {"-f", "--file"})) to.makefiles.emplace(*word);
     } else if (is_make) {
       if (word->find('=') != word->npos) continue;  // a variable
       found = true;
@@ -141,13 +143,32 @@ void RunTargets::add(const std::vector<std::string>& argv) {
     }
 }
 
-bool may_have_targets(std::string_view path) {
+void RunTargets::read_makefiles(const std::set<std::string>& folders,
+                                const std::function<std::string(const std::string& path)>& text_of) {
+  if (targets.empty()) return;
+  auto places = folders;
+  places.insert("");
+  for (const auto& folder : places) {
+    const auto start = folder.empty() ? std::string() : folder + "/";
+    std::vector<std::string> names(makefiles.begin(), makefiles.end());
+    for (const auto* name : {"GNUmakefile", "makefile", "Makefile"})
+      if (!text_of(start + name).empty()) {
+        names.emplace_back(name);
+        break;
+      }
+    makes.push_back(read_make_folder(folder, names, targets, text_of));
+  }
+}
+
+bool may_have_targets(std::string_view path, const RunTargets& targets) {
   const auto name = name_of(path);
-  return is_makefile(name) || is_any_of(name, {"package.json", "tox.ini", "gradlew", "mvnw",
-                                               "gradle-wrapper.properties", "maven-wrapper.properties"});
+  return is_makefile(name) || is_included(path, targets) ||
+         is_any_of(name, {"package.json", "tox.ini", "gradlew", "mvnw", "gradle-wrapper.properties",
+                          "maven-wrapper.properties"});
 }
 
 std::string weakened_target(const FileChange& change, const RunTargets& targets) {
+  if (auto why = weakened_include(change, targets); !why.empty()) return why;
   if (!change.before || !change.after || change.unread || change.after->is_link) return "";
   const auto name = name_of(change.path);
   if (name == "package.json") return weakened_scripts(change, targets);

@@ -373,6 +373,10 @@ class Look {
     if (name_ == "GNUmakefile" && (stands_before("Makefile") || stands_before("makefile")))
       return "is read by make instead of the Makefile that is there";
     if (name_ == "makefile" && stands_before("Makefile")) return "is read by make instead of Makefile";
+    for (const auto& make : shadows_.targets.makes)
+      for (const auto& target : make.replaced)
+        if (path_ == target || (path_.starts_with(target + "/") && !was_there(target)))
+          return fmt::format("has make take target `{}` for made, so that it runs nothing", target);
     return {};
   }
 
