@@ -112,5 +112,49 @@ TEST(Shadowing, AnOptionOfPytestIsFoundInEachOfItsSpellings) {
     EXPECT_EQ(adds("pyproject.toml", line), "") << line;
 }
 
+TEST(Shadowing, AnOptionOfProveIsFoundWhereItIsBundled) {
+  for (const auto* line :
+       {"-e",         "-e true",   "-etrue",    "-ve ./fake", "-lvetrue", "-D",    "-vD",
+        "-rsD",       "-h",        "-vh",       "-H",         "-V",       "-?",    "-v -e x",
+        "--exec=./x", "--ext=.nt", "--ext .nt", "--version",  "--help",   "--man", "-'e' x"})
+    EXPECT_NE(adds(".proverc", line), "") << line;
+  for (const auto* line :
+       {"-lv", "-Ilib/Deep", "-vIinc/here", "-MDevel::Cover", "-PDateTime", "-j9", "-I lib", "-wT",
+        "--verbose", "--recurse", "--timer", "# -e x", "t/eDV.t", "--extra"})
+    EXPECT_EQ(adds(".proverc", line), "") << line;
+}
+
+TEST(Shadowing, ASettingIsFoundThatIsSpreadOverLines) {
+  const auto has = [](const std::string& path, const std::string& text, const std::string& before = "") {
+    FileChange change{.path = path, .after = FileVersion{.content = text}};
+    if (!before.empty()) change.before = FileVersion{.content = before};
+    return runner_setting(change);
+  };
+  const std::pair<const char*, const char*> kBad[] = {
+      {".mocharc.js", "module.exports = {\n  \"dry-run\":\n    true\n};\n"},
+      {".mocharc.yml", "spec: a\ndry-run:\n  yes\n"},
+      {".mocharc.yml", "dry-run: True\n"},
+      {".mocharc.json", "{\"dry-run\": 1}"},
+      {".mvn/maven.config", "-D\nskipTests\n"},
+      {".mvn/maven.config", "--define\nmaven.test.skip=true\n"},
+      {"pom.xml", "<maven.test.skip.exec>\n  true\n</maven.test.skip.exec>"},
+      {"pom.xml", "<skipTests>\nTRUE</skipTests>"}};
+  for (const auto& [path, text] : kBad) {
+    EXPECT_NE(has(path, text), "") << path << ": " << text;
+    EXPECT_EQ(has(path, text, text), "") << "base has it: " << text;
+  }
+  EXPECT_NE(adds(".rspec-local", "--dry-run"), "");
+  EXPECT_NE(adds(".mocharc.yml", "dry-run: yes"), "");
+  const std::pair<const char*, const char*> kGood[] = {{".mocharc.yml", "spec: a\ndry-run: no\n"},
+                                                       {".mocharc.json", "{\"dry-run\":\n false}"},
+                                                       {".mocharc.yml", "# dry-run:\n# yes\n"},
+                                                       {".mocharc.json", "{\"dry-run\": 0, \"bail\": 1}"},
+                                                       {"package.json", "{\"release:dry-run\": \"oneshot\"}"},
+                                                       {".mvn/maven.config", "-D\nrevision=1\n-T\n4\n"},
+                                                       {"pom.xml", "<skipTests>\nfalse</skipTests>"},
+                                                       {".rspec-local", "--color\n"}};
+  for (const auto& [path, text] : kGood) EXPECT_EQ(has(path, text), "") << path << ": " << text;
+}
+
 }  // namespace
 }  // namespace pawl::gates

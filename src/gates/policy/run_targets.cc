@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/json.h"
+#include "gates/policy/build_files.h"
 #include "gates/policy/makefile.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
@@ -35,6 +37,54 @@ std::map<std::string, std::string, std::less<>> scripts_of(std::string_view text
   return out;
 }
 
+// The programs of a script, and the modules that it has Node.js load before a test ("--require ./x.js").
+struct ScriptParts {
+  std::multiset<std::string, std::less<>> programs;
+  TargetNames loads;
+};
+ScriptParts parts_of(std::string_view script) {
+  constexpr std::string_view kBetweenCommands = ";&|()\n`";
+  ScriptParts out;
+  for (std::size_t start = 0; start < script.size();) {
+    const auto end = std::min(script.find_first_of(kBetweenCommands, start), script.size());
+    const auto words = words_of_command(script.substr(start, end - start));
+    start = end + 1;
+    const auto program = std::ranges::find_if(words, [](auto word) {
+      return word.find('=') == word.npos && !is_any_of(word, {"env", "cross-env", "npx", "exec", "time"});
+    });
+    if (program != words.end()) out.programs.emplace(*program);
+    const bool takes_r =
+        program != words.end() &&
+        is_any_of(name_of(*program), {"ava", "c8", "mocha", "node", "nyc", "tap", "ts-node", "tsx"});
+    for (auto word = words.begin(); word != words.end(); ++word) {
+      const auto option = word->substr(0, word->find('='));
+      const bool is_long = is_any_of(option, {"--require", "--import", "--loader", "--experimental-loader"});
+      const bool is_short = takes_r && word->starts_with("-r") && word->find_first_not_of("./@", 2) != 2;
+      if (!is_long && !is_short) continue;
+      const bool has_value = option.size() < word->size() || (!is_long && word->size() > 2);
+      out.loads.insert(has_value || word + 1 == words.end() ? std::string(*word)
+                                                            : fmt::format("{} {}", *word, word[1]));
+    }
+  }
+  return out;
+}
+
+// Why a script runs another program than before, or has it load something first; "" when it does not.
+std::string steered(const std::string& before, const std::string& after) {
+  const auto old = parts_of(before), now = parts_of(after);
+  for (const auto& load : now.loads)
+    if (!old.loads.contains(load)) return fmt::format("loads `{}` before the tests", load);
+  const bool lost =
+      std::ranges::any_of(old.programs, [&](const auto& program) { return !now.programs.contains(program); });
+  for (const auto& program : now.programs) {
+    const bool is_own = program.find('/') != program.npos && !program.starts_with("/usr/") &&
+                        !program.starts_with("/bin/") && program.find("node_modules/") == program.npos;
+    if (lost && is_own && !old.programs.contains(program))
+      return fmt::format("runs `{}` instead of an installed program", program);
+  }
+  return "";
+}
+
 std::string weakened_scripts(const FileChange& change, const RunTargets& targets) {
   const auto before = scripts_of(change.before->content), after = scripts_of(change.after->content);
   std::vector<std::string> todo(targets.scripts.begin(), targets.scripts.end());
@@ -43,12 +93,16 @@ std::string weakened_scripts(const FileChange& change, const RunTargets& targets
     const auto name = std::move(todo.back());
     todo.pop_back();
     if (!seen.insert(name).second) continue;
-    for (const auto* around : {"pre", "post"})
+    for (const auto* around : {"pre", "post"}) {
       if (before.contains(around + name)) todo.push_back(around + name);
+      // A name that is not in `scripts` is a command of npm, or one that base does not have.
+      if (before.contains(name) && after.contains(around + name) && !before.contains(around + name))
+        return fmt::format("script `{}{}` is new, and runs with `{}`, which a gate runs", around, name, name);
+    }
     const auto old = before.find(name), now = after.find(name);
     if (old == before.end() || now == after.end()) continue;
-    if (const auto why = weaker(old->second, now->second, targets); !why.empty())
-      return fmt::format("script `{}`, which a gate runs, {}", name, why);
+    for (const auto& why : {weaker(old->second, now->second, targets), steered(old->second, now->second)})
+      if (!why.empty()) return fmt::format("script `{}`, which a gate runs, {}", name, why);
     RunTargets inner;
     inner.add({old->second});
     todo.insert(todo.end(), inner.scripts.begin(), inner.scripts.end());
@@ -105,6 +159,44 @@ std::int64_t ignored_commands(std::string_view ini) {
   return out;
 }
 
+// The commands of each part of tox.ini, one a line.
+std::map<std::string, std::string, std::less<>> commands_of_tox(std::string_view ini) {
+  std::map<std::string, std::string, std::less<>> out;
+  std::string part;
+  bool in_commands = false;
+  while (!ini.empty()) {
+    const auto end = std::min(ini.find('\n'), ini.size());
+    const auto line = ini.substr(0, end);
+    ini.remove_prefix(std::min(end + 1, ini.size()));
+    auto text = trimmed(line);
+    if (text.empty() || text.starts_with('#') || text.starts_with(';')) continue;
+    if (line.front() != ' ' && line.front() != '\t') {
+      in_commands = false;
+      if (text.starts_with('[')) {
+        part = text;
+        continue;
+      }
+      const auto sign = text.find('=');
+      in_commands = sign != text.npos && trimmed(text.substr(0, sign)) == "commands";
+      if (in_commands) text = trimmed(text.substr(sign + 1));
+    }
+    if (in_commands) out[part] += std::string(text) + "\n";
+  }
+  return out;
+}
+
+std::string weakened_tox(const FileChange& change) {
+  const auto before = commands_of_tox(change.before ? change.before->content : ""),
+             after = commands_of_tox(change.after->content);
+  for (const auto& [part, commands] : before)
+    if (const auto now = after.find(part);
+        !runs_nothing(commands) && (now == after.end() || runs_nothing(now->second)))
+      return fmt::format("has {} of tox run nothing any more", part);
+  const auto now = after.find("[testenv]");
+  if (!change.before && now != after.end() && runs_nothing(now->second)) return "has tox run nothing";
+  return "";
+}
+
 // Adds the script or the targets that a command asks for by name.
 void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
   const auto is_runner = [](std::string_view word) {
@@ -138,7 +230,11 @@ void RunTargets::add(const std::vector<std::string>& argv) {
   for (const std::string_view text : argv)
     for (std::size_t start = 0; start < text.size();) {
       const auto end = std::min(text.find_first_of(kBetweenCommands, start), text.size());
-      add_named(words_of_command(text.substr(start, end - start)), *this);
+      const auto words = words_of_command(text.substr(start, end - start));
+      add_named(words, *this);
+      runs_cmake = runs_cmake || std::ranges::any_of(words, [](auto word) {
+                     return is_any_of(name_of(word), {"cmake", "ctest"});
+                   });
       start = end + 1;
     }
 }
@@ -162,15 +258,18 @@ void RunTargets::read_makefiles(const std::set<std::string>& folders,
 
 bool may_have_targets(std::string_view path, const RunTargets& targets) {
   const auto name = name_of(path);
-  return is_makefile(name) || is_included(path, targets) ||
+  return is_makefile(name) || is_included(path, targets) || may_switch_off(path, targets) ||
          is_any_of(name, {"package.json", "tox.ini", "gradlew", "mvnw", "gradle-wrapper.properties",
                           "maven-wrapper.properties"});
 }
 
 std::string weakened_target(const FileChange& change, const RunTargets& targets) {
   if (auto why = weakened_include(change, targets); !why.empty()) return why;
-  if (!change.before || !change.after || change.unread || change.after->is_link) return "";
+  if (!change.after || change.unread || change.after->is_link) return "";
   const auto name = name_of(change.path);
+  if (name == "tox.ini")
+    if (auto why = weakened_tox(change); !why.empty()) return why;
+  if (!change.before) return "";
   if (name == "package.json") return weakened_scripts(change, targets);
   if (name == "gradlew")
     return weakened_wrapper(change, "Gradle", {"GradleWrapperMain", "gradle-wrapper.jar"});

@@ -18,6 +18,7 @@ struct RunTargets {
   std::set<std::string, std::less<>> scripts;
   std::set<std::string, std::less<>> targets;    // targets of Makefiles; "" is the first one
   std::set<std::string, std::less<>> makefiles;  // those that make is given (-f)
+  bool runs_cmake = false;                       // a command is of cmake or ctest
   std::vector<MakeFolder> makes;                 // from read_makefiles()
   // Returns why an argument list can end with 0 although a command in it failed. Null: the check is skipped.
   std::function<std::vector<std::string>(const std::vector<std::string>& argv)> hidden_failures;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/glob.h"
+#include "gates/policy/build_files.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/vendored.h"
@@ -431,7 +432,7 @@ class Look {
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
   for (const auto& words : {runner_setting(change), weakened_target(change, shadows.targets),
-                            vendored(change, shadows.was_there)})
+                            switches_off(change, shadows.targets), vendored(change, shadows.was_there)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }
