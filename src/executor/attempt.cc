@@ -167,6 +167,10 @@ gates::Shadows Attempt::shadows() const {
       out.folders.add(step.step->argv);
       out.targets.add(step.step->argv);
     }
+  out.targets.read_makefiles(out.folders.modules, [this](const std::string& path) {
+    constexpr std::uint64_t kBytesMax = 1 << 20;
+    return world_.objects.text_at(claim_->run.base_id, base_stack_, path, kBytesMax).value_or("");
+  });
   out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
   return out;
 }
@@ -183,13 +187,14 @@ Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
       return gates::policy_missing("the policy that was kept is not the one that the plan pins");
     policy = policy_ = *std::move(parsed.policy);
   }
-  gates::PolicyCheck check(policy, world_.redactor, shadows());
+  const auto stands_in = shadows();
+  gates::PolicyCheck check(policy, world_.redactor, stands_in);
   gates::Unloaded unloaded;
   for (const auto& [gate_id, found] : on_base_)
     for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
   const auto reads = [&, this](const std::string& path) {
-    return plan_->policy.has_value() || gates::has_runner_settings(path) || gates::may_have_targets(path) ||
-           unloaded.stands_for(path);
+    return plan_->policy.has_value() || gates::has_runner_settings(path) ||
+           gates::may_have_targets(path, stands_in.targets) || unloaded.stands_for(path);
   };
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
                                      [&](const FileChange& change) -> Status {

@@ -54,6 +54,10 @@ class ObjectStore {  // Thread-safe.
   // Whether the base with the layers `below`, topmost first, has `path`.
   virtual bool has_path(const std::string& base_id, const std::vector<std::string>& below,
                         const std::string& path) const = 0;
+  // The content of the regular file that the base with the layers `below` has at `path`. kExhausted: it is
+  // larger than `bytes_max`.
+  virtual Result<std::string> text_at(const std::string& base_id, const std::vector<std::string>& below,
+                                      const std::string& path, std::uint64_t bytes_max) const = 0;
   virtual Result<std::string> only(const std::string& layer_id,
                                    const std::vector<std::string>& patterns) const = 0;
   virtual Result<Workspaces::Work> without_ignored(const std::string& layer_id,

@@ -77,6 +77,52 @@ TEST(RunTargets, ScriptsThatAScriptRunsAndThoseAroundItCountToo) {
   EXPECT_EQ(change_of("npm test", "package.json", before, "no JSON"), "");
 }
 
+TEST(RunTargets, AScriptStaysTheSameProgramAndLoadsNothingMore) {
+  const auto change = [](const std::string& before, const std::string& after, const std::string& more = "") {
+    const auto json = [](const std::string& script, const std::string& others) {
+      return R"({"scripts": {)" + others + R"("test": ")" + script + R"("}})";
+    };
+    return change_of("npm test", "package.json", json(before, ""), json(after, more));
+  };
+  for (const auto* name : {"pretest", "posttest"})
+    EXPECT_THAT(change("jest", "jest", "\"" + std::string(name) + "\": \"node x.js\", "), HasSubstr(name));
+  EXPECT_EQ(change("jest", "jest", R"("prebuild": "tsc", "test:unit": "jest unit", "pretend": "x", )"), "");
+  for (const auto* after : {"./node --test", "tools/node --test", "tsc && ./node --test",
+                            "/workspace/node --test", "NODE_ENV=test ./x", "npx ./node --test"})
+    EXPECT_THAT(change("node --test", after), HasSubstr("instead of an installed program")) << after;
+  for (const auto* after :
+       {"node_modules/.bin/jest", "./node_modules/.bin/jest --ci", "node --test tests/a.js",
+        "node --test && ./more.sh", "/usr/bin/node --test", "sh tests/run.sh", "npx jest"})
+    EXPECT_EQ(change("node --test", after), "") << after;
+  EXPECT_EQ(change("./run.sh", "./run.sh --all"), "") << "it was its own program before";
+  for (const auto* after :
+       {"node --require ./pre.js --test", "node -r ./pre.js --test", "node -r./pre.js --test",
+        "node --import=./pre.js --test", "node --loader ./l.mjs --test",
+        "node --experimental-loader=./l.mjs --test", "NODE_OPTIONS='--require ./x' node --test"})
+    EXPECT_THAT(change("node --test", after), HasSubstr("before the tests")) << after;
+  EXPECT_NE(change("mocha --require ./a.js", "mocha --require ./b.js"), "");
+  EXPECT_EQ(change("mocha -r ts-node/register", "mocha --ci -r ts-node/register"), "");
+  for (const auto* after : {"rm -r out && node --test", "cp -r a b; node --test",
+                            "node --test --reporter=tap", "esbuild --loader:.js=jsx && node --test"})
+    EXPECT_EQ(change("node --test", after), "") << after;
+}
+
+TEST(RunTargets, ToxThatRunsNothingIsWeaker) {
+  const std::string before = "[tox]\nskipsdist = true\n[testenv]\ncommands =\n  pytest -q\n";
+  for (const auto* after : {"[testenv]\ncommands = true\n", "[testenv]\ncommands =\n  echo ok\n  true\n",
+                            "[testenv]\ndeps = pytest\n", "[testenv]\ncommands =\n"})
+    EXPECT_THAT(change_of("tox", "tox.ini", before, after), HasSubstr("run nothing")) << after;
+  for (const auto* after :
+       {"[testenv]\ncommands =\n  echo start\n  pytest -q\n", "[testenv]\ncommands = pytest\n",
+        "[testenv]\ncommands =\n  pytest -q\n[testenv:docs]\ncommands = echo none\n"})
+    EXPECT_EQ(change_of("tox", "tox.ini", before, after), "") << after;
+  const auto added = [](const std::string& text) {
+    return weakened_target({.path = "tox.ini", .after = FileVersion{.content = text}}, targets_of("tox"));
+  };
+  EXPECT_NE(added("[testenv]\ncommands = true\n"), "");
+  EXPECT_EQ(added("[testenv]\ncommands = pytest\n[testenv:x]\ncommands = echo\n"), "");
+}
+
 constexpr const char* kMakefile =
     "PYTEST = python3 -m pytest\nall: app\napp: a.c\n\t$(CC) -o $@ $<\ncheck: app unit\n\tsh t.sh\nunit:\n"
     "\t$(PYTEST) -q\nclean:\n\trm -f app\n";

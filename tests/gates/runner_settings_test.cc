@@ -91,5 +91,78 @@ TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
   EXPECT_FALSE(has_runner_settings("x.npmrc"));
 }
 
+std::string adds(const std::string& path, const std::string& line) {
+  return runner_setting({.path = path, .after = FileVersion(), .added = {{.number = 1, .text = line}}});
+}
+
+TEST(Shadowing, AnOptionOfPytestIsFoundInEachOfItsSpellings) {
+  for (const auto* option : {"--collect-only", "--collectonly", "--co", "--setup-only", "--setuponly",
+                             "--setup-plan", "--setupplan"})
+    for (const auto* path : {"pytest.ini", "pyproject.toml", "tox.ini"})
+      EXPECT_NE(adds(path, "addopts = \"-q " + std::string(option) + "\""), "") << option;
+  // Escapes of TOML, and quotes and escapes of the shell's words, of which pytest takes addopts apart.
+  for (const auto* line :
+       {R"(addopts = "--setup-pl\u0061n")", R"(addopts = ["-q", "--setup\u002Dplan"])",
+        R"(addopts = "\U0000002d-co")", R"(addopts = "\x2d-co")", R"(addopts = --setup\-plan)",
+        R"(addopts = --set"up-plan")", R"(addopts = "--c''o")"})
+    EXPECT_NE(adds("pyproject.toml", line), "") << line;
+  for (const auto* line :
+       {R"(addopts = "--setup-pl\u0061nt")", R"(addopts = "--setup-show")", R"(addopts = "-m 'not slow'")",
+        R"(markers = "a\u006eb: \u00e4 \U0001F600")", R"(testpaths = 'a\b')", R"(x = "\u00")", R"(x = "\)"})
+    EXPECT_EQ(adds("pyproject.toml", line), "") << line;
+}
+
+TEST(Shadowing, AnOptionOfProveIsFoundWhereItIsBundled) {
+  for (const auto* line :
+       {"-e",         "-e true",   "-etrue",    "-ve ./fake", "-lvetrue", "-D",    "-vD",
+        "-rsD",       "-h",        "-vh",       "-H",         "-V",       "-?",    "-v -e x",
+        "--exec=./x", "--ext=.nt", "--ext .nt", "--version",  "--help",   "--man", "-'e' x"})
+    EXPECT_NE(adds(".proverc", line), "") << line;
+  for (const auto* line :
+       {"-lv", "-Ilib/Deep", "-vIinc/here", "-MDevel::Cover", "-PDateTime", "-j9", "-I lib", "-wT",
+        "--verbose", "--recurse", "--timer", "# -e x", "t/eDV.t", "--extra"})
+    EXPECT_EQ(adds(".proverc", line), "") << line;
+}
+
+TEST(Shadowing, ASettingIsFoundThatIsSpreadOverLines) {
+  const auto has = [](const std::string& path, const std::string& text, const std::string& before = "") {
+    FileChange change{.path = path, .after = FileVersion{.content = text}};
+    if (!before.empty()) change.before = FileVersion{.content = before};
+    return runner_setting(change);
+  };
+  const std::pair<const char*, const char*> kBad[] = {
+      {".mocharc.js", "module.exports = {\n  \"dry-run\":\n    true\n};\n"},
+      {".mocharc.yml", "spec: a\ndry-run:\n  yes\n"},
+      {".mocharc.yml", "dry-run: True\n"},
+      {".mocharc.json", "{\"dry-run\": 1}"},
+      {".mvn/maven.config",
+       "-D\nskip"
+       "Tests\n"},
+      {".mvn/maven.config", "--define\nmaven.test.skip=true\n"},
+      {"pom.xml", "<maven.test.skip.exec>\n  true\n</maven.test.skip.exec>"},
+      {"pom.xml",
+       "<skip"
+       "Tests>\nTRUE</skip"
+       "Tests>"}};
+  for (const auto& [path, text] : kBad) {
+    EXPECT_NE(has(path, text), "") << path << ": " << text;
+    EXPECT_EQ(has(path, text, text), "") << "base has it: " << text;
+  }
+  EXPECT_NE(adds(".rspec-local", "--dry-run"), "");
+  EXPECT_NE(adds(".mocharc.yml", "dry-run: yes"), "");
+  const std::pair<const char*, const char*> kGood[] = {{".mocharc.yml", "spec: a\ndry-run: no\n"},
+                                                       {".mocharc.json", "{\"dry-run\":\n false}"},
+                                                       {".mocharc.yml", "# dry-run:\n# yes\n"},
+                                                       {".mocharc.json", "{\"dry-run\": 0, \"bail\": 1}"},
+                                                       {"package.json", "{\"release:dry-run\": \"oneshot\"}"},
+                                                       {".mvn/maven.config", "-D\nrevision=1\n-T\n4\n"},
+                                                       {"pom.xml",
+                                                        "<skip"
+                                                        "Tests>\nfalse</skip"
+                                                        "Tests>"},
+                                                       {".rspec-local", "--color\n"}};
+  for (const auto& [path, text] : kGood) EXPECT_EQ(has(path, text), "") << path << ": " << text;
+}
+
 }  // namespace
 }  // namespace pawl::gates

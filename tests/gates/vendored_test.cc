@@ -58,5 +58,19 @@ TEST(Vendored, AChangedFileOfATestFrameworkFailsLikeANewOne) {
             "");
 }
 
+TEST(Vendored, AChangedProgramOfAutomakeFails) {
+  for (const auto* path : {"test-driver", "build-aux/test-driver", "config/tap-driver.sh", "tap-driver.pl"}) {
+    EXPECT_NE(words_for(path, ""), "") << path;
+    EXPECT_EQ(words_for(path, "", true), "") << "it is new: " << path;
+  }
+  EXPECT_NE(words_for("build-aux/depcomp", "build-aux/install-sh"), "");
+  EXPECT_NE(words_for("missing", "install-sh"), "");
+  for (const auto* path : {"depcomp", "compile", "bin/compile", "tests/test-driver.c", "src/missing"})
+    EXPECT_EQ(words_for(path, "build-aux/install-sh"), "") << path;
+  EXPECT_EQ(shadowing({.path = "test-driver", .before = FileVersion{}, .after = FileVersion{}},
+                      {.allowed = {"test-driver"}}),
+            "");
+}
+
 }  // namespace
 }  // namespace pawl::gates

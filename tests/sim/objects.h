@@ -72,6 +72,10 @@ class SimObjects final : public workspace::ObjectStore {
   bool has_path(const std::string&, const std::vector<std::string>&, const std::string&) const override {
     return false;
   }
+  Result<std::string> text_at(const std::string&, const std::vector<std::string>&, const std::string& path,
+                              std::uint64_t) const override {
+    return fail(ErrorKind::kNotFound, path);
+  }
   Result<std::string> only(const std::string& layer_id, const std::vector<std::string>&) const override {
     return layer_id;
   }

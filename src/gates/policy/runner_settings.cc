@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <set>
 #include <span>
+
+#include "gates/policy/build_files.h"
 
 namespace pawl::gates {
 namespace {
@@ -31,16 +35,25 @@ constexpr std::string_view kNpmFiles[] = {".npmrc"};
 constexpr std::string_view kNpmKeys[] = {"script-shell", "node-options", "shell", "if-present"};
 // maven.apache.org/configure.html, and Surefire's own properties
 constexpr std::string_view kMavenFiles[] = {".mvn/maven.config", ".mvn/jvm.config"};
-constexpr std::string_view kMavenWords[] = {"-fn",
-                                            "--fail-never",
+constexpr std::string_view kMavenWords[] = {
+    "-fn",       "--fail-never", "-Dmaven.test.failure.ignore", "-DtestFailureIgnore",    "-DskipTests",
+    "-DskipITs", "-DskipExec",   "-Dmaven.test.skip",           "-Dmaven.test.skip.exec", "-javaagent"};
+// An option and its value may have a line each.
+constexpr std::string_view kMavenTexts[] = {"-DskipTests",
+                                            "-DskipITs",
+                                            "-DskipExec",
+                                            "-Dmaven.test.skip",
+                                            "-Dmaven.test.skip.exec",
                                             "-Dmaven.test.failure.ignore",
                                             "-DtestFailureIgnore",
-                                            "-DskipTests",
-                                            "-Dmaven.test.skip",
-                                            "-javaagent"};
+                                            "--defineskipTests",
+                                            "--defineskipITs",
+                                            "--definemaven.test.skip",
+                                            "--definemaven.test.failure.ignore"};
 constexpr std::string_view kPomFiles[] = {"pom.xml"};
-constexpr std::string_view kPomTexts[] = {"<testFailureIgnore>true", "<maven.test.failure.ignore>true",
-                                          "<skipTests>true", "<maven.test.skip>true", "<skipITs>true"};
+constexpr std::string_view kPomTexts[] = {
+    "<testFailureIgnore>true", "<maven.test.failure.ignore>true", "<skipTests>true", "<maven.test.skip>true",
+    "<skipITs>true",           "<maven.test.skip.exec>true",      "<skipExec>true"};
 // docs.gradle.org/current/dsl/org.gradle.api.tasks.testing.Test.html
 constexpr std::string_view kGradleFiles[] = {"*.gradle", "*.gradle.kts"};
 constexpr std::string_view kGradleTexts[] = {"ignoreFailures=true", "ignoreFailurestrue",
@@ -49,14 +62,17 @@ constexpr std::string_view kGradleTexts[] = {"ignoreFailures=true", "ignoreFailu
 constexpr std::string_view kMochaFiles[] = {".mocharc.json", ".mocharc.jsonc", ".mocharc.yml",
                                             ".mocharc.yaml", ".mocharc.js",    ".mocharc.cjs",
                                             "package.json"};
-constexpr std::string_view kMochaTexts[] = {"dry-run:true", "dryRun:true"};
-constexpr std::string_view kRspecFiles[] = {".rspec"};
+constexpr std::string_view kMochaTexts[] = {"dry-run:true", "dry-run:yes", "dry-run:on", "dry-run:1",
+                                            "dry-run:!0",   "dryRun:true", "dryRun:yes", "dryRun:on",
+                                            "dryRun:1",     "dryRun:!0"};
+constexpr std::string_view kRspecFiles[] = {".rspec", ".rspec-local"};
 constexpr std::string_view kRspecWords[] = {"--dry-run", "--failure-exit-code"};
 constexpr std::string_view kRakeFiles[] = {"Rakefile", "*.rake"};
 constexpr std::string_view kRakeTexts[] = {"fail_on_error=false"};
 // perldoc prove
 constexpr std::string_view kProveFiles[] = {".proverc"};
-constexpr std::string_view kProveWords[] = {"--exec", "-e", "--dry", "-D"};
+constexpr std::string_view kProveWords[] = {"--exec", "--dry", "--ext", "--version", "--help", "--man"};
+constexpr std::string_view kProveLetters = "eDVhH?", kProveValues = "IPMaj";
 // tox.wiki/en/latest/config.html, nox.thea.codes/en/stable/config.html
 constexpr std::string_view kToxFiles[] = {"tox.ini"};
 constexpr std::string_view kToxTexts[] = {"ignore_outcome=true", "ignore_errors=true"};
@@ -65,13 +81,14 @@ constexpr std::string_view kNoxTexts[] = {"success_codes="};
 // docs.pytest.org/en/stable/reference/reference.html, for addopts
 constexpr std::string_view kPytestFiles[] = {"pytest.ini", ".pytest.ini", "pytest.toml",   ".pytest.toml",
                                              "tox.ini",    "setup.cfg",   "pyproject.toml"};
-constexpr std::string_view kPytestWords[] = {"--collect-only", "--co", "--setup-plan"};
+constexpr std::string_view kPytestWords[] = {"--collect-only", "--collectonly", "--co",       "--setup-only",
+                                             "--setuponly",    "--setup-plan",  "--setupplan"};
 // cmake.org, ctest(1)
 constexpr std::string_view kCtestFiles[] = {"CTestCustom.cmake", "CTestCustom.ctest"};
 constexpr std::string_view kCtestTexts[] = {"CTEST_CUSTOM_TESTS_IGNORE"};
 constexpr Settings kSettings[] = {
     {"cargo", kCargoFiles, kCargoKeys, {}, {}},     {"cargo", kManifestFiles, {}, {}, kManifestTexts},
-    {"npm", kNpmFiles, kNpmKeys, {}, {}},           {"Maven", kMavenFiles, {}, kMavenWords, {}},
+    {"npm", kNpmFiles, kNpmKeys, {}, {}},           {"Maven", kMavenFiles, {}, kMavenWords, kMavenTexts},
     {"Maven", kPomFiles, {}, {}, kPomTexts},        {"Gradle", kGradleFiles, {}, {}, kGradleTexts},
     {"Mocha", kMochaFiles, {}, {}, kMochaTexts},    {"RSpec", kRspecFiles, {}, kRspecWords, {}},
     {"rake", kRakeFiles, {}, {}, kRakeTexts},       {"prove", kProveFiles, {}, kProveWords, {}},
@@ -122,6 +139,48 @@ std::string without_spaces(std::string_view line) {
   return out;
 }
 
+// Adds the character of an escape of TOML ("\u0061"), whose letter is at `at`. Returns where it ends. Only
+// ASCII counts: no option has other characters.
+std::size_t add_escaped(std::string_view line, std::size_t at, std::string& to) {
+  const auto kind = at < line.size() ? line[at] : '\0';
+  const std::size_t digits = kind == 'u' ? 4 : kind == 'U' ? 8 : kind == 'x' ? 2 : 0;
+  const auto hex = line.substr(std::min(at + 1, line.size()), digits);
+  std::uint32_t code = 0;
+  const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+  if (digits == 0 || hex.size() < digits || error != std::errc() || end != hex.data() + hex.size()) return at;
+  to += code < 0x80 ? static_cast<char>(code) : '?';
+  return at + 1 + digits;
+}
+
+// A line of words without the escapes of TOML and without the quotes and backslashes of the shell.
+std::string unquoted(std::string_view line) {
+  std::string out;
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == '\\')
+      at = add_escaped(line, at + 1, out);
+    else if (line[at] == '\'' || line[at] == '"')
+      ++at;
+    else
+      out += line[at++];
+  }
+  return out;
+}
+
+// One of prove's short options, alone or bundled with others ("-ve"). The rest behind a letter of
+// kProveValues is its value.
+std::string_view short_of_prove(std::string_view line) {
+  for (std::size_t at = 0; at < line.size();) {
+    at = std::min(line.find_first_not_of(" \t", at), line.size());
+    const auto word = line.substr(at, line.find_first_of(" \t", at) - at);
+    at += word.size();
+    if (!word.starts_with('-') || word.starts_with("--")) continue;
+    const auto letters = word.substr(1, word.find_first_of(kProveValues) - 1);
+    if (const auto found = letters.find_first_of(kProveLetters); found != letters.npos)
+      return kProveLetters.substr(kProveLetters.find(letters[found]), 1);
+  }
+  return {};
+}
+
 std::string_view setting_in(std::string_view line, const Settings& of) {
   const auto first = line.find_first_not_of(" \t");
   if (first == line.npos || line[first] == '#' || line[first] == ';' || line.substr(first).starts_with("//"))
@@ -129,8 +188,11 @@ std::string_view setting_in(std::string_view line, const Settings& of) {
   for (auto at = line.find('='); at != line.npos; at = line.find('=', at + 1))
     if (const auto key = key_before(line.substr(0, at)); std::ranges::find(of.keys, key) != of.keys.end())
       return key;
+  const auto plain = of.words.empty() ? std::string() : unquoted(line);
   for (const auto word : of.words)
-    if (has_word(line, word)) return word;
+    if (has_word(line, word) || has_word(plain, word)) return word;
+  if (of.tool == "prove")
+    if (const auto found = short_of_prove(plain); !found.empty()) return found;
   if (of.texts.empty()) return {};
   const auto compact = without_spaces(line);
   for (const auto text : of.texts)
@@ -171,6 +233,12 @@ std::string runner_setting(const FileChange& change) {
         return fmt::format(
             "line {} sets `{}` of {}, which decides what runs in place of a test or a compiler", line.number,
             setting, of.tool);
+    // A setting may be spread over lines of which none has the whole.
+    const std::string_view before = change.before ? change.before->content : std::string_view();
+    for (const auto text : of.texts)
+      if (times_spread(change.after->content, text, true) > times_spread(before, text, true))
+        return fmt::format("sets `{}` of {}, which decides what runs in place of a test or a compiler", text,
+                           of.tool);
   }
   return "";
 }

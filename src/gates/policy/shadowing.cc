@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/glob.h"
+#include "gates/policy/build_files.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/vendored.h"
@@ -373,6 +374,10 @@ class Look {
     if (name_ == "GNUmakefile" && (stands_before("Makefile") || stands_before("makefile")))
       return "is read by make instead of the Makefile that is there";
     if (name_ == "makefile" && stands_before("Makefile")) return "is read by make instead of Makefile";
+    for (const auto& make : shadows_.targets.makes)
+      for (const auto& target : make.replaced)
+        if (path_ == target || (path_.starts_with(target + "/") && !was_there(target)))
+          return fmt::format("has make take target `{}` for made, so that it runs nothing", target);
     return {};
   }
 
@@ -427,7 +432,7 @@ class Look {
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
   for (const auto& words : {runner_setting(change), weakened_target(change, shadows.targets),
-                            vendored(change, shadows.was_there)})
+                            switches_off(change, shadows.targets), vendored(change, shadows.was_there)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }

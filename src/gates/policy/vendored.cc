@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "gates/reading/text.h"
+
 namespace pawl::gates {
 namespace {
 
@@ -31,6 +33,12 @@ constexpr auto kHeaderFolders =
 constexpr auto kOwn = std::to_array<std::string_view>(
     {"CUnit/", "doctest/", "extras/", "googlemock/", "googletest/", "include/boost/test/", "include/cmocka.h",
      "include/criterion/", "src/catch2/", "src/cmocka.c", "src/unity"});
+
+// Programs that Automake copies into a project and that run its tests. Those of its build have names that
+// other projects use, too, and so count beside install-sh, which Automake always copies.
+constexpr auto kDrivers = std::to_array<std::string_view>({"tap-driver.pl", "tap-driver.sh", "test-driver"});
+constexpr auto kBuildPrograms = std::to_array<std::string_view>(
+    {"compile", "depcomp", "install-sh", "ltmain.sh", "missing", "py-compile", "ylwrap"});
 
 bool is_header(std::string_view path) {
   constexpr auto kEnds = std::to_array<std::string_view>({".h", ".hpp", ".ipp"});
@@ -60,6 +68,14 @@ bool is_framework(std::string_view path) {
   });
 }
 
+bool is_automakes(std::string_view path, const std::function<bool(const std::string& path)>& was_there) {
+  const auto name = name_of(path);
+  const auto is_name = [&](const auto known) { return name == known; };
+  if (std::ranges::any_of(kDrivers, is_name)) return true;
+  const std::string folder(path.substr(0, path.size() - name.size()));
+  return std::ranges::any_of(kBuildPrograms, is_name) && was_there && was_there(folder + "install-sh");
+}
+
 }  // namespace
 
 std::string vendored(const FileChange& change,
@@ -67,6 +83,8 @@ std::string vendored(const FileChange& change,
   const std::string_view path = change.path;
   const bool is_new = !change.before;
   if (!is_new && is_framework(path)) return "is a file of a test framework";
+  if (!is_new && is_automakes(path, was_there))
+    return "is a program of Automake, which runs tests or builds them";
   std::string package;
   const bool installed =
       was_there && any_end(path, [&](std::string_view end) {

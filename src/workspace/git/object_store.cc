@@ -100,6 +100,13 @@ class DiskObjects final : public ObjectStore {
     return View(kept_.trees_of(base_id, below)).find(path).has_value();
   }
 
+  Result<std::string> text_at(const std::string& base_id, const std::vector<std::string>& below,
+                              const std::string& path, std::uint64_t bytes_max) const override {
+    const auto place = View(kept_.trees_of(base_id, below)).find(path);
+    if (!place) return fail(ErrorKind::kNotFound, path);
+    return os::read_file(*place, bytes_max);
+  }
+
   Result<std::string> only(const std::string& layer_id,
                            const std::vector<std::string>& patterns) const override {
     return kept_.only(layer_id, patterns);

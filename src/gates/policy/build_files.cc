@@ -1,0 +1,199 @@
+#include "gates/policy/build_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+#include "gates/policy/script_text.h"
+#include "gates/reading/text.h"
+
+namespace pawl::gates {
+namespace {
+
+// cmake.org, cmake-properties(7): properties of tests, and variables that are put before a test's program.
+constexpr auto kCmakeTexts = std::to_array<std::string_view>(
+    {"CMAKE_CROSSCOMPILING_EMULATOR", "CMAKE_TEST_LAUNCHER", "CROSSCOMPILING_EMULATOR", "DISABLED1",
+     "DISABLEDON", "DISABLEDTRUE", "DISABLEDYES", "DISABLED$", "PASS_REGULAR_EXPRESSION",
+     "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE", "TEST_LAUNCHER", "WILL_FAIL"});
+// CMake's commands have any case.
+constexpr auto kCmakeCommands = std::to_array<std::string_view>(
+    {"function(add_executable", "function(add_test", "macro(add_executable", "macro(add_test"});
+
+constexpr bool is_between(char c) { return std::string_view(" \t\r\n'\"").find(c) != std::string_view::npos; }
+
+bool is_same(char a, char b, bool any_case) {
+  const auto low = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return any_case ? low(a) == low(b) : a == b;
+}
+
+// Where `text` ends that is spread from `at` on; npos when it is not there.
+std::size_t end_of_spread(std::string_view content, std::size_t at, std::string_view text, bool any_case) {
+  for (const char c : text) {
+    while (at < content.size() && is_between(content[at])) ++at;
+    if (at == content.size() || !is_same(content[at], c, any_case)) return content.npos;
+    ++at;
+  }
+  return at;
+}
+
+bool is_part_of_word(char c) { return is_word(c) || c == '-'; }
+
+// The text without the lines that are comments.
+std::string without_comments(std::string_view content) {
+  std::string out;
+  while (!content.empty()) {
+    const auto end = std::min(content.find('\n'), content.size());
+    const auto line = trimmed(content.substr(0, end));
+    if (!line.starts_with('#') && !line.starts_with("//") && !line.starts_with(';'))
+      out.append(content.substr(0, end)) += '\n';
+    content.remove_prefix(std::min(end + 1, content.size()));
+  }
+  return out;
+}
+
+std::string_view before_of(const FileChange& change) {
+  return change.before && !change.before->is_link ? change.before->content : std::string_view();
+}
+
+std::string weakened_cmake(const FileChange& change) {
+  const auto adds = [&](std::string_view text, bool any_case) {
+    return times_spread(change.after->content, text, any_case) >
+           times_spread(before_of(change), text, any_case);
+  };
+  for (const auto text : kCmakeTexts)
+    if (adds(text, false))
+      return fmt::format("adds `{}`, by which a test can pass without its program", text);
+  for (const auto text : kCmakeCommands)
+    if (adds(text, true)) return fmt::format("adds `{}`, which replaces a command of CMake", text);
+  return "";
+}
+
+// The plugins of Maven that run tests, and are skipped.
+std::int64_t skipped_plugins(std::string_view pom) {
+  std::int64_t out = 0;
+  for (auto at = pom.find("<plugin>"); at != pom.npos; at = pom.find("<plugin>", at + 1)) {
+    const auto plugin = pom.substr(at, pom.find("</plugin>", at) - at);
+    if (plugin.find("maven-surefire-plugin") != plugin.npos ||
+        plugin.find("maven-failsafe-plugin") != plugin.npos)
+      out += times_spread(plugin, "<skip>true", true);
+  }
+  return out;
+}
+
+// Whether words of Gradle name a task of tests: "test", "tasks.withType(Test)", "integrationTest".
+bool names_tests(std::string_view text) {
+  std::string word;
+  const auto is_test = [&] { return word == "check" || word.ends_with("test"); };
+  for (const char c : text) {
+    if (is_word(c))
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (is_test())
+      return true;
+    else
+      word.clear();
+  }
+  return is_test();
+}
+
+// Reads a build file of Gradle block by block. A task is only switched off by a line of its own block.
+class GradleBlocks {
+ public:
+  std::int64_t switched_off(std::string_view text) {
+    for (const char c : text) {
+      if (c == '{')
+        open();
+      else if (c == '}')
+        close();
+      else if (c == '\n' || c == ';')
+        end_line();
+      else if (!is_between(c))
+        line_ += c;
+      else if (c != '\'' && c != '"' && !line_.empty() && line_.back() != ' ')
+        line_ += ' ';
+    }
+    return count_;
+  }
+
+ private:
+  struct Block {
+    bool of_tests = false, is_condition = false;
+    std::string last;  // its last line
+  };
+
+  // Whether `ending` ends the line, and what is before it names a task of tests or nothing in its block.
+  bool sets(std::string_view line, std::string_view ending) const {
+    if (!line.ends_with(ending)) return false;
+    const auto owner = line.substr(0, line.size() - ending.size());
+    if (is_any_of(owner, {"", "it.", "this."})) return !blocks_.empty() && blocks_.back().of_tests;
+    const auto dot = owner.substr(0, owner.size() - 1);
+    return owner.ends_with('.') && names_tests(dot.substr(dot.rfind('.') + 1));
+  }
+  std::string compact() const {
+    std::string out;
+    std::ranges::copy_if(line_, std::back_inserter(out), [](char c) { return c != ' '; });
+    return out;
+  }
+  void open() {
+    Block block{.of_tests = names_tests(line_), .is_condition = sets(compact(), "onlyIf")};
+    blocks_.push_back(std::move(block));
+    line_.clear();
+  }
+  void end_line() {
+    const auto line = compact();
+    if (line.empty() || line.ends_with('=')) return;  // a value may follow in the next line
+    constexpr auto kOff = std::to_array<std::string_view>(
+        {"enabled=false", "enabledfalse", "isEnabled=false", "setEnabled(false)", "enabled.set(false)"});
+    if (std::ranges::any_of(kOff, [&](auto off) { return sets(line, off); })) ++count_;
+    if (!blocks_.empty()) blocks_.back().last = line;
+    line_.clear();
+  }
+  void close() {
+    end_line();
+    line_.clear();
+    if (blocks_.empty()) return;
+    if (blocks_.back().is_condition && is_any_of(blocks_.back().last, {"false", "returnfalse"})) ++count_;
+    blocks_.pop_back();
+  }
+
+  std::vector<Block> blocks_;
+  std::string line_;
+  std::int64_t count_ = 0;
+};
+
+bool is_cmake(std::string_view path) { return name_of(path) == "CMakeLists.txt" || path.ends_with(".cmake"); }
+bool is_gradle(std::string_view path) { return path.ends_with(".gradle") || path.ends_with(".gradle.kts"); }
+
+}  // namespace
+
+std::int64_t times_spread(std::string_view content, std::string_view text, bool any_case) {
+  const auto lines = without_comments(content);
+  std::int64_t out = 0;
+  for (std::size_t at = 0; at < lines.size(); ++at) {
+    if (!is_same(lines[at], text.front(), any_case) || (at > 0 && is_part_of_word(lines[at - 1]))) continue;
+    const auto end = end_of_spread(lines, at, text, any_case);
+    const bool ends = end != lines.npos &&
+                      (end == lines.size() || !is_part_of_word(text.back()) || !is_part_of_word(lines[end]));
+    out += ends ? 1 : 0;
+  }
+  return out;
+}
+
+bool may_switch_off(std::string_view path, const RunTargets& targets) {
+  return (targets.runs_cmake && is_cmake(path)) || is_gradle(path) || name_of(path) == "pom.xml";
+}
+
+std::string switches_off(const FileChange& change, const RunTargets& targets) {
+  if (!change.after || change.after->is_link || change.unread || !may_switch_off(change.path, targets))
+    return "";
+  if (is_cmake(change.path)) return weakened_cmake(change);
+  const auto off = [&](std::string_view content) {
+    return is_gradle(change.path) ? GradleBlocks().switched_off(without_comments(content))
+                                  : skipped_plugins(content);
+  };
+  return off(change.after->content) > off(before_of(change)) ? "switches tests off" : "";
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,78 @@
+#include "gates/policy/script_text.h"
+
+#include <algorithm>
+
+#include "gates/policy/search_folders.h"
+#include "gates/reading/text.h"
+
+namespace pawl::gates {
+namespace {
+
+// Whether the last command makes a script succeed, whatever came before: "pytest; true", "pytest | tee log".
+bool always_ends_well(std::string_view script) {
+  script = trimmed(script);
+  const auto last = trimmed(script.substr(script.find_last_of(";\n|") + 1));
+  const auto words = words_in(last);
+  return runs_nothing(last) || (!words.empty() && is_any_of(words[0], {"tee", "cat", "head", "tail"}));
+}
+
+}  // namespace
+
+bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::vector<std::string_view> words_in(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!(text = trimmed(text)).empty()) {
+    const auto end = std::min(text.find_first_of(" \t"), text.size());
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return out;
+}
+
+bool is_housekeeping(std::string_view command) {
+  for (const std::string_view end : {"|| true", "|| :"})
+    if (command.ends_with(end)) command.remove_suffix(end.size());
+  if (command.find_first_of(";&|`") != command.npos) return false;
+  const auto words = words_of_command(command);
+  return words.empty() ||
+         is_any_of(name_of(words.front()), {"rm", "RM", "rmdir", "mkdir", "ln", "kill", "pkill", "killall",
+                                            "docker", "echo", "printf", "touch", "cp", "mv"});
+}
+
+bool runs_nothing(std::string_view script) {
+  while (!script.empty()) {
+    const auto end = std::min(script.find_first_of(";&|\n"), script.size());
+    const auto words = words_in(script.substr(0, end));
+    const bool nothing = words.empty() ||
+                         is_any_of(words[0], {"true", ":", "echo", "printf", "@echo", "@true", "@:"}) ||
+                         (words[0] == "exit" && (words.size() == 1 || words[1] == "0"));
+    if (!nothing) return false;
+    script.remove_prefix(std::min(end + 1, script.size()));
+  }
+  return true;
+}
+
+std::vector<std::string> hidden_in(const std::string& script, const RunTargets& targets) {
+  if (!targets.hidden_failures || script.size() > kCommandBytesMax) return {};
+  auto reasons = targets.hidden_failures({"sh", "-c", script});
+  if (always_ends_well(script)) return reasons;
+  std::erase_if(reasons, [](const auto& reason) {
+    return reason.find("leave it out") == reason.npos && reason.find("a trap") == reason.npos;
+  });
+  return reasons;
+}
+
+std::string weaker(const std::string& before, const std::string& after, const RunTargets& targets) {
+  if (before == after) return "";
+  if (runs_nothing(after) && !runs_nothing(before)) return "runs nothing any more";
+  const auto known = hidden_in(before, targets);
+  for (const auto& reason : hidden_in(after, targets))
+    if (std::ranges::find(known, reason) == known.end())
+      return "can pass although a command failed: " + reason;
+  return "";
+}
+
+}  // namespace pawl::gates
