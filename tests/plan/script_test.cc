@@ -232,7 +232,8 @@ TEST(HiddenFailures, AreSaidOfOptionsThatLetAToolSucceed) {
   }
   EXPECT_EQ(hidden_failures({"make", "-i", "test"}).size(), 1U);
   for (const auto* fine :
-       {"make -j4 test", "make -C i test", "make -C t -k", "make -k", "cargo test --no-fail-fast", "ctest --no-tests=error",
+       {"make -j4 test", "make -C i test", "make -C t -k", "make -k", "cargo test --no-fail-fast",
+        "ctest --no-tests=error",
         "mvn verify -Dskip"
         "Tests=false",
         "npm test", "npx jest --ci", "trivy fs --exit-code 1 .", "sed -i s/a/b/ make", "echo make -i",
