@@ -47,6 +47,7 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
         PAWL_OK(tests.add("", test.name, test.status, test.message));
       for (const auto& other : file.report->no_tests)
         PAWL_OK(tests.add_no_test(other.what, other.name, other.message, other.failed));
+      for (const auto& suite : file.report->suites) PAWL_OK(tests.add_suite("", suite));
       if (!file.report->lower_bound.empty()) tests.bound_from_below(file.report->lower_bound);
       if (!file.report->stopped.empty()) tests.stopped_early(file.report->stopped);
       not_run += file.report->not_run;

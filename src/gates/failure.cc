@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/planted.h"
 #include "gates/reading/text.h"
+#include "gates/reading/words.h"
 
 namespace pawl::gates {
 namespace {
@@ -161,8 +162,25 @@ bool names_failures(const StepFacts& step) {
   return !failing_tests_of(step).empty() || !failing_others_of(step).empty();
 }
 
+// Failing lines that are not in the end: a runner may print many passing lines after them. Sorted, since tests
+// that run at once end in any order.
+std::set<std::string> failing_lines_before(const std::string& end, const StepFacts& step) {
+  const auto& text = step.output_told.empty() ? step.output_tail : step.output_told;
+  const std::string told = telling_lines(text, kSummaryBytesMax);
+  std::set<std::string> out;
+  for (std::string_view rest = told; !rest.empty();) {
+    const auto line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    auto normalised = normalised_line(line);
+    if (normalised.empty() || normalised == "..." || ("\n" + end).find("\n" + normalised + "\n") != end.npos)
+      continue;
+    out.insert(std::move(normalised));
+  }
+  return out;
+}
+
 // An agent prints another text each time, so only the end of its step counts. Digests from older versions
-// have no `others`: without such entries the bytes are the same as theirs.
+// have no `others` and no `failing`: without such entries the bytes are the same as theirs.
 Json step_failure(const StepFacts& step) {
   Json out = {{"step", step.step_name}, {"outcome", step.outcome}};
   for (const auto& [name, message] : failing_others_of(step))
@@ -173,7 +191,11 @@ Json step_failure(const StepFacts& step) {
     return out;
   }
   out["exit_code"] = step.exit_code;
-  if (!step.is_agent) out["end"] = normalised_end(step.output_tail);
+  if (step.is_agent) return out;
+  const std::string end = normalised_end(step.output_tail);
+  const auto failing = failing_lines_before(end, step);
+  if (!failing.empty()) out["failing"] = failing;
+  out["end"] = end;
   return out;
 }
 

@@ -70,6 +70,8 @@ struct NoTest {
 struct Report {
   Tests tests;
   std::deque<NoTest> no_tests;
+  // Suites of node --test in which a test ran, in the form that a test of their name has. Names may repeat.
+  std::deque<std::string> suites;
   // Why the tool may have more tests than these, such as "a.test.js could not be loaded"; "" when these are
   // all. An inventory that is read from such a report is a lower bound.
   std::string lower_bound;

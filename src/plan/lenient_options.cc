@@ -32,6 +32,8 @@ constexpr std::array kOptions = {
     Option{"make", "-n", "", kRunsNothing},
     Option{"make", "--dry-run", "", kRunsNothing},
     Option{"make", "--just-print", "", kRunsNothing},
+    Option{"make", "-t", "", kRunsNothing},
+    Option{"make", "--touch", "", kRunsNothing},
     Option{"ninja", "-n", "", kRunsNothing},
     Option{"cargo", "--no-run", "", kRunsNothing},
     Option{"ctest", "-N", "", kRunsNothing},

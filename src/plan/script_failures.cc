@@ -394,6 +394,11 @@ class Failures {
   }
 
   void look_at_set(const PlainWords& command) {
+    const auto unsets = [](const auto& word) { return word.starts_with('-') && word.find('u') != word.npos; };
+    const auto matters = [](const auto& word) { return word == "errexit" || word == "pipefail"; };
+    const auto lost = std::ranges::find_if(command, matters);
+    if (command[0] == "shopt" && lost != command.end() && std::ranges::any_of(command, unsets))
+      say("`shopt -uo " + *lost + "` lets the script go on after a failure");
     for (std::size_t i = 1; i < command.size(); ++i) {
       const std::string& word = command[i];
       if (word == "--") return;

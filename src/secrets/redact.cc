@@ -85,7 +85,7 @@ std::size_t packed_end(std::string_view lines) {
   return lines.size() - begin;
 }
 
-// What begins and ends private keys of OpenSSL and OpenPGP, and those of ssh.com.
+// The first and last lines of private keys: of OpenSSL and OpenPGP, and of ssh.com.
 constexpr std::pair<std::string_view, std::string_view> kKeys[] = {{"-----BEGIN ", "-----END "},
                                                                    {"---- BEGIN ", "---- END "}};
 

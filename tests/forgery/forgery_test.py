@@ -85,6 +85,8 @@ def smuggled(agent, policy, words):
 
 CASES = "<testcase name=\"exists\"/><testcase name=\"right\"/>"
 JUNIT_BASE = "<testsuite><testcase name=\"exists\"/><testcase name=\"right\"><failure/></testcase></testsuite>"
+NODE_CASE = "<testcase name=\"%s\" classname=\"test\">%s</testcase>"
+NODE_BASE = "<testsuites>" + NODE_CASE % ("exists", "") + NODE_CASE % ("right", "<failure/>") + "</testsuites>"
 JEST_FILE = ('"testResults": [{"name": "a", "status": "%s", "assertionResults": [{"title": "exists", "status": "passed"}, '
              '{"title": "right", "status": "%s"}]}]}')
 JEST_BASE = "{" + JEST_FILE % ("failed", "failed")
@@ -186,6 +188,9 @@ CHEATS = {
                                                 "the report has failures"),
     "lists tests of CTest without a result": contradicted("ctest", CTEST_BASE, CTEST % "<Test Status=\"passed\"><Name>right</Name></Test>",
                                                           "2 tests are in its list"),
+    "writes a suite without tests in place of a test": contradicted(
+        "junit", NODE_BASE, "<testsuites>" + NODE_CASE % ("exists", "") + "<testsuite name=\"right\" tests=\"0\"></testsuite></testsuites>",
+        "test::right"),
     # The report is valid, and no test is in it.
     "reports no test": contradicted("junit", JUNIT_BASE, "<testsuite/>", "no test is in the junit reports"),
     "plans no test": contradicted("tap", TAP_BASE, "1..0 # SKIP", "no test is in the tap reports"),

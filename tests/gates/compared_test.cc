@@ -218,6 +218,42 @@ TEST(Scripts, BecomeFilesWithTests) {
   }
 }
 
+// The body of a suite throws on base: node's JUnit report then has the suite as a failed test.
+TEST(Suites, OfNodeThatThrewOnBaseAreNoLostTests) {
+  const auto junit_of = [](const std::string& cases) {
+    return std::vector<Written>{{"junit", "o", "<testsuites>" + cases + "</testsuites>"}};
+  };
+  const auto test = [](const std::string& name, const std::string& inside = "") {
+    return "<testcase name='" + name + "' classname='test'>" + inside + "</testcase>";
+  };
+  const auto suite = [](const std::string& name, const std::string& inside) {
+    return "<testsuite name='" + name + "' hostname='h'>" + inside + "</testsuite>";
+  };
+  const std::string failed = "<failure/>", skipped = "<skipped/>", threw = test("gen", failed);
+  struct Case {
+    std::string base, now, gone;
+  };
+  for (const auto& [base, now, gone] :
+       std::vector<Case>{{threw, suite("gen", test("a") + test("b")), ""},
+                         {threw, suite("outer", suite("gen", test("a"))), ""},
+                         {threw, suite("gen", suite("inner", test("a"))), ""},
+                         {threw + threw, suite("gen", test("a")) + suite("gen", test("b")), ""},
+                         {threw + threw, suite("gen", test("a")), "test::gen#2"},
+                         {threw, suite("gen", ""), "test::gen"},
+                         {threw, suite("gen", test("a", skipped)), "test::gen"},
+                         {threw, suite("other", test("a")), "test::gen"},
+                         {threw, "", "test::gen"},
+                         {test("gen"), suite("gen", test("a")), "test::gen"},
+                         {"<testcase name='gen' classname='of.another'><failure/></testcase>",
+                          suite("gen", test("a")), "of.another::gen"}}) {
+    const auto was = step_of({{"junit", "o"}}, junit_of(base + test("old")), 1);
+    const auto is = step_of({{"junit", "o"}}, junit_of(now + test("old")));
+    const auto signal = tests_signal({.steps = {is}, .base = on_base("g", {"tests"}, {was}).inventories});
+    EXPECT_EQ(signal.passed, gone.empty()) << base << now << signal.details;
+    EXPECT_EQ(signal.details.value("gone_names", ""), gone) << base << now;
+  }
+}
+
 TEST(Hooks, AreNoTestsWhetherTheyPassOrNot) {
   const auto junit = [](const std::string& cases) { return "<testsuite>" + cases + "</testsuite>"; };
   for (const std::string hook :

@@ -62,6 +62,27 @@ TEST(Failure, OfAStepWithoutTestsByCodeAndEnd) {
   EXPECT_NE(failure, failure_of(ended(-1, "compiling\nmain.c:12: error: no x\n", "timed_out")));
 }
 
+// Runners such as Maven and many scripts print their failures first.
+TEST(Failure, FailingLinesCountAlsoBeforeManyPassingOnes) {
+  const auto with = [](const std::string& failing, int passing) {
+    std::string out = failing;
+    for (int i = 0; i < passing; ++i)
+      out += "a long line of a test that passes, with the number " + std::to_string(i) + "\n";
+    StepFacts step{.step_name = "unit", .outcome = "exited", .exit_code = 1};
+    take_output(out, step);
+    AttemptFacts facts;
+    facts.steps = {step};
+    return failure_digest(facts);
+  };
+  for (const int passing : {20, 400}) {
+    const auto failure = with("FAIL alpha\nFAIL beta\n", passing);
+    EXPECT_NE(failure, with("FAIL beta\n", passing)) << passing;
+    EXPECT_EQ(failure, with("FAIL beta\nFAIL alpha\n", passing)) << "tests that run at once";
+    EXPECT_EQ(with("FAIL beta in 12 ms\n", passing), with("FAIL beta in 70 ms\n", passing));
+    EXPECT_EQ(with("reads alpha\n", passing), with("reads beta\n", passing)) << "no failing line";
+  }
+}
+
 using Broken =
     std::vector<std::pair<std::string, std::string>>;  // name and message of files that could not be loaded
 

@@ -23,6 +23,9 @@ TEST(MissingProgram, IsReadAlsoBehindAnotherExitCode) {
   EXPECT_EQ(found("python3 /plan/typo.py",
                   "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory"),
             "/plan/typo.py");
+  for (const auto& of_dash : {"sh: 0: cannot open /plan/typo.sh: No such file\n",
+                              "sh: 1: .: cannot open /plan/typo.sh: No such file\n"})
+    EXPECT_EQ(found("sh /plan/typo.sh", of_dash), "/plan/typo.sh");
   for (const auto& [command, output] :
        {std::pair<std::string, std::string>{"make", make + " (ignored)\nsh: tox: not found\n"},
         {"make", "make: *** [Makefile:2: test] Error 1\nsh: tox: not found\n"},
@@ -33,6 +36,46 @@ TEST(MissingProgram, IsReadAlsoBehindAnotherExitCode) {
         {"python3 -m app", "python3: No module named app"},
         {"cat x", "cat: /workspace/plan/x: No such file or directory"}})
     EXPECT_EQ(found(command, output), "none") << output;
+}
+
+// Texts of git 2.39, cargo 1.74 and prove 3.44.
+TEST(MissingProgram, IsReadWhereAnotherProgramCallsIt) {
+  const auto found = [](const std::string& command, const std::string& output) {
+    return missing_behind({"sh", "-c", "bash -c $1 || sh -c $2", "sh", "shopt || :", command}, output)
+        .value_or(MissingProgram{.name = "none"})
+        .name;
+  };
+  const std::string git =
+      "git: 'lfs' is not a git command. See 'git --help'.\n\nThe most similar command is\n\tlog\n";
+  const auto cargo = [](const std::string& name) {
+    return "error: no such command: `" + name +
+           "`\n\nhelp: a command with a similar name exists: `test`\n\n" +
+           "help: view all installed commands with `cargo --list`\nhelp: find a package to install\n";
+  };
+  const std::string prove =
+      "Could not execute (ruby-x z.t): open3: exec of ruby-x z.t failed: No such file or directory at "
+      "/usr/share/perl/5.36/TAP/Parser/Iterator/Process.pm line 165.\nFiles=0, Tests=0\nResult: NOTESTS\n";
+  EXPECT_EQ(found("git lfs pull", git), "git lfs");
+  EXPECT_EQ(found("cargo nextest run", cargo("nextest")), "cargo nextest");
+  EXPECT_EQ(found("cargo +nightly miri test", cargo("miri")), "cargo miri");
+  EXPECT_EQ(found("prove --exec ruby-x z.t", prove), "ruby-x");
+  EXPECT_EQ(found("prove --exec=ruby-x z.t", prove), "ruby-x");
+  // Programs that the work may add: an alias of cargo, a program in another PATH, what a script of it calls; and a
+  // fallback of the command.
+  for (const auto& [command, output] :
+       {std::pair<std::string, std::string>{"cargo xtask test", cargo("xtask")},
+        {"sh test.sh", cargo("nextest")},
+        {"cargo nextest run || cargo test", cargo("nextest") + "error: test failed\n"},
+        {"PATH=$PWD/bin:$PATH git lfs", git},
+        {"sh test.sh", git},
+        {"git log", git},
+        {"prove z.t", prove}})
+    EXPECT_EQ(found(command, output), "none") << command;
+  const auto path =
+      missing_behind({"sh", "-c", "prove -e bin/x z.t"},
+                     "open3: exec of bin/x z.t failed: No such file or directory at Process.pm");
+  ASSERT_TRUE(path);
+  EXPECT_TRUE(path->is_path);  // the work may add it
 }
 
 }  // namespace

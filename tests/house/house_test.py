@@ -175,7 +175,7 @@ class House(unittest.TestCase):
                 self.assertEqual(len(rule_problems(root, ALLOCATES, CHILD)), 1, line)
             (root / "src/base/command.cc").write_text("void f(const std::vector<int>& a);  // new\n")
             self.assertEqual(rule_problems(root, ALLOCATES, CHILD), [])
-            # Nothing in a string is a comment, and nothing in a comment is a call.
+            # A string holds no comment, and a comment holds no call.
             hiding = ['f("http://a"); fork();', "f('\"'); g(\"//\"); fork();", 'f("\\\\"); fork();  // "', 'f(R"(" // )"); fork();',
                       "f(1'000, \"//\", '\\''); fork();"]
             for line in hiding:

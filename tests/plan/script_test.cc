@@ -133,6 +133,8 @@ const std::vector<std::string> kHiding = {
     "timeout 5 env -i PATH=\"$PATH\" sh -c 'false\ntrue'"};
 
 const std::vector<std::string> kHidingInBash = {  // dash lacks these constructs
+    "shopt -uo errexit; fails; true",
+    "shopt -u -o errexit; fails; true",
     "bash -c 'false\ntrue'",
     "cat <(false) >/dev/null",
     "bash -o pipefail -c 'false; true'",
@@ -201,6 +203,8 @@ TEST(HiddenFailures, AreSaidOfOptionsThatLetAToolSucceed) {
                               "make --ignore-errors",
                               "make -ki",
                               "make -n",
+                              "make -t all",
+                              "make --touch",
                               "cargo test --no-run",
                               "ctest -N",
                               "ctest --no-tests=ignore",
@@ -228,7 +232,8 @@ TEST(HiddenFailures, AreSaidOfOptionsThatLetAToolSucceed) {
   }
   EXPECT_EQ(hidden_failures({"make", "-i", "test"}).size(), 1U);
   for (const auto* fine :
-       {"make -j4 test", "make -C i test", "make -k", "cargo test --no-fail-fast", "ctest --no-tests=error",
+       {"make -j4 test", "make -C i test", "make -C t -k", "make -k", "cargo test --no-fail-fast",
+        "ctest --no-tests=error",
         "mvn verify -Dskip"
         "Tests=false",
         "npm test", "npx jest --ci", "trivy fs --exit-code 1 .", "sed -i s/a/b/ make", "echo make -i",

@@ -186,7 +186,7 @@ TEST(Guarded, SentencesAndProgramsStay) {
     EXPECT_EQ(without_guarded(text), text);
 }
 
-// What stands beside a value is not one, and stays.
+// Text beside a value is not a part of it, and stays.
 TEST(Guarded, AValueEndsWhereItEnds) {
   const std::string value = "Hv7kQp29mmT";
   for (const auto& [before, behind] :

@@ -1,5 +1,5 @@
-// What the text of a script, or of one line of a recipe, shows: whether it runs anything, and whether its
-// failure can be hidden. A detail of this folder.
+// Reads the text of a script, or of one line of a recipe: whether it runs anything, and whether its failure
+// can be hidden. A detail of this folder.
 #pragma once
 
 #include <initializer_list>

@@ -103,6 +103,13 @@ Status TestCollector::add_no_test(NoTest::What what, std::string_view name, std:
   return {};
 }
 
+Status TestCollector::add_suite(std::string_view group, std::string_view name) {
+  if (is_over(suites_.size() + 1, kReportItemsMax))
+    return fail(ErrorKind::kExhausted, "more suites than the limit");
+  suites_.push_back(bounded_name(stable_name(redacted(group)), stable_name(redacted(name))));
+  return {};
+}
+
 void TestCollector::bound_from_below(std::string_view why) {
   if (lower_bound_.empty()) lower_bound_ = bounded_message(why);
 }
@@ -134,6 +141,7 @@ Report TestCollector::take() {
   }
   return {.tests = Collector::take(),
           .no_tests = std::move(no_tests_),
+          .suites = std::move(suites_),
           .lower_bound = std::move(lower_bound_),
           .stopped = std::move(stopped_),
           .not_run = not_run_,

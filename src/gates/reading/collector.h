@@ -70,6 +70,8 @@ class TestCollector : public Collector<TestCase> {
   void tell(std::size_t place, std::string_view message);
   // A failed entry that is not a teardown makes the report a lower bound. kExhausted: one entry too many.
   Status add_no_test(NoTest::What what, std::string_view name, std::string_view message, bool failed = true);
+  // Records a suite under the name that a test of it would have. kExhausted: one suite too many.
+  Status add_suite(std::string_view group, std::string_view name);
   void bound_from_below(std::string_view why);  // only the first reason is stored
   // Records that tests after this point did not run, and calls bound_from_below(). `not_run`: the number of
   // them that is known. The largest number counts, since a suite sums up the suites in it.
@@ -84,6 +86,7 @@ class TestCollector : public Collector<TestCase> {
 
   std::size_t messages_bytes_ = 0;
   std::deque<NoTest> no_tests_;
+  std::deque<std::string> suites_;
   std::string lower_bound_, stopped_;
   std::int64_t not_run_ = 0;
 };

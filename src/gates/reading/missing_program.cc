@@ -1,5 +1,7 @@
 #include "gates/reading/missing_program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -91,6 +93,17 @@ bool says_not_found(std::string_view line) {
   return std::ranges::any_of(kWords, [&](const auto words) { return line.ends_with(words); });
 }
 
+// Whether a command has a word, or words, between spaces, quotes or operators of a shell.
+bool has_word(std::string_view command, std::string_view word) {
+  constexpr std::string_view kAround = " \t\n;&|()'\"=";
+  for (auto at = command.find(word); at != command.npos; at = command.find(word, at + 1)) {
+    const auto end = at + word.size();
+    const bool begins = at == 0 || kAround.find(command[at - 1]) != kAround.npos;
+    if (begins && (end == command.size() || kAround.find(command[end]) != kAround.npos)) return true;
+  }
+  return false;
+}
+
 // "-m tox" for "python3: No module named tox", where the step runs that module. A module of another name may
 // be part of the work; the policy does not accept work that adds one of these names.
 std::optional<MissingProgram> module_in(std::string_view line, const std::string& command) {
@@ -100,23 +113,59 @@ std::optional<MissingProgram> module_in(std::string_view line, const std::string
   auto name = line.substr(at + kWords.size());
   while (name.ends_with('\r') || name.ends_with(' ')) name.remove_suffix(1);
   const std::string asked = "-m " + std::string(unquoted(name));
-  const auto found = command.find(asked);
-  if (found == command.npos || !is_python_name(asked.substr(3))) return std::nullopt;
-  const auto end = found + asked.size();
-  if (end < command.size() && std::string_view(" \t\n;&|)'\"").find(command[end]) == std::string_view::npos)
-    return std::nullopt;
+  if (!has_word(command, asked) || !is_python_name(asked.substr(3))) return std::nullopt;
   return MissingProgram{.name = "python3 " + asked};
 }
 
-// "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory". No work can
-// add a file to /plan.
+// "python3: can't open file '/plan/typo.py': [Errno 2] No such file or directory", and "sh: 0: cannot open
+// /plan/typo.sh: No such file" of dash. No work can add a file to /plan.
 std::optional<MissingProgram> plan_file_in(std::string_view line) {
   const auto at = line.find("/plan/");
   const bool begins =
       at != line.npos && (at == 0 || std::string_view(" '\"`").find(line[at - 1]) != line.npos);
-  if (!begins || line.find("No such file or directory", at) == line.npos) return std::nullopt;
+  if (!begins || line.find("No such file", at) == line.npos) return std::nullopt;
   const auto path = line.substr(at, line.find_first_of(" '\"`:", at) - at);
   return MissingProgram{.name = std::string(path), .is_path = true};
+}
+
+// Subcommands of cargo that are programs to install. A name of the project's own, such as xtask, is an alias
+// in .cargo/config.toml, which the work may add.
+bool is_installed_for_cargo(std::string_view name) {
+  constexpr std::array<std::string_view, 20> kNames = {
+      "about",    "audit",      "careful",       "clippy",    "criterion", "deny",    "fmt",
+      "fuzz",     "geiger",     "hack",          "llvm-cov",  "miri",      "mutants", "nextest",
+      "outdated", "public-api", "semver-checks", "tarpaulin", "udeps",     "vet"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+// The text between two texts; "" when the line does not have both.
+std::string_view between(std::string_view line, std::string_view before, std::string_view after) {
+  const auto at = line.find(before);
+  if (at == line.npos) return "";
+  line.remove_prefix(at + before.size());
+  const auto end = line.find(after);
+  return end == line.npos ? "" : line.substr(0, end);
+}
+
+// A program that another one runs for the step: a subcommand of git or cargo, or the program behind
+// `prove --exec`. The command names both.
+std::optional<MissingProgram> callee_in(std::string_view line, const std::string& command) {
+  const auto of = [&](std::string_view caller, std::string_view name) -> std::optional<MissingProgram> {
+    if (name.empty() || !has_word(command, caller) || !has_word(command, name)) return std::nullopt;
+    return MissingProgram{.name = fmt::format("{} {}", caller, name)};
+  };
+  if (line.starts_with("git: '")) return of("git", between(line, "git: '", "' is not a git command"));
+  for (const auto words : {"no such command: `", "no such subcommand: `"})
+    if (const auto name = between(line, words, "`"); is_installed_for_cargo(name)) return of("cargo", name);
+  const auto program = between(line, "open3: exec of ", " failed: No such file or directory");
+  const auto name = program.substr(0, program.find(' '));
+  if (name.empty() || !has_word(command, "prove") || !has_word(command, name)) return std::nullopt;
+  return MissingProgram{.name = std::string(name), .is_path = name.find('/') != name.npos};
+}
+
+// Whether a script has a fallback, or another PATH, where the work may add a program.
+bool may_do_without(std::string_view script) {
+  return script.find("PATH=") != script.npos || script.find("||") != script.npos;
 }
 
 }  // namespace
@@ -145,7 +194,11 @@ std::optional<MissingProgram> missing_behind(const std::vector<std::string>& arg
   constexpr std::size_t kLastLines = 5;  // earlier lines may have nothing to do with the end
   std::string command;
   for (const auto& word : argv) command += (command.empty() ? "" : " ") + word;
+  constexpr std::size_t kHelpLines = 10;  // the message of cargo or git, with its help and empty lines
   if (auto found = in_last_lines(output, kLastLines, plan_file_in)) return found;
+  const auto callee = [&](std::string_view line) { return callee_in(line, command); };
+  if (!argv.empty() && !may_do_without(argv.back()))
+    if (auto found = in_last_lines(output, kHelpLines, callee)) return found;
   if (auto found =
           in_last_lines(output, kLinesMost, [&](std::string_view line) { return module_in(line, command); }))
     return found;

@@ -18,6 +18,8 @@
 namespace pawl::gates::formats {
 namespace {
 
+constexpr std::string_view kGroupOfNode = "test";
+
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::any_of(words, [&](const auto known) {
     return std::ranges::equal(word, known, {},
@@ -79,6 +81,7 @@ struct Suite {
   std::int64_t tests = -1, failures = -1, errors = -1, not_run = 0;  // as the element states
   std::int64_t found = 0, failed = 0, skipped = 0, hooks = 0;
   bool counts_tests = true;  // `tests` counts tests, not assertions or subtests
+  bool of_node = false;      // node --test gives each of its tests the class "test"
 };
 
 struct Case {
@@ -243,6 +246,7 @@ class JunitHandler final : public XmlHandler {
       ++suite.found;
       suite.failed += std::max<std::int64_t>(elements_, told_by_status_ ? 1 : 0);
       suite.skipped += case_.status == TestStatus::kSkipped ? 1 : 0;
+      suite.of_node = suite.of_node || case_.group == kGroupOfNode;
     }
     std::string key = case_.group + "::" + case_.name;
     const bool again = key == last_;
@@ -306,7 +310,7 @@ class JunitHandler final : public XmlHandler {
     if (!case_.group.empty() && std::ranges::find(kOfGroup, name) != std::end(kOfGroup))
       return no_test(kLoaded, case_.group);
     if (name == case_.group && name == case_.suite) return no_test(kLoaded, name);  // files of vitest
-    if (case_.group == "test" && name.starts_with('/'))                             // files of node --test
+    if (case_.group == kGroupOfNode && name.starts_with('/'))                       // files of node --test
       return no_test(kFile, inside_workspace(name));
     return add_test();
   }
@@ -315,12 +319,15 @@ class JunitHandler final : public XmlHandler {
     const Suite suite = std::move(suites_.back());
     suites_.pop_back();
     PAWL_OK(check_totals(suite));
+    const bool ran = suite.found > suite.skipped;
+    if (suite.of_node && ran && !suite.name.empty()) PAWL_OK(tests_.add_suite(kGroupOfNode, suite.name));
     if (suites_.empty()) return {};
     auto& above = suites_.back();
     above.found += suite.found;
     above.failed += suite.failed;
     above.skipped += suite.skipped;
     above.hooks += suite.hooks;
+    above.of_node = above.of_node || suite.of_node;
     // The root of doctest has no totals. Other roots state the sums of their suites.
     above.counts_tests = above.counts_tests && (suite.counts_tests || above.name == "Mocha Tests");
     return {};
