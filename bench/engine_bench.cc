@@ -84,6 +84,10 @@ class NoObjects final : public workspace::ObjectStore {
                                                 std::uint64_t, std::size_t) const override {
     return std::vector<workspace::File>();
   }
+  Result<std::string> text_at(const std::string&, const std::vector<std::string>&, const std::string& path,
+                              std::uint64_t) const override {
+    return fail(ErrorKind::kNotFound, path);
+  }
   Result<Workspaces::Filtered> without_protected(const std::string&, const std::string&,
                                                  const std::vector<std::string>&, const PathRules&) override {
     return Workspaces::Filtered();
