@@ -73,14 +73,13 @@ void add_agentd(const Command& program) {
   command.option("--socket", options->socket,
                  "The Unix socket to serve (else agent.sock in the state folder)");
   command.flag("--json", options->json,
-               "Print {\"socket\", \"pid\"} on one line of stdout when it serves, for programs");
+               "Print {\"socket\", \"pid\"} on one line of stdout once it serves, for programs");
   command.footer(
-      "Speaks docs/agent-api.yaml, HTTP and JSON. Requests name their goal and episode with the headers "
-      "Pawl-Goal and\nPawl-Episode (`default` without them). What is answered is durable; agents' log lines "
-      "go "
-      "to stderr. Runs until\nSIGTERM (exit code 0) or SIGINT (130); exit code 14 when the folder is served "
-      "already. Only this user can connect.\n\n"
-      "Example:\n  pawl agentd &\n  curl --unix-socket .pawl/agent.sock http://pawl/v1/context");
+      "Speaks docs/agent-api.yaml: HTTP and JSON. The headers Pawl-Goal and Pawl-Episode name goal "
+      "and episode of a\nrequest; without them both are `default`. An answered request is durable. "
+      "Log lines of agents go to stderr.\nRuns until SIGTERM (exit code 0) or SIGINT (130). Exit "
+      "code 14: another agentd serves this folder.\nOnly this user can connect.\n\nExample:\n  pawl "
+      "agentd &\n  curl --unix-socket .pawl/agent.sock http://pawl/v1/context");
   command.on_run([options] {
     const auto code = serve(*options);
     return code ? *code : report(code.error());

@@ -124,22 +124,21 @@ Status run(const AnswerOptions& options) {
 }  // namespace
 
 void add_answer(const Command& program) {
-  const Command command = program.add("answer", "Answer what an agent asks, or list what is asked");
+  const Command command = program.add("answer", "Answer a question of an agent, or list the questions");
   auto options = std::make_shared<AnswerOptions>();
   command.required("RUN", options->run, std::string(kRunHelp) + "; `agentd` for what no run started");
-  command.option("PHASE", options->phase, "Whose agent asks (with agentd: the goal)");
-  command.option("KEY", options->key, "Of the question");
+  command.option("PHASE", options->phase, "The phase of the agent (with agentd: the goal)");
+  command.option("KEY", options->key, "The key of the question");
   command.option(
       "ANSWER", options->answer,
       "Its answer; for a step that was lost `run`, `fail`, or `done RESULT` with its result as JSON");
   command.option("--episode", options->episode, "With agentd: the episode");
   add_state_options(command, options->state);
   command.footer(
-      "An agent that asks has to wait for the answer: when it exits its attempt is over, and nobody asks any "
-      "more. One that\nwas killed finds the answer when its attempt goes on. An answer is a row of the "
-      "ledger "
-      "and can't be changed.\n\nExample:\n  pawl answer last\n  pawl answer last fix step:deploy "
-      "run");
+      "The agent must wait for the answer: when it exits, its attempt ends and the question with it. "
+      "An agent that was\nkilled finds the answer when its attempt continues. An answer is a row of "
+      "the ledger and can't be changed.\n\nExample:\n  pawl answer last\n  pawl answer last fix "
+      "step:deploy run");
   command.on_run([=] {
     if (!options->key.empty() && options->answer.empty()) {
       tell("pawl: ANSWER is missing; `pawl answer {} {}` lists what is asked\n", printable(options->run),

@@ -34,11 +34,10 @@ void add_apply(const Command& program) {
   command.required("RUN", *run, kRunHelp);
   add_state_options(command, *options);
   command.footer(
-      "One commit a phase, with the trailers Pawl-Run and Pawl-Ledger-Head. The working tree, the index and "
-      "the current\n"
-      "branch are not touched. Of a folder that was not committed as the run found it no commit is made, for "
-      "no "
-      "gate has\njudged one.\n\nExample:\n  pawl apply last && git merge pawl/<run>");
+      "Makes one commit for each phase, with the trailers Pawl-Run and Pawl-Ledger-Head. The working "
+      "tree, the index\nand the current branch stay as they are. A folder source with uncommitted "
+      "changes at the start of the run gets\nno commit, because no gate judged its "
+      "commit.\n\nExample:\n  pawl apply last && git merge pawl/<run>");
   command.on_run([=] {
     const auto applied = apply_run(*options, *run);
     if (!applied) return report(applied.error());

@@ -121,19 +121,17 @@ Status approve(const ApproveOptions& options) {
 
 void add_approve(const Command& program) {
   const Command command =
-      program.add("approve", "Take the work of a phase that ended without passing its gates");
+      program.add("approve", "Accept the work of a phase that ended without passing its gates");
   auto options = std::make_shared<ApproveOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.required("PHASE", options->phase, "The phase");
-  command.option("--reason", options->reason, "Why, for the ledger");
+  command.option("--reason", options->reason, "The reason, for the ledger");
   add_state_options(command, options->state);
   command.footer(
-      "What the agent of its newest attempt changed becomes part of the run, without the paths that the plan "
-      "protects,\nalthough a gate failed or did not run: look at `pawl inspect RUN PHASE` and its logs "
-      "before. What was "
-      "stopped because it "
-      "failed is\nqueued again.\n\n"
-      "Example:\n  pawl approve last fix --reason \"the test that fails is wrong\"");
+      "The changes of the newest attempt's agent become part of the run, without protected paths, "
+      "although a gate\nfailed or did not run. Look at `pawl inspect RUN PHASE` and the logs first. "
+      "Phases that were stopped because this\nphase failed are queued again.\n\nExample:\n  pawl "
+      "approve last fix --reason \"the test that fails is wrong\"");
   command.on_run([=] {
     const auto status = approve(*options);
     return status ? kDone : report(status.error());

@@ -103,18 +103,18 @@ Status attest(const AttestOptions& options, bool to_stdout) {
 
 void add_attest(const Command& program) {
   const Command command =
-      program.add("attest", "Sign what a run made, and how it was judged, for others to check");
+      program.add("attest", "Sign the result of a run and its judgement, for others to check");
   auto options = std::make_shared<AttestOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.option("-o,--output", options->output.path, "A file to write (- or none: stdout)");
   add_force_option(command, options->output);
   add_state_options(command, options->state);
   command.footer(
-      "An in-toto Statement with SLSA provenance in a DSSE envelope, by the key that signs the ledger. It is "
-      "about the\npatch that `pawl diff` prints and the commit that `pawl apply` makes, and has the run's "
-      "gates, signals and\nledger head. Exit code 13 when the ledger does not verify: then nothing is "
-      "signed.\n\n"
-      "Example:\n  pawl attest last -o run.intoto.json && pawl verify --attestation run.intoto.json");
+      "Writes an in-toto Statement with SLSA provenance in a DSSE envelope, signed by the key of the "
+      "ledger. It covers\nthe patch of `pawl diff`, the commit of `pawl apply`, and the run's gates, "
+      "signals and ledger head.\nExit code 13: the ledger does not verify, and no statement is "
+      "signed.\n\nExample:\n  pawl attest last -o run.intoto.json && pawl verify --attestation "
+      "run.intoto.json");
   command.on_run([=] {
     const auto to_stdout = goes_to_stdout(options->output);
     if (!to_stdout) return report_output(to_stdout.error());

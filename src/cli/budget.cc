@@ -41,7 +41,7 @@ Status budget(const BudgetOptions& options) {
 }  // namespace
 
 void add_budget(const Command& program) {
-  const Command command = program.add("budget", "Show or change what a run may spend");
+  const Command command = program.add("budget", "Show or change the budget of a run");
   auto options = std::make_shared<BudgetOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.option("--sandbox-seconds", options->sandbox_seconds,
@@ -49,15 +49,13 @@ void add_budget(const Command& program) {
                  {.least = 1, .most = plan::kBudgetSecondsMax});
   command.option("--tokens", options->tokens, "The new cap: tokens of models, of all its agents together",
                  {.least = 1, .most = plan::kTokensMax});
-  command.option("--usd", options->usd, "The new cap: money, as its agents tell it, like 7.50");
-  command.option("--reason", options->reason, "Why, for the ledger");
+  command.option("--usd", options->usd, "The new cap: money, as its agents report it, like 7.50");
+  command.option("--reason", options->reason, "The reason, for the ledger");
   add_state_options(command, options->state);
   command.footer(
-      "A run that has spent its budget stops between two steps, keeps everything, and goes on with `pawl "
-      "resume` "
-      "when\nthe cap is raised.\n\nExample:\n  pawl budget last --sandbox-seconds 7200 --reason \"worth "
-      "another "
-      "hour\"");
+      "A run with a spent budget stops between two steps and keeps its state. Raise the cap, then "
+      "run `pawl resume`.\n\nExample:\n  pawl budget last --sandbox-seconds 7200 --reason \"worth "
+      "another hour\"");
   command.on_run([=] {
     if (!options->usd.empty() && parse_usd(options->usd).value_or(0) == 0) {
       tell("pawl: --usd: expected an amount like 7.50, found '{}'\n", printable(options->usd));

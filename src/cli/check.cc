@@ -89,8 +89,8 @@ void add_check(const Command& program) {
   command.required("PLAN", *path, "The plan's file");
   add_json_option(command, *json);
   command.footer(
-      "Every problem is named as file:line:column. Exit code 2 when there is one.\n\nExample:\n  pawl check "
-      "plan.yaml");
+      "Prints each problem as file:line:column. Exit code 2: the plan has a problem.\n\nExample:\n  "
+      "pawl check plan.yaml");
   command.on_run([=] { return check(*path, *json); });
 }
 

@@ -172,19 +172,20 @@ int ended(const Status& status) {
 using Options = std::shared_ptr<CheckpointOptions>;
 
 void add_writing(const Command& group, const Options& options) {
-  const Command saving = group.add("save", "Keep what is on standard input");
+  const Command saving = group.add("save", "Store standard input as a checkpoint");
   saving.required("ID", options->id, "ROLE-DEPTH, like main-0: the same in every process of the agent");
-  saving.option("--keep", options->keep, "How many of this id are kept; 0: all",
+  saving.option("--keep", options->keep, "Checkpoints of this id to retain; 0: all",
                 {.least = 0, .most = agent::kKeepMax});
   add_json_option(saving, options->json);
   saving.footer(
-      "On the disk when it returns 0. Exit code 1 when it was not kept, which only `durable: best_effort` of "
-      "the plan\nallows; --json tells it as `kept`.\n\nExample:\n  pawl checkpoint save main-0 <state.json");
+      "The state is on disk when the exit code is 0. Exit code 1: the state was not stored, which "
+      "only\n`durable: best_effort` of the plan allows; --json has it as `kept`.\n\nExample:\n  pawl "
+      "checkpoint save main-0 <state.json");
   saving.on_run([=] { return ended(save(*options)); });
 
   const Command pruning = group.add("prune", "Remove checkpoints");
-  pruning.option("ID", options->id, "All of this id");
-  pruning.option("--prefix", options->prefix, "All whose id begins with this");
+  pruning.option("ID", options->id, "All checkpoints of this id");
+  pruning.option("--prefix", options->prefix, "All checkpoints whose id begins with this");
   add_json_option(pruning, options->json);
   pruning.footer("Example:\n  pawl checkpoint prune --prefix main-0/");
   pruning.on_run([=] { return ended(prune(*options)); });
@@ -195,21 +196,22 @@ void add_reading(const Command& group, const Options& options) {
                        Status (*run)(const CheckpointOptions&)) {
     const Command command = group.add(name, what);
     command.required("ID", options->id, "Its id");
-    command.option("--seq", options->seq, "That one, not the newest", {.least = 1});
+    command.option("--seq", options->seq, "This checkpoint, not the newest", {.least = 1});
     if (json) add_json_option(command, options->json);
     command.footer(std::string("Exit code 1 when there is none.\n\nExample:\n  ") + example);
     command.on_run([=] { return ended(run(*options)); });
   };
-  add("load", "Print the newest one that is whole",
+  add("load", "Print the newest intact checkpoint",
       "pawl checkpoint load main-0 >state.json || echo fresh start", false, load);
-  add("show", "Print what is known of one, without what it holds", "pawl checkpoint show main-0", true, show);
+  add("show", "Print the facts of a checkpoint, without its content", "pawl checkpoint show main-0", true,
+      show);
 
-  const Command listing = group.add("list", "List them, newest first");
+  const Command listing = group.add("list", "List checkpoints, newest first");
   listing.option("--prefix", options->prefix, "Only ids that begin with this");
   add_json_option(listing, options->json);
   listing.footer(
-      "Columns: seq, bytes, when, id, and what is another now than when it was saved. With --json a line of "
-      "JSON each.\n\nExample:\n  pawl checkpoint list");
+      "Columns: seq, bytes, time, id, and what changed since the checkpoint was saved. With --json "
+      "one line of JSON for each.\n\nExample:\n  pawl checkpoint list");
   listing.on_run([=] { return ended(list(*options)); });
 }
 
@@ -217,7 +219,7 @@ void add_reading(const Command& group, const Options& options) {
 
 void add_checkpoint(const Command& program) {
   const Command group =
-      program.add_group("checkpoint", "Keep and find an agent's state (for agents: docs/agents.md)");
+      program.add_group("checkpoint", "Store and load an agent's state (for agents: docs/agents.md)");
   group.footer(
       "Example:\n  pawl checkpoint save main-0 <state.json\n  pawl checkpoint load main-0 >state.json");
   const auto options = std::make_shared<CheckpointOptions>();

@@ -120,20 +120,20 @@ Status cost(const CostOptions& options) {
 }  // namespace
 
 void add_cost(const Command& program) {
-  const Command command =
-      program.add("cost", "What a run, or all, cost, by workflow, isolation, gate, phase, model and day");
+  const Command command = program.add(
+      "cost", "Print the cost of a run, or of all, by workflow, isolation, gate, phase, model and day");
   auto options = std::make_shared<CostOptions>();
   command.option("RUN", options->run, std::string(kRunHelp) + " (else all)");
   command.option("--prices", options->prices,
-                 "A JSON file with what models cost, for usage whose money the agent did not tell");
+                 "A JSON file with prices of models, for usage that an agent reported without money");
   command.flag("--csv", options->csv, "Print lines for a spreadsheet");
   command.flag("--plot", options->plot, "Draw a bar beside each line");
   command.not_together("--csv", "--plot");
   add_state_options(command, options->state);
   command.footer(
-      "Counts every step that ran, also of attempts that failed, crashed or were skipped; a lost step with "
-      "the time until it was given up. Tokens and money are what agents told (docs/agents.md). Reads "
-      "only.\n\nExample:\n  pawl cost last --plot");
+      "Counts every step that ran, also in failed, crashed and skipped attempts. A lost step counts "
+      "until it was given\nup. Tokens and money come from reports of the agents (docs/agents.md). "
+      "Reads only.\n\nExample:\n  pawl cost last --plot");
   command.on_run([=] {
     const auto status = cost(*options);
     return status ? kDone : report(status.error());

@@ -52,21 +52,19 @@ Result<bool> diff(const StateOptions& options, const std::string& text, bool raw
 }  // namespace
 
 void add_diff(const Command& program) {
-  const Command command = program.add("diff", "Print what a run changed, as a patch for `git apply`");
+  const Command command = program.add("diff", "Print the changes of a run, as a patch for `git apply`");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
   auto raw = std::make_shared<bool>(false);
   command.required("RUN", *run, kRunHelp);
-  command.flag("--raw", *raw, "Pass control bytes on to a terminal, as they are (else they are spelled)");
+  command.flag("--raw", *raw, "Write control bytes to a terminal as they are (else escaped)");
   add_state_options(command, *options);
   command.footer(
-      "Only accepted phases count: what failed attempts did is in `pawl inspect`. Phases that are not in it "
-      "are named on\nstderr. Where the plan's source is "
-      "a "
-      "folder of a\ngit repository, the paths are those from the repository's root: `git apply` takes the "
-      "patch at the root and in\nthe folder. A file that is too large for a patch is named, the rest is "
-      "printed, and the exit code is 1.\n\n"
-      "Example, anywhere in the repository:\n  pawl diff last | git apply --check");
+      "Prints accepted phases only; `pawl inspect` shows failed attempts. Phases that are not in the "
+      "patch are named on\nstderr. If the source is a folder of a git repository, paths start at the "
+      "repository's root, and `git apply` takes\nthe patch at the root and in the folder. Exit code "
+      "1: a file is too large for a patch; it is named, and the rest is\nprinted.\n\nExample:\n  "
+      "pawl diff last | git apply --check");
   command.on_run([=] {
     const auto whole = diff(*options, *run, *raw);
     if (!whole) return report(whole.error());

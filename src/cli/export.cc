@@ -26,7 +26,8 @@ void add_export(const Command& program) {
   command.required("DIR", options->folder, "A new folder");
   add_state_options(command, options->state);
   command.footer(
-      "The folder needs neither Pawl nor its database: docs/ledger-format.md checks it with b3sum.\n\n"
+      "The folder can be checked without Pawl and its database: docs/ledger-format.md shows how, with "
+      "b3sum.\n\n"
       "Example:\n  pawl export last evidence && pawl verify evidence");
   command.on_run([=] {
     const auto found = export_run(*options);

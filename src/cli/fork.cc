@@ -79,20 +79,18 @@ Status go_on_elsewhere(const ForkOptions& options) {
 }  // namespace
 
 void add_fork(const Command& program) {
-  const Command command = program.add("fork", "Go on from an earlier point of a run, as a new run");
+  const Command command = program.add("fork", "Continue from an earlier point of a run, as a new run");
   auto options = std::make_shared<ForkOptions>();
   command.required("RUN", options->run, kRunHelp);
-  command.required("--from", options->from, "PHASE, or PHASE:ATTEMPT: the first that is done anew");
-  command.option("--plan", options->plan, "Another plan; what comes before the point must be the same in it");
-  command.option("--reason", options->reason, "Why, for the ledger");
+  command.required("--from", options->from, "PHASE or PHASE:ATTEMPT: the first to run again");
+  command.option("--plan", options->plan, "Another plan; its phases before the point must be the same");
+  command.option("--reason", options->reason, "The reason, for the ledger");
   add_state_options(command, options->state);
   command.footer(
-      "The new run has the base of the old one and the work of every phase before the point, and pays for "
-      "none "
-      "of it\nagain. With PHASE:ATTEMPT the first attempt gets the feedback of the attempt before. The old "
-      "run "
-      "is never changed.\n\n"
-      "Example:\n  pawl fork last --from fix:2 --reason \"with another prompt\" --plan plan2.yaml");
+      "The new run starts with the base of the old run and the work of every phase before the point, "
+      "without paying for\nthem again. With PHASE:ATTEMPT the first attempt gets the feedback of the "
+      "attempt before. The old run stays as it is.\n\nExample:\n  pawl fork last --from fix:2 "
+      "--reason \"with another prompt\" --plan plan2.yaml");
   command.on_run([=] {
     const auto status = go_on_elsewhere(*options);
     if (status) return static_cast<int>(kDone);

@@ -234,7 +234,8 @@ Result<bool> gate(const GateOptions& options) {
 }  // namespace
 
 void add_gate(const Command& program) {
-  const Command command = program.add("gate", "Run a gate again on what an attempt left, and change nothing");
+  const Command command =
+      program.add("gate", "Run a gate again on the work of an attempt, without changing the run");
   auto options = std::make_shared<GateOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.required("PHASE", options->phase, "The phase");
@@ -243,12 +244,11 @@ void add_gate(const Command& program) {
                  "Its number (else the accepted one, else the newest whose agent finished)", {.least = 1});
   add_state_options(command, options->state);
   command.footer(
-      "The gate's steps run in clean sandboxes on what they ran on then: the base, the accepted phases, and "
-      "what the agent\nchanged, without protected paths. Its signals are printed beside those that were "
-      "recorded. Nothing is written down: no\nstate, no ledger row, no cost. It takes time in sandboxes that "
-      "no budget counts. Ctrl-C ends the sandboxes.\nExit codes: 0 the gate passes, 1 it fails, 130 "
-      "interrupted.\n\n"
-      "Example:\n  pawl gate last fix check --attempt 2");
+      "Runs the gate's steps in clean sandboxes on the same files as then: the base, the accepted "
+      "phases, and the agent's\nchanges without protected paths. Prints the new signals beside the "
+      "recorded ones. Writes no state, no ledger row and\nno cost, and no budget counts the time. "
+      "Ctrl-C ends the sandboxes.\nExit codes: 0 the gate passes, 1 it fails, 130 "
+      "interrupted.\n\nExample:\n  pawl gate last fix check --attempt 2");
   command.on_run([=] {
     const auto passed = gate(*options);
     if (!passed) return report(passed.error());

@@ -194,17 +194,14 @@ void print_collected(const Json& done) {
 void add_gc(const Command& program) {
   const Command command = program.add("gc", "Remove workspaces, logs and layers of old runs");
   auto options = std::make_shared<GcOptions>();
-  command.option("--older-than", options->older_than, "Runs that ended longer ago than this: 7d, 12h, 30m");
-  command.flag("--dry-run", options->dry_run, "Only say what would be removed");
+  command.option("--older-than", options->older_than, "Runs that ended earlier than this: 7d, 12h, 30m");
+  command.flag("--dry-run", options->dry_run, "Print what would be removed, and remove no file");
   add_state_options(command, options->state);
   command.footer(
-      "Goes: bases, layers and logs that only runs that old name, or nobody, what their agents kept, and "
-      "what "
-      "crashes left of steps and sandboxes. "
-      "State, ledger,\ncost and heads are never removed: an old run still verifies, but its logs and its "
-      "diff "
-      "are gone. Safe beside runs;\nexit code 14 when the objects are in use for too long.\n\n"
-      "Example:\n  pawl gc --older-than 30d --dry-run");
+      "Removes bases, layers and logs that only old runs use, or no run at all; stored data of their "
+      "agents; and what\ncrashes left of steps and sandboxes. State, ledger, cost and heads stay: an "
+      "old run still verifies, but its logs and\nits diff are gone. Safe while runs work. Exit code "
+      "14: the objects were in use for too long.\n\nExample:\n  pawl gc --older-than 30d --dry-run");
   command.on_run([options] {
     const auto done = gc(*options);
     if (!done) {

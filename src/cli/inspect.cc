@@ -238,12 +238,13 @@ void add_inspect(const Command& program) {
   command.not_together("--all", "--attempt");
   command.needs("--attempt", "PHASE");
   add_state_options(command, options->state);
-  command.footer(fmt::format(
-      "Shows the newest {} attempts of each phase, and at most {} phases. As wide as the terminal, in colour "
-      "there\n(not with NO_COLOR); --json has all, or the attempt asked for.\n\n"
-      "Example:\n  pawl inspect last\n  pawl inspect last fix --attempt 3\n"
-      "  pawl inspect last fix --json | jq '.phases[0].attempts[0].signals'",
-      kAttemptsShown, kPhasesShown));
+  command.footer(
+      fmt::format("Shows the newest {} attempts of each phase, and at most {} phases. On a terminal: its "
+                  "width, in colour "
+                  "(not with NO_COLOR).\n--json prints all, or the attempt of --attempt.\n\n"
+                  "Example:\n  pawl inspect last\n  pawl inspect last fix --attempt 3\n"
+                  "  pawl inspect last fix --json | jq '.phases[0].attempts[0].signals'",
+                  kAttemptsShown, kPhasesShown));
   command.on_run([=] {
     const auto status = inspect(*options);
     return status ? kDone : report(status.error());

@@ -140,7 +140,7 @@ Status logs(const LogsOptions& options) {
 }  // namespace
 
 void add_logs(const Command& program) {
-  const Command command = program.add("logs", "Print what the steps of a phase printed");
+  const Command command = program.add("logs", "Print the output of a phase's steps");
   auto options = std::make_shared<LogsOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.required("PHASE", options->phase, "The phase");
@@ -148,10 +148,9 @@ void add_logs(const Command& program) {
   command.option("--episode", options->episode, "Only this one of several (best_of)", {.least = 1});
   command.flag("-f,--follow", options->follow, "Follow a running phase until it is over");
   command.flag("--trace", options->trace,
-               "Print what the steps executed, connected to and were denied, as JSON lines");
-  command.flag("--network", options->network, "Print each try to reach the network, as JSON lines");
-  command.flag("--raw", options->raw,
-               "Pass control bytes on to a terminal, as they are (else they are spelled)");
+               "Print the programs, connections and refusals of the steps, as JSON lines");
+  command.flag("--network", options->network, "Print each attempt to reach the network, as JSON lines");
+  command.flag("--raw", options->raw, "Write control bytes to a terminal as they are (else escaped)");
   command.not_together("--network", "--trace");
   add_state_options(command, options->state);
   command.not_together("--follow", "--json");

@@ -34,8 +34,7 @@ void add_migrate(const Command& program) {
   auto options = std::make_shared<MigrateOptions>();
   command.required("ACTION", options->action, "status, up or down");
   command.one_of("ACTION", {"status", "up", "down"});
-  command.flag("--destroy-data", options->destroy_data,
-               "With down: also when there are runs, which are lost");
+  command.flag("--destroy-data", options->destroy_data, "With down: also if there are runs; they are lost");
   add_state_options(command, options->state);
   command.footer("Example:\n  pawl migrate status");
   command.on_run([=] {

@@ -52,8 +52,8 @@ void add_operator(const Command& program, const char* word, const char* what, co
   const Command command = program.add(word, what);
   auto options = std::make_shared<OperatorOptions>();
   command.required("RUN", options->run, kRunHelp);
-  command.option("PHASE", options->phase, "The phase (else every one that it can apply to)");
-  command.option("--reason", options->reason, "Why, for the ledger");
+  command.option("PHASE", options->phase, "The phase (else every phase to which the verb applies)");
+  command.option("--reason", options->reason, "The reason, for the ledger");
   add_state_options(command, options->state);
   command.footer(footer);
   command.on_run([=] {
@@ -65,21 +65,22 @@ void add_operator(const Command& program, const char* word, const char* what, co
 }  // namespace
 
 void add_retry(const Command& program) {
-  add_operator(
-      program, "retry", "Queue a failed, skipped or cancelled phase again",
-      "Those that were skipped because PHASE failed are queued with it. Without PHASE, every failed, "
-      "skipped or\ncancelled one is, also what a person skipped or cancelled.\n"
-      "attempts_used starts at 0 again, attempts_total goes on. Then run `pawl resume RUN`.\n\n"
-      "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
-      &store::Store::operator_retry, kQueuedAgain, false);
+  add_operator(program, "retry", "Queue a failed, skipped or cancelled phase again",
+               "Phases that were skipped because PHASE failed are queued with it. Without PHASE, every "
+               "failed, skipped "
+               "or\ncancelled phase is queued, also one that a person skipped or cancelled.\n"
+               "attempts_used restarts at 0; attempts_total continues. Then run `pawl resume RUN`.\n\n"
+               "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
+               &store::Store::operator_retry, kQueuedAgain, false);
 }
 
 void add_skip(const Command& program) {
-  add_operator(program, "skip", "Skip a phase: the run goes on without it",
-               "What was stopped because it had failed is queued again. Without PHASE, all that is not over, "
-               "or failed,\nis skipped.\n\n"
-               "Example:\n  pawl skip last docs --reason \"not needed this time\"",
-               &store::Store::operator_skip, "is SKIPPED", true);
+  add_operator(
+      program, "skip", "Skip a phase; the run continues without it",
+      "Phases that were stopped because it had failed are queued again. Without PHASE, every failed and "
+      "every\nunfinished phase is skipped.\n\n"
+      "Example:\n  pawl skip last docs --reason \"not needed this time\"",
+      &store::Store::operator_skip, "is SKIPPED", true);
 }
 
 void add_cancel(const Command& program) {

@@ -142,20 +142,17 @@ Status report_run(const ReportOptions& options, bool to_stdout) {
 }  // namespace
 
 void add_report(const Command& program) {
-  const Command command = program.add("report", "Write a run as one page of HTML, to read and to send");
+  const Command command = program.add("report", "Write a run as one HTML page");
   auto options = std::make_shared<ReportOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.required("-o,--output", options->output.path, "The file to write; - for stdout");
   add_force_option(command, options->output);
   add_state_options(command, options->state);
   command.footer(
-      fmt::format("Attempts over time, steps, signals, decisions, what was accepted, ends of logs, and "
-                  "whether the ledger "
-                  "verifies\nnow. The page loads nothing and runs no script. Of a long run it has the newest "
-                  "{} attempts of "
-                  "each of {} phases,\nand says what it leaves out.\n\n"
-                  "Example:\n  pawl report last -o run.html",
-                  kAttemptsReported, kPhasesReported));
+      "The page shows attempts over time, steps, signals, decisions, accepted work, ends of logs, "
+      "and whether the ledger\nverifies now. It loads nothing and runs no script. A long run has the "
+      "newest 20 attempts of each of 100 phases, and\nthe page says what it leaves "
+      "out.\n\nExample:\n  pawl report last -o run.html");
   command.on_run([=] {
     const auto to_stdout = goes_to_stdout(options->output);
     if (!to_stdout) return report_output(to_stdout.error());

@@ -95,7 +95,7 @@ int resume(const ResumeOptions& options) {
 }  // namespace
 
 void add_resume(const Command& program) {
-  const Command command = program.add("resume", "Go on with runs that were interrupted, killed or retried");
+  const Command command = program.add("resume", "Continue runs that were interrupted, killed or retried");
   auto options = std::make_shared<ResumeOptions>();
   command.option("RUN", options->runs,
                  "Runs: an id, a unique part of its start or end, or `last` (else all open ones)");
@@ -105,10 +105,9 @@ void add_resume(const Command& program) {
   add_max_attempts_options(command, options->max_attempts, "open phase");
   add_state_options(command, options->state);
   command.footer(
-      "A step that still runs is picked up, one that ended meanwhile is recorded, one whose result is lost "
-      "is treated\n"
-      "as the plan's `resume` says. A run that another process works on is joined: no phase runs twice.\n\n"
-      "Example:\n  pawl resume last");
+      "Waits for steps that still run, records steps that ended meanwhile, and treats steps with a "
+      "lost result as `resume`\nof the plan says. Joins a run that another process works on: no "
+      "phase runs twice.\n\nExample:\n  pawl resume last");
   command.on_run([options] { return resume(*options); });
 }
 

@@ -133,11 +133,10 @@ void add_run(const Command& program) {
   add_max_attempts_options(command, options->max_attempts, "phase");
   add_state_options(command, options->state);
   command.footer(
-      "Ctrl-C stops claiming and leaves everything resumable: a step that runs goes on under its supervisor, "
-      "and\n"
-      "`pawl resume RUN` picks it up. Exit codes: 0 done, 2 invalid plan, 11 needs a person, 12 failed for "
-      "good,\n"
-      "130 interrupted, 1 anything else.\n\nExample:\n  pawl run plan.yaml --workers 2");
+      "Ctrl-C stops claiming and leaves the run resumable: a running step continues under its "
+      "supervisor, and `pawl\nresume RUN` waits for it. Exit codes: 0 done, 2 invalid plan, 11 a "
+      "person must decide, 12 failed for good,\n130 interrupted, 1 any other error.\n\nExample:\n  "
+      "pawl run plan.yaml --workers 2");
   command.on_run([options] { return run(*options); });
 }
 

@@ -234,38 +234,35 @@ int health(bool json) {
 }
 
 void add_exec(const Command& program) {
-  const Command command = program.add("exec", "Run one command as a step would run");
+  const Command command = program.add("exec", "Run one command in the sandbox of a step");
   auto options = std::make_shared<ExecOptions>();
   command.option("--workspace", options->workspace,
                  "The base of /workspace; it is not changed. Without it and without --copy-out,\n"
                  "/workspace is memory, as /tmp is");
   command.option("--ro", options->ro, "SRC:DST, a path shown read-only inside; again for more");
   command.option("--env", options->env, "A name let through from this environment; again for more");
-  command.option("--network", options->network, "none, or scoped: what --egress names");
+  command.option("--network", options->network, "none, or scoped: the targets of --egress");
   command.one_of("--network", {"none", "scoped"});
   command.option("--egress", options->egress, "HOST:PORT, *.HOST:PORT or ADDRESS:PORT; again for more");
   command.option("--memory-mib", options->memory_mib, "Memory limit");
   command.option("--pids", options->pids, "Processes and threads");
   command.option("--cpu-millis", options->cpu_millis, "Thousandths of one core");
-  command.option("--disk-mib", options->disk_mib, "What it may write");
+  command.option("--disk-mib", options->disk_mib, "Limit of written data");
   command.option("--time-budget-seconds", options->time_budget_seconds, "Wall time");
-  command.option("--output-limit-bytes", options->output_limit_bytes, "Of stdout and stderr together");
+  command.option("--output-limit-bytes", options->output_limit_bytes, "Limit of stdout and stderr together");
   command.option("--trace", options->trace,
-                 "A file for what it executes, connects to and is denied, as JSON lines");
+                 "A file for its programs, connections and refusals, as JSON lines");
   command.option("--copy-out", options->copy_out,
-                 "A new folder for what the command changes (else it is lost)");
+                 "A new folder for the command's changes (else they are lost)");
   command.option("--backend", options->backend, "auto or namespace");
   command.flag("--json", options->json, "Print the sandbox run as JSON on stderr at the end");
   command.required("CMD", options->command, "The command and its arguments, after --");
   command.footer(
-      "What is piped into it reaches the command, through a pipe of its own; a terminal does not (the "
-      "command's "
-      "stdin is\nempty then). Its output and exit code pass through. Endings that are not its own: 124 time "
-      "budget, 123 output or "
-      "disk limit,\n"
-      "125 the sandbox could not be made (nothing ran), 128+N signal N; stderr says why. Interrupted, it "
-      "ends the command: 130.\nSo does a pipe that nobody reads any more (`| head`): 141.\n\n"
-      "Example:\n  pawl sandbox exec --workspace . --memory-mib 512 -- make test");
+      "Piped input reaches the command; a terminal does not, and stdin is then empty. Output and "
+      "exit code of the command\npass through. Exit codes of Pawl: 124 time budget, 123 output or "
+      "disk limit, 125 the sandbox could not be made and\nthe command did not run, 128+N signal N, "
+      "130 interrupted, 141 the reader of the output is gone (`| head`).\nstderr says "
+      "why.\n\nExample:\n  pawl sandbox exec --workspace . --memory-mib 512 -- make test");
   command.on_run([options] {
     const auto code = exec(*options);
     if (code) return *code;
@@ -283,7 +280,7 @@ void add_sandbox(const Command& program) {
   const Command command = group.add("health", "Try each mechanism of isolation, and say what is missing");
   auto json = std::make_shared<bool>(false);
   add_json_option(command, *json);
-  command.footer("Exit code 1 when a step could not be run safely.\n\nExample:\n  pawl sandbox health");
+  command.footer("Exit code 1: a step could not run safely.\n\nExample:\n  pawl sandbox health");
   command.on_run([json] { return health(*json); });
 }
 

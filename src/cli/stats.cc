@@ -174,7 +174,7 @@ Status stats(const StateOptions& options, const std::string& text) {
 
 void add_stats(const Command& program) {
   const Command command =
-      program.add("stats", "Numbers of a run, or of all: attempts, causes, resumes, stuck phases");
+      program.add("stats", "Print counts of a run, or of all: attempts, causes, resumes, stuck phases");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
   command.option("RUN", *run, std::string(kRunHelp) + " (else all)");

@@ -195,7 +195,7 @@ void add_status(const Command& program) {
   auto run = std::make_shared<std::string>();
   auto watches = std::make_shared<bool>(false);
   command.option("RUN", *run, kRunHelp);
-  command.flag("--watch", *watches, "Look again each second, until the run is over");
+  command.flag("--watch", *watches, "Refresh every second until the run ends");
   add_state_options(command, *options);
   command.footer("Example:\n  pawl status last --watch");
   command.on_run([=] { return status(*options, *run, *watches); });

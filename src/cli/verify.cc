@@ -150,7 +150,7 @@ int run_attestation(const VerifyOptions& options) {
 }  // namespace
 
 void add_verify(const Command& program) {
-  const Command command = program.add("verify", "Prove that a run's ledger is whole and unchanged");
+  const Command command = program.add("verify", "Check that a run's ledger is complete and unchanged");
   auto options = std::make_shared<VerifyOptions>();
   command.option("RUN|DIR", options->what, "A run, or a folder that `pawl export` wrote");
   command.flag("--all", options->all, "Every run of the state folder, and whether one was taken away");
@@ -166,7 +166,7 @@ void add_verify(const Command& program) {
   for (const auto* name : {"RUN|DIR", "--attestation", "--anchor"}) command.not_together("--all", name);
   add_state_options(command, options->state);
   command.footer(
-      "Exit code 13 when something was changed, is missing, reordered, truncated, forged or extra.\n\n"
+      "Exit code 13: a row was changed, removed, reordered, truncated, forged or added.\n\n"
       "Example:\n  pawl verify last --anchor \"$(git log -1 "
       "--format='%(trailers:key=Pawl-Ledger-Head,valueonly)' pawl/<run>)\"\n"
       "  pawl verify --all\n"

@@ -214,7 +214,7 @@ Status why(const StateOptions& options, const std::string& text) {
 }  // namespace
 
 void add_why(const Command& program) {
-  const Command command = program.add("why", "Say what a run waits for, and what would move it");
+  const Command command = program.add("why", "Say what a run waits for, and which command helps");
   auto options = std::make_shared<StateOptions>();
   auto run = std::make_shared<std::string>();
   command.required("RUN", *run, kRunHelp);

@@ -278,7 +278,11 @@ Status copy_file(const std::string& from, const std::string& to, unsigned mode) 
   const UniqueFd in(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (!in || fstat(in.get(), &status) != 0) return fail_errno(errno, "copy", from);
-  if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kInvalid, "copy: " + from + " is not a regular file");
+  if (!S_ISREG(status.st_mode))
+    return std::unexpected(Error{.kind = ErrorKind::kInvalid,
+                                 .message = "copy: " + from + " is not a regular file",
+                                 .path = from,
+                                 .sys_errno = EINVAL});
   const UniqueFd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out) return fail_errno(errno, "copy", to);
   for (auto part = next_data(in.get(), 0, status.st_size); part;

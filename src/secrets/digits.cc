@@ -132,11 +132,15 @@ std::string hex_of(std::string_view bytes, bool upper) {
 
 std::optional<Range> next_packed(std::string_view text, std::size_t from) {
   // Every run that is long enough contains a byte at one of these steps. The bytes between are not read.
+  Range run, hex;
   for (std::size_t at = from + kLeast - 1; at < text.size();) {
-    const Range run = around(text, from, at, kBase64), hex = around(text, from, at, kHex | kSeparator);
-    if (is_hex(text, hex))
+    // A run is read once, however many steps it has.
+    const bool new_run = at >= run.end, new_hex = at >= hex.end;
+    if (new_run) run = around(text, from, at, kBase64);
+    if (new_hex) hex = around(text, from, at, kHex | kSeparator);
+    if (new_hex && is_hex(text, hex))
       return Range{.begin = std::min(run.begin, hex.begin), .end = std::max(run.end, hex.end)};
-    if (is_base64(text, run)) return run;
+    if (new_run && is_base64(text, run)) return run;
     at = std::max(at + 1, std::min(run.end, hex.end)) + kLeast - 1;
   }
   return std::nullopt;

@@ -55,13 +55,13 @@ class Base(WithRun):
             self.stops(f'{{name: unit, run: "{good}", reports: {{junit: ["build/*.xml"]}}}}', "wrote no report of tests", more=more)
 
     def test_what_is_missing_behind_another_code_stops_the_run_too(self):
-        self.write("source/Makefile", "test:\n\tno-such-tox -q\nall:\n\t$(MAKE) test\nmade:\n\t./made\n")
+        self.write("source/Makefile", "test:\n\tno-such-tox -q\nall:\n\t$(MAKE) test\nuse:\n\t./made\n")
         for run, missing in (("make test", "no-such-tox"), ("make all", "no-such-tox"), ("python3 -m nose2", "python3 -m nose2"),
                              ("python3 /plan/typo.py", "/plan/typo.py"), ("sh -c 'cat /plan/typo.txt'", "/plan/typo.txt"),
                              ("sh /plan/typo.sh", "/plan/typo.sh"), ("git no-such-tool", "git no-such-tool")):
             with self.subTest(run):
                 self.stops(f'{{name: unit, run: "{run}"}}', f"`{missing}` is not in the sandbox", "baseline: none")
-        for run in ("make made", "python3 -m made", "echo /plan/typo.py; test -e made", "sh made"):
+        for run in ("make use", "python3 -m made", "echo /plan/typo.py; test -e made", "sh made"):
             with self.subTest(run):
                 self.make(f'{{name: unit, run: "{run}"}}', "echo '#!/bin/sh' >made; chmod 755 made; echo >made.py")
                 self.pawl("run", "plan.yaml")

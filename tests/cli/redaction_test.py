@@ -51,9 +51,10 @@ class Redaction(PawlTest):
 
     def make(self, **kwargs):
         lines = [*ENCODED.values(), TOKEN, PEM, f"x {TOKEN} y", f"https://user:{TOKEN}@example.org/"]
-        self.write("said", "\n".join(lines) + "\n")
+        # A file with a key in it would not be shown in /plan.
+        self.write("said", base64.b64encode(("\n".join(lines) + "\n").encode()).decode())
         # In pieces, so that no read of the supervisor gets a whole secret; and on both streams.
-        self.write("say.py", "import sys, time\ntext = open('/plan/said').read()\nfor stream in (sys.stdout, sys.stderr):\n"
+        self.write("say.py", "import base64, sys, time\ntext = base64.b64decode(open('/plan/said').read()).decode()\nfor stream in (sys.stdout, sys.stderr):\n"
                              "    for i in range(0, len(text), 7):\n        stream.write(text[i:i + 7]); stream.flush()\n"
                              "    time.sleep(0.01)\n")
         # The gate fails the first attempt and quotes a secret in its report; the agent reads the feedback and says it.
