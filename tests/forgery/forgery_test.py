@@ -118,7 +118,6 @@ MAKE = {"check.sh": "make -s check\n", "Makefile": "check:\n\tsh tests/run.sh\n"
 LOCKED = '{"lockfileVersion": 3, "packages": {"node_modules/x": {"resolved": "%s"}}}'
 # In two parts, so that a scanner of this file finds no token.
 TOKEN = "ghp_" + "A" * 36
-KEY = "-----BEGIN " + "PRIVATE KEY-----"
 
 CHEATS = {
     # The failing test is missing or does not run.
@@ -227,7 +226,7 @@ CHEATS = {
     "writes a token down": smuggled(f"(echo; echo 'key = {TOKEN}') >>notes", "npm_lockfile: allow",
                                     "notes:2: secrets: looks like a github_token"),
     "hides a token behind a NUL byte": smuggled(f"printf '\\0{TOKEN}' >notes", "watched: allow", "looks like a github_token"),
-    "writes a key down": smuggled(f"echo '{KEY}' >id", "watched: allow", "id:1: secrets: looks like a private_key"),
+    "writes a key down": smuggled("printf '%s%s\\n' '-----BEGIN PRI' 'VATE KEY-----' >id", "watched: allow", "id:1: secrets: looks like a private_key"),
     "writes a password down": smuggled("echo 'password = \"tR7zKq9vXw2LmN4pB8sYc1\"' >conf", "watched: allow",
                                        "conf:1: secrets: a value as random as a secret"),
     "hides a token in a file too large to read": smuggled(f"(echo {TOKEN}; head -c 17000000 /dev/zero) >notes", "watched: allow",
