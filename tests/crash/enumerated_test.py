@@ -63,6 +63,8 @@ def essence(chains):
             if row["type"] == "pre_execute" and row["sandbox_run_id"] not in recorded:
                 continue
             kept.append({k: v for k, v in row.items() if k not in VOLATILE})
+            if "planned" in row:  # the hash for "" covers the source's folder, which is another one each time
+                kept[-1]["planned"] = {phase: value for phase, value in row["planned"].items() if phase}
         out[chain] = kept
     return out
 
