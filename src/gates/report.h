@@ -2,8 +2,8 @@
 // come from a sandbox and are not trusted: each reader streams them, uses memory only for what it finds, and
 // stops at the bounds below.
 //
-// A format is one file in formats/FAMILY/ with the name of the format. Adding a format needs no other change
-// than that file: CMakeLists.txt collects the files of the folders.
+// A format is one file in formats/FAMILY/ with the name of the format; CMakeLists.txt collects the files. It
+// also needs its key in docs/plan.schema.json and seeds of the fuzzer (docs/extending.md).
 #pragma once
 
 #include <cstdint>

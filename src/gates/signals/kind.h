@@ -1,6 +1,7 @@
-// The interface of a file of this folder: NAME.cc defines `pawl::gates::signals::NAME`. Adding a kind needs
-// no other change than that file: CMakeLists.txt collects the files of the folder. A gate can require the
-// kinds of this folder; those of attempt/ describe the whole attempt.
+// The interface of a file of this folder: NAME.cc defines `pawl::gates::signals::NAME`. CMakeLists.txt
+// collects the files. A kind also needs its rows in docs/signals.md and docs/plan.schema.json
+// (docs/extending.md). A gate can require the kinds of this folder; those of attempt/ describe the whole
+// attempt.
 #pragma once
 
 #include <string>
