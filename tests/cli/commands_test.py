@@ -359,7 +359,7 @@ tiers:
         self.assertEqual(self.pawl_json("retry", "last", "p1")["phases"], ["p1", "p3"], "p3 was skipped since p1 failed")
         self.pawl("resume", "last", expect=11)
         self.assertEqual(self.pawl_json("retry", "last")["phases"], ["p1", "p2", "p3"])
-        self.assertIn("also what a person skipped", self.pawl("retry", "--help").stdout)
+        self.assertIn("also one that a person skipped", self.pawl("retry", "--help").stdout)
 
     def test_more_attempts_need_an_acknowledgement(self):
         self.make_simple(gate="false", max_attempts=1)
