@@ -28,8 +28,22 @@ def cgroups_of(pid):
 
 def below(pid):
     """All processes that a process started, and those that these started."""
-    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    try:
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []  # it has gone
     return [int(child) for child in children] + [each for child in children for each in below(child)]
+
+
+def cgroups_below(pid):
+    """The cgroups of all processes below: helpers come and go, so the place of the command among them is not known."""
+    found = []
+    for each in below(pid):
+        try:
+            found += [folder for folder in cgroups_of(each) if folder not in found]
+        except OSError:
+            continue  # it has gone
+    return found
 
 
 def is_alive(pid):
@@ -56,7 +70,7 @@ class Killed(WithRun):
         process = self.start("sandbox", "exec", "--workspace", "base", *options, "--", "sh", "-c", f"touch up; {script}",
                              env={"TMPDIR": str(self.tmp)})
         self.wait_until(lambda: any(self.tmp.glob("pawl-*/upper/up")) or any(self.root.glob("out.*/upper/up")), "begun")
-        return process, cgroups_of(below(process.pid)[1])  # the command; the first is the init
+        return process, cgroups_below(process.pid)
 
     def kill(self, process):
         children = below(process.pid)
