@@ -67,7 +67,7 @@ bool quote_at(std::string_view text, std::size_t at) {
   return at < text.size() && (text[at] == '"' || text[at] == '\'');
 }
 
-// A placeholder for a secret.
+// Whether the value stands for a secret and is none: `changeme`, `$NAME`, `xxxx`.
 bool is_stand_in(std::string_view value) {
   constexpr std::string_view kWords[] = {"changeme", "empty",  "example",  "false",    "hidden",   "missing",
                                          "none",     "null",   "optional", "password", "redacted", "required",

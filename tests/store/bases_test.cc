@@ -30,6 +30,14 @@ class BasesTest : public StoreTest {
     EXPECT_TRUE(again && !again->behind);
     return again.value_or(Finished());
   }
+  // Phase `b` of a run: its attempt is judged again on top of phase `a`, which passed beside it.
+  Claim in_a_round() {
+    create({{"a", "b"}}, true);
+    const auto a = claim("1"), b = claim("2");
+    pass(a, step(a), "la");
+    EXPECT_TRUE(store_->judge_again(b.lease, ended(step(b)), std::nullopt, now_));
+    return b;
+  }
   AttemptRow newest(const std::string& run, const std::string& id) {
     return store_->attempts(run, id)->back();
   }
@@ -149,11 +157,8 @@ TEST_F(BasesTest, WhoPassesBesideOthersIsJudgedOnTopOfThem) {
 }
 
 TEST_F(BasesTest, APageOfAttemptsSaysAllOfThem) {
-  const auto run = create({{"a", "b"}}, true);
-  const auto a = claim("1"), b = claim("2");
-  pass(a, step(a), "la");
-  const auto id = step(b);
-  ASSERT_TRUE(store_->judge_again(b.lease, ended(id), std::nullopt, now_));
+  const auto b = in_a_round();
+  const auto& run = b.run.run_id;
   const auto page = store_->attempts_before(run, "b", 2, 10);
   ASSERT_TRUE(page && page->size() == 1);
   EXPECT_EQ(page->front().joined_round, 1);
@@ -161,22 +166,15 @@ TEST_F(BasesTest, APageOfAttemptsSaysAllOfThem) {
 }
 
 TEST_F(BasesTest, ARoundThatBeganIsSigned) {
-  const auto run = create({{"a", "b"}}, true);
-  const auto a = claim("1"), b = claim("2");
-  pass(a, step(a), "la");
-  const auto id = step(b);
-  ASSERT_TRUE(store_->judge_again(b.lease, ended(id), std::nullopt, now_));
+  const auto b = in_a_round();
+  const auto& run = b.run.run_id;
   store_ = open();  // a crash: the checks of the old store are lost
   step(b, 1'000'001);
   EXPECT_EQ(phase(run, "b").state, PhaseState::kExecuting);
 }
 
 TEST_F(BasesTest, WhoFailedTogetherStartsFromTheOthersFromThenOn) {
-  create({{"a", "b"}}, true);
-  const auto a = claim("1"), b = claim("2");
-  pass(a, step(a), "la");
-  const auto id = step(b);
-  ASSERT_TRUE(store_->judge_again(b.lease, ended(id), std::nullopt, now_));
+  const auto b = in_a_round();
   send_back(b, step(b, 1'000'001));
   EXPECT_EQ(base_of(claim("2")), Layers{"la"});
 }
