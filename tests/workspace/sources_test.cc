@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "sandbox/namespace/copy_tree.h"
+#include "workspace/object_store.h"
 #include "workspace/repository.h"
 #include "workspace/tree.h"
 
@@ -261,6 +262,22 @@ TEST_F(SourcesTest, ARepositoryIsReadWhateverItKeepsItsObjectsIn) {
     EXPECT_EQ(sh("cd " + at + " && git fsck --no-dangling 2>&1 >/dev/null; git diff --name-only HEAD pawl/x"),
               "new/n\ntext\n");
   }
+}
+
+TEST_F(SourcesTest, TheTextOfAFileIsReadInsideTheBaseOnly) {
+  ASSERT_TRUE(os::write_atomically(temp_ / "outside", "outside"));
+  ASSERT_TRUE(os::write_atomically(os::join(source_, "inside"), "inside"));
+  const std::string outside = temp_ / "outside";
+  ASSERT_EQ(symlink(outside.c_str(), os::join(source_, "away").c_str()), 0);
+  ASSERT_EQ(symlink("/", os::join(source_, "root").c_str()), 0);
+  ASSERT_EQ(symlink("/dev/zero", os::join(source_, "endless").c_str()), 0);
+  const auto base = workspaces_->snapshot_directory(source_);
+  ASSERT_TRUE(base) << base.error().message;
+  const auto objects = object_store(*workspaces_);
+  EXPECT_EQ(*objects->text_at(base->base_id, {}, "inside", 100), "inside");
+  for (const std::string& path : {std::string("away"), "root" + outside, std::string("endless"), outside,
+                                  std::string("../manifest"), std::string("inside/../../manifest")})
+    EXPECT_FALSE(objects->text_at(base->base_id, {}, path, 100)) << path;
 }
 
 }  // namespace

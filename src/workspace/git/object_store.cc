@@ -1,5 +1,7 @@
 #include "workspace/object_store.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -102,8 +104,12 @@ class DiskObjects final : public ObjectStore {
 
   Result<std::string> text_at(const std::string& base_id, const std::vector<std::string>& below,
                               const std::string& path, std::uint64_t bytes_max) const override {
+    // The path may come from a file of the repository, and so may a link there.
+    if (!os::is_safe_relative_path(path)) return fail(ErrorKind::kNotFound, path);
     const auto place = View(kept_.trees_of(base_id, below)).find(path);
-    if (!place) return fail(ErrorKind::kNotFound, path);
+    struct stat status {};
+    if (!place || lstat(place->c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+      return fail(ErrorKind::kNotFound, path);
     return os::read_file(*place, bytes_max);
   }
 
