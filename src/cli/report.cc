@@ -1,6 +1,8 @@
 // Writes a run as a page for a browser. This file gathers the content; report/ makes the page.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "cli/accepted.h"
 #include "cli/context.h"

@@ -1,5 +1,7 @@
 #include "plan/keys.h"
 
+#include <functional>
+
 namespace pawl::plan {
 namespace {
 

@@ -2,6 +2,7 @@
 // something, or ends with a failure. Caches results, so an object is for one thread. Internal to this room.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>

@@ -1,6 +1,7 @@
 // The text output of `cargo test` (its JSON is not stable): "test a::b ... ok", and totals. The totals must
 // match, because output of the tests is among the lines. With 2>&1 the output also has lines that name each
 // program; then tests are named "src/lib.rs::a::b". doc.rust-lang.org/rustc/tests.
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>

@@ -2,6 +2,7 @@
 // same format. Tests are named "file::describe > test".
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/json.h"
