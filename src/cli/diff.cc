@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/accepted.h"
 #include "cli/context.h"
@@ -12,6 +13,15 @@ void tell_left_out(const workspace::Patch& patch) {
   for (const auto& left_out : patch.left_out)
     tell("pawl: not in the patch: {}: {}; `pawl apply` commits it\n", printable(left_out.path),
          left_out.reason);
+}
+
+// The rules are not compared with the files, because an agent wrote both.
+void tell_ignore_files(const workspace::Patch& patch) {
+  if (patch.ignore_files.empty()) return;
+  tell(
+      "pawl: the work changes {}: after `git apply`, `git add` can leave out new files of the patch; `git "
+      "apply --index` and `pawl apply` have all of them\n",
+      printable(fmt::format("{}", fmt::join(patch.ignore_files, ", "))));
 }
 
 Json to_json(const std::vector<workspace::Patch::LeftOut>& left_out) {
@@ -29,6 +39,7 @@ Result<bool> diff(const StateOptions& options, const std::string& text, bool raw
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
   PAWL_TRY(const auto patch, patch_of(state, run, accepted, Purpose::kGiven));
   tell_left_out(patch);
+  tell_ignore_files(patch);
   PAWL_TRY(const auto phases, state.store->phases(run_id));
   tell_missing(phases);
   if (patch.text.empty() && patch.left_out.empty())

@@ -129,6 +129,8 @@ struct Patch {
   };
   std::string text;
   std::vector<LeftOut> left_out;  // Changes that no patch can express; `text` has all the others.
+  // The .gitignore files that it adds or changes. Their rules can hide other new files from `git add`.
+  std::vector<std::string> ignore_files;
 };
 
 using ReadsFile = std::function<bool(const std::string& path)>;

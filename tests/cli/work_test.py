@@ -67,6 +67,26 @@ class Ignored(WithRun):
         self.assertIn("build/a.o", patch)
         self.assertIn("deep/gen/g", patch)
 
+    def test_work_that_its_own_rules_hide_from_git_add_is_told(self):
+        self.make()
+        for agent, told in (("echo hidden >>.gitignore; echo 1 >hidden", "changes .gitignore:"), ("echo 2 >file", ""),
+                            ("mkdir n; echo hidden >n/.gitignore; echo 1 >n/hidden", "changes n/.gitignore:"),
+                            ("rm .gitignore; echo 1 >gitignore", "")):
+            self.write("agent.sh", agent)
+            self.pawl("run", "plan.yaml")
+            done = self.pawl("diff", "last")
+            self.assertEqual(done.stderr.count("git apply --index"), 1 if told else 0, agent)
+            self.assertIn(told, done.stderr)
+            # What the message says to do has every file.
+            self.git("clone", "-q", "source", "clone")
+            subprocess.run(["git", "apply", "--index"], cwd=self.root / "clone", input=done.stdout, text=True, check=True)
+            self.commit_all("clone")
+            self.pawl("apply", "last")
+            branch = self.git("for-each-ref", "--format=%(refname:short)", "refs/heads/pawl", cwd="source").strip()
+            self.assertEqual(self.git("rev-parse", "HEAD^{tree}", cwd="clone"), self.git("rev-parse", f"{branch}^{{tree}}", cwd="source"))
+            self.git("branch", "-D", branch, cwd="source")
+            shutil.rmtree(self.root / "clone")
+
     def test_another_word_is_named_with_its_place(self):
         self.make(ignored="drop")
         self.assertRegex(self.pawl("check", "plan.yaml", expect=2).stderr,

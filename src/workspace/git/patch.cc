@@ -112,6 +112,8 @@ Result<std::map<std::string, std::string>> moves(const GitFiles& before, const G
   return out;
 }
 
+bool is_ignore_file(const std::string& path) { return path == ".gitignore" || path.ends_with("/.gitignore"); }
+
 class PatchWriter {
  public:
   PatchWriter(const PatchTarget& target, const GitFiles& before, const GitFiles& after)
@@ -125,6 +127,7 @@ class PatchWriter {
       if (left.contains(path)) continue;
       const auto from = moved.find(path);
       PAWL_OK(add(from == moved.end() ? path : from->second, path));
+      if (file && is_ignore_file(path)) patch_.ignore_files.push_back(path);
     }
     return std::move(patch_);
   }
