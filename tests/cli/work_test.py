@@ -77,7 +77,7 @@ class Ignored(WithRun):
             done = self.pawl("diff", "last")
             self.assertEqual(done.stderr.count("git apply --index"), 1 if told else 0, agent)
             self.assertIn(told, done.stderr)
-            # What the message says to do has every file.
+            # The commands in the message have every file.
             self.git("clone", "-q", "source", "clone")
             subprocess.run(["git", "apply", "--index"], cwd=self.root / "clone", input=done.stdout, text=True, check=True)
             self.commit_all("clone")

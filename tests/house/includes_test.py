@@ -17,7 +17,7 @@ ALGORITHMS = """adjacent_find all_of any_of binary_search clamp copy copy_backwa
     lexicographical_compare lower_bound make_heap max max_element merge min min_element minmax mismatch move_backward none_of
     nth_element partial_sort partition pop_heap push_heap remove remove_if replace replace_if reverse rotate sample search
     set_difference set_intersection set_union shuffle sort stable_partition stable_sort transform unique upper_bound"""
-# What a header gives: names of namespace std, or a pattern.
+# The names of namespace std that a header gives, or a pattern.
 NAMES = {
     "array": "array to_array",
     "charconv": "from_chars to_chars",
