@@ -23,7 +23,7 @@
 
 #include "agent/last_payload.h"
 #include "base/error.h"
-#include "store/sqlite/connection.h"
+#include "sqlite/connection.h"
 
 namespace pawl::agent {
 
@@ -40,7 +40,7 @@ constexpr char kPayload = '\0';
 // All functions run inside the caller's transaction. After a failure or a rollback the caller calls forget().
 class Chunks {
  public:
-  explicit Chunks(store::sqlite::Connection& connection) : connection_(connection) {}
+  explicit Chunks(sqlite::Connection& connection) : connection_(connection) {}
 
   using Hash = std::array<char, 32>;
   struct Cut {
@@ -90,7 +90,7 @@ class Chunks {
   static Hash key_of(std::string_view hash);
   static Cut first_cut(std::string_view rest);
 
-  store::sqlite::Connection& connection_;
+  sqlite::Connection& connection_;
   std::unordered_map<Hash, std::int64_t, FirstBytes> known_;  // written, or read and verified, by this object
   LastPayload last_;                                          // all of its chunks are stored
   std::int64_t data_version_ = 0;                             // of the database, when these were valid

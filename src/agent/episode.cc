@@ -14,8 +14,8 @@ constexpr std::int64_t kApplicationId = 0x5061456C;  // "PaEp": distinguishes an
 constexpr std::int64_t kSchemaVersion = 2;
 constexpr std::size_t kLogBytesKept = 4 << 20;  // the journal_size_limit of episode.sql
 
-const store::sqlite::Statements& statements() {
-  static const auto all = store::sqlite::statements_of(
+const sqlite::Statements& statements() {
+  static const auto all = sqlite::statements_of(
       {agent_sql::episode, agent_sql::checkpoints, agent_sql::journal, agent_sql::told});
   return all;
 }
@@ -40,9 +40,9 @@ Result<std::unique_ptr<Episode>> Episode::open(const std::string& path, Access a
   if (reads && is_new) return fail(ErrorKind::kNotFound, "no episode " + path);
   if (is_new) PAWL_OK(make_folders_durably(os::folder_of(path)));
   PAWL_TRY(auto connection,
-           store::sqlite::Connection::open(path, {.statements = &statements(),
-                                                  .configure = reads ? "configure_reader" : "configure",
-                                                  .creates = !reads}));
+           sqlite::Connection::open(path, {.statements = &statements(),
+                                           .configure = reads ? "configure_reader" : "configure",
+                                           .creates = !reads}));
   auto episode = std::make_unique<EpisodeStore>(std::move(connection), access);
   PAWL_OK(episode->prepare());
   return episode;
@@ -89,7 +89,7 @@ EpisodeStore::Snapshot::~Snapshot() {
   if (auto end = connection_->query("rollback")) static_cast<void>(end->run());
 }
 
-Result<EpisodeStore::Snapshot> EpisodeStore::Snapshot::begin(store::sqlite::Connection& connection) {
+Result<EpisodeStore::Snapshot> EpisodeStore::Snapshot::begin(sqlite::Connection& connection) {
   if (connection.in_transaction()) return Snapshot(nullptr);
   PAWL_TRY(auto begin, connection.query("begin_read"));
   PAWL_OK(begin.run());
@@ -101,7 +101,7 @@ Status EpisodeStore::begin_group(bool alone) {
   PAWL_TRY(auto transaction, begin("agent_group"));
   group_.emplace(std::move(transaction));
   changes_before_group_ = connection_->total_changes();
-  using Parts = store::sqlite::Connection::Parts;
+  using Parts = sqlite::Connection::Parts;
   shared_.emplace(*connection_, alone ? Parts::kPlain : Parts::kSavepoints);
   return {};
 }

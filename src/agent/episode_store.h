@@ -10,12 +10,12 @@
 #include "agent/chunker.h"
 #include "agent/chunks.h"
 #include "agent/episode.h"
-#include "store/sqlite/connection.h"
+#include "sqlite/connection.h"
 
 namespace pawl::agent {
 
-using store::sqlite::Query;
-using store::sqlite::Transaction;
+using sqlite::Query;
+using sqlite::Transaction;
 
 // The key of a lost step's question is this prefix and the step's key.
 constexpr std::string_view kStepQuestion = "step:";
@@ -23,7 +23,7 @@ std::string question_of_step(const std::string& key);
 
 class EpisodeStore final : public Episode {
  public:
-  EpisodeStore(std::unique_ptr<store::sqlite::Connection> connection, Access access)
+  EpisodeStore(std::unique_ptr<sqlite::Connection> connection, Access access)
       : connection_(std::move(connection)), chunks_(*connection_), access_(access) {}
   // Creates the tables of a new file, or upgrades an old one. kNotFound: a file without tables, opened
   // read-only.
@@ -83,14 +83,14 @@ class EpisodeStore final : public Episode {
   // All reads during its lifetime see the same state of the database.
   class Snapshot {
    public:
-    static Result<Snapshot> begin(store::sqlite::Connection& connection);
+    static Result<Snapshot> begin(sqlite::Connection& connection);
     Snapshot(Snapshot&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
     Snapshot& operator=(Snapshot&&) = delete;
     ~Snapshot();
 
    private:
-    explicit Snapshot(store::sqlite::Connection* connection) : connection_(connection) {}
-    store::sqlite::Connection* connection_;  // null: the open transaction serves as the snapshot
+    explicit Snapshot(sqlite::Connection* connection) : connection_(connection) {}
+    sqlite::Connection* connection_;  // null: the open transaction serves as the snapshot
   };
 
   Status upgrade();  // of a file that an older pawl wrote
@@ -168,15 +168,15 @@ class EpisodeStore final : public Episode {
 
   Result<std::optional<ChildRow>> child(const std::string& child_id);
 
-  const std::unique_ptr<store::sqlite::Connection> connection_;
+  const std::unique_ptr<sqlite::Connection> connection_;
   Chunks chunks_;
   const Access access_;
   // Bytes of all Receivings. Shared, because the last Receiving may outlive the episode.
   const std::shared_ptr<std::int64_t> receiving_bytes_ = std::make_shared<std::int64_t>(0);
   std::optional<Transaction> group_;
   std::int64_t changes_before_group_ = 0;
-  std::optional<store::sqlite::Connection::Shared> shared_;  // while group_ is open
-  std::size_t log_bytes_ = 0;                                // written by the open transaction, roughly
+  std::optional<sqlite::Connection::Shared> shared_;  // while group_ is open
+  std::size_t log_bytes_ = 0;                         // written by the open transaction, roughly
   // Size of the file, plus the bytes that were written since it was read: an upper estimate.
   std::optional<std::int64_t> used_bytes_;
   // Estimated work of count_runs(), in chunks; each checkpoint counts as some chunks.

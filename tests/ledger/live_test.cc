@@ -111,7 +111,7 @@ class Live : public Trust {
     attempt("failed_retryable");
     const auto held = claim();
     EXPECT_TRUE(held && held->claim && begin(*held->claim));
-    Interrupted reader(*store::sqlite::Connection::open(path_), sealer_);
+    Interrupted reader(*store::sqlite::connect(path_), sealer_);
     reader.reads_apart = reads_apart;
     reads = 0;
     reader.meanwhile = [&] {

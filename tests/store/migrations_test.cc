@@ -37,7 +37,7 @@ TEST_F(MigrationsTest, RowsOfCostAndUsageStay) {
   create({{"a"}});
   const auto held = claim();
   ASSERT_TRUE(finish(held, step(held), "passed"));
-  auto connection = *sqlite::Connection::open(path_);
+  auto connection = *sqlite::connect(path_);
   const auto changes = [&](const std::string& statement) {
     return connection->run_script(statement).has_value();
   };
@@ -93,7 +93,7 @@ TEST_F(MigrationsTest, AnOpenDatabaseTakesTheNewWordAtOnce) {
   create({{"a"}});
   store_.reset();
   down_to(kApproved - 1);
-  auto early = *sqlite::Connection::open(path_);
+  auto early = *sqlite::connect(path_);
   ASSERT_TRUE(early->run_script("SELECT outcome FROM phases"));
   const std::string approve = "UPDATE phases SET state = 'COMPLETE', outcome = 'approved'";
   EXPECT_FALSE(early->run_script(approve));
@@ -102,7 +102,7 @@ TEST_F(MigrationsTest, AnOpenDatabaseTakesTheNewWordAtOnce) {
 }
 
 TEST_F(MigrationsTest, TwoWhoGoDownTakeOneVersionBackEachOrNone) {
-  auto connection = *sqlite::Connection::open(path_);
+  auto connection = *sqlite::connect(path_);
   const auto before = *sqlite::status_of(*connection);
   ASSERT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
   EXPECT_EQ(sqlite::take_back_newest(*connection, before, false, kNobodyKnows).error().kind,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "embedded/sql.h"
-#include "store/sqlite/connection.h"
+#include "store/sqlite/statements.h"
 #include "support/store_fixture.h"
 
 namespace pawl::store {

@@ -11,7 +11,8 @@
 namespace pawl::store::sqlite {
 namespace {
 
-constexpr std::int64_t kMonotonicLeases = 4;  // the version that adds monotonic leases
+constexpr std::int64_t kApplicationId = 0x5061776C;  // "Pawl": marks a database of Pawl
+constexpr std::int64_t kMonotonicLeases = 4;         // the version that adds monotonic leases
 
 struct Migration {
   std::string_view name, up, down;

@@ -1,7 +1,7 @@
 // Applies and takes back the versions of the schema. A detail of this room.
 #pragma once
 
-#include "store/sqlite/connection.h"
+#include "store/sqlite/statements.h"
 #include "store/store.h"
 
 namespace pawl::store::sqlite {

@@ -1,17 +1,24 @@
 #include <fmt/format.h>
 
 #include "os/file.h"
+#include "sqlite/write_lock.h"
 #include "store/sqlite/group.h"
 #include "store/sqlite/migrations.h"
+#include "store/write_lock.h"
 
 namespace pawl::store {
 namespace {
 
-Result<std::string> path_of(const std::string& location) {
+// The path in a location, which may be a bare path.
+std::string path_in(const std::string& location) {
   constexpr std::string_view kSqlite = "sqlite:";
+  return location.starts_with(kSqlite) ? location.substr(kSqlite.size()) : location;
+}
+
+Result<std::string> path_of(const std::string& location) {
   if (location.starts_with("postgres"))
     return fail(ErrorKind::kInvalid, "--store postgresql: not available yet");
-  const std::string path = location.starts_with(kSqlite) ? location.substr(kSqlite.size()) : location;
+  const std::string path = path_in(location);
   if (path.empty()) return fail(ErrorKind::kInvalid, "--store: expected sqlite:PATH");
   if (!os::is_folder(os::folder_of(path)))
     return fail(ErrorKind::kNotFound, "--store: no folder " + os::folder_of(path));
@@ -20,7 +27,7 @@ Result<std::string> path_of(const std::string& location) {
 
 Result<std::unique_ptr<sqlite::Connection>> connect(const std::string& location) {
   PAWL_TRY(const std::string path, path_of(location));
-  return sqlite::Connection::open(path);
+  return sqlite::connect(path);
 }
 
 Status check_version(const SchemaStatus& status, const std::string& path) {
@@ -81,10 +88,14 @@ Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location
   return std::make_unique<SqliteGroup>(location, std::move(sealer), std::move(group));
 }
 
+std::optional<os::LockHolder> write_lock_holder(const std::string& location) {
+  return pawl::sqlite::write_lock_holder(path_in(location));
+}
+
 Status check_store(const std::string& location) {
   PAWL_TRY(const std::string path, path_of(location));
   if (!os::exists(path)) return {};
-  PAWL_TRY(const auto connection, sqlite::Connection::open(path));
+  PAWL_TRY(const auto connection, sqlite::connect(path));
   PAWL_TRY(const auto status, sqlite::status_of(*connection));
   return check_current(status, path);
 }

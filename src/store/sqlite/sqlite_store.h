@@ -10,8 +10,8 @@
 
 #include "store/ledger_rows.h"
 #include "store/limits.h"
-#include "store/sqlite/connection.h"
 #include "store/sqlite/memory.h"
+#include "store/sqlite/statements.h"
 #include "store/sqlite/trust.h"
 #include "store/store.h"
 #include "store/transition.h"

@@ -1,4 +1,4 @@
-#include "store/sqlite/connection.h"
+#include "sqlite/connection.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,16 +10,16 @@
 #include <cstring>
 
 #include "base/planted.h"
-#include "embedded/sql.h"
+#include "embedded/connection_sql.h"
 #include "os/clock.h"
 #include "os/crash_point.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
-#include "store/sqlite/joined_writes.h"
-#include "store/write_lock.h"
+#include "sqlite/joined_writes.h"
+#include "sqlite/write_lock.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::sqlite {
 namespace {
 
 constexpr std::string_view kMark = "-- name: ";
@@ -147,15 +147,9 @@ Result<OpenAs> open_as(const std::string& path, bool creates, std::optional<os::
 
 Statements statements_of(std::initializer_list<std::string_view> files) {
   Statements out;
-  add_statements(sql::connection, out);
+  add_statements(connection_sql::connection, out);
   for (const auto file : files) add_statements(file, out);
   return out;
-}
-
-const Statements& store_statements() {
-  static const auto statements = statements_of({sql::budget, sql::claim, sql::fork, sql::steps, sql::finish,
-                                                sql::operators, sql::plans, sql::reading, sql::schema});
-  return statements;
 }
 
 const Statements::value_type& Connection::entry_of(std::string_view statement) const {
@@ -344,4 +338,4 @@ Status Transaction::commit() {
   return {};
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::sqlite

@@ -17,10 +17,10 @@
 // One thread for each connection, like Connection. No memory maps (xFetch): Pawl does not ask for them.
 #pragma once
 
-namespace pawl::store::sqlite {
+namespace pawl::sqlite {
 
 // Returns the VFS's name for sqlite3_open_v2(). The first call of a process registers it, on top of the VFS
 // that is the default at that time.
 const char* joined_writes_vfs();
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::sqlite

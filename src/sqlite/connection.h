@@ -1,5 +1,5 @@
-// SQLite behind RAII: one connection, its prepared statements by name, its transactions. A detail of this
-// room and of the room agent, whose episodes are databases, too.
+// SQLite behind RAII: one connection, its prepared statements by name, its transactions. This header is the
+// room's door. The room knows no table: the store and the agents' episodes bring their own statements.
 //
 // A statement is a block `-- name: NAME` of a .sql file. Not thread-safe: one connection serves one thread.
 #pragma once
@@ -18,10 +18,9 @@
 #include "base/error.h"
 #include "os/temporary_folder.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::sqlite {
 
-constexpr int kBusyTimeoutMs = 30'000;               // longer than any transaction on a slow disk
-constexpr std::int64_t kApplicationId = 0x5061776C;  // "Pawl": marks a database of Pawl
+constexpr int kBusyTimeoutMs = 30'000;  // longer than any transaction on a slow disk
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -73,20 +72,18 @@ class Query {
 using Statements = std::map<std::string_view, std::string_view>;  // text by name
 // The statements of `files`, and those that every connection needs (connection.sql).
 Statements statements_of(std::initializer_list<std::string_view> files);
-const Statements& store_statements();
 
 struct ConnectionSetup {
-  const Statements* statements = &store_statements();  // must outlive the connection
-  std::string_view configure = "configure";            // name of the statement that sets up a connection
-  bool creates = true;                                 // creates a missing file; false: kDenied without it
+  const Statements* statements = nullptr;    // required; must outlive the connection
+  std::string_view configure = "configure";  // name of the statement that sets up a connection
+  bool creates = true;                       // creates a missing file; false: kDenied without it
 };
 
 class Connection {
  public:
-  // Opens or creates the database, sets the busy timeout and runs setup.configure (for the store: WAL,
-  // synchronous=FULL, foreign keys). kCorrupt: not a database. A database that cannot be written is opened
+  // Opens or creates the database, sets the busy timeout and runs setup.configure. kCorrupt: not a database. A database that cannot be written is opened
   // for reading. When it has a log that cannot be recovered in its folder, a copy of both is opened.
-  static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup = {});
+  static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup);
 
   Result<Query> query(std::string_view name);
   Status run_script(std::string_view sql);
@@ -183,4 +180,4 @@ class Transaction {
   std::int64_t changes_before_;
 };
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::sqlite

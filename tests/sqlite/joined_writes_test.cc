@@ -1,6 +1,6 @@
 // The WAL has the bytes that SQLite alone would write, in fewer writes. A committed transaction is visible to
 // every connection.
-#include "store/sqlite/joined_writes.h"
+#include "sqlite/joined_writes.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 #include "support/temp_folder.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::sqlite {
 namespace {
 
 constexpr const char* kSqliteAlone = nullptr;  // the default VFS
@@ -303,4 +303,4 @@ TEST_F(JoinedWritesTest, WhatWasAcknowledgedOutlivesAKill) {
 }
 
 }  // namespace
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::sqlite

@@ -1,4 +1,4 @@
-#include "store/sqlite/joined_writes.h"
+#include "sqlite/joined_writes.h"
 
 #include <sqlite3.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::sqlite {
 namespace {
 
 using Methods = sqlite3_io_methods;
@@ -184,4 +184,4 @@ const char* joined_writes_vfs() {
   return vfs.zName;
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::sqlite
