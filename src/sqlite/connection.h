@@ -36,10 +36,13 @@ class Query {
   Query(sqlite3_stmt* statement, const std::string& path) : statement_(statement), path_(&path) {}
   Query(Query&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)), path_(other.path_) {}
   Query& operator=(Query&&) = delete;
-  ~Query() {
+  ~Query() { reset(); }
+  // Ends this use of the statement; bind() then sets its first parameter again.
+  void reset() {
     if (statement_ == nullptr) return;
     sqlite3_reset(statement_);
     sqlite3_clear_bindings(statement_);
+    bound_ = 0;
   }
 
   // The text must outlive the Query.

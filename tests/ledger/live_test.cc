@@ -1,7 +1,8 @@
 // A run that goes on is verified while a writer commits between any two reads.
 #include <gtest/gtest.h>
 
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/database.h"
+#include "store/verbs/run_store.h"
 #include "support/trust_fixture.h"
 
 namespace pawl::ledger {
@@ -10,65 +11,65 @@ namespace {
 using fixtures::Trust;
 
 // The real store; `meanwhile` can write before each read.
-class Interrupted final : public store::sqlite::SqliteStore {
+class Interrupted final : public store::verbs::RunStore {
  public:
-  using SqliteStore::SqliteStore;
+  using RunStore::RunStore;
   std::function<void()> meanwhile = [] {};
   bool reads_apart = false;  // as without read_together()
 
   Status read_together(const std::function<Status()>& reads) override {
-    return reads_apart ? reads() : SqliteStore::read_together(reads);
+    return reads_apart ? reads() : RunStore::read_together(reads);
   }
   Result<store::RunRow> run(const std::string& run_id) override {
     meanwhile();
-    return SqliteStore::run(run_id);
+    return RunStore::run(run_id);
   }
   Result<std::vector<std::string>> chains(const std::string& run_id) override {
     meanwhile();
-    return SqliteStore::chains(run_id);
+    return RunStore::chains(run_id);
   }
   Result<std::vector<store::LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
                                                std::int64_t first_seq, std::size_t most) override {
     meanwhile();
-    return SqliteStore::ledger(run_id, chain, first_seq, most);
+    return RunStore::ledger(run_id, chain, first_seq, most);
   }
   Result<std::optional<store::Head>> head(const std::string& run_id) override {
     meanwhile();
-    return SqliteStore::head(run_id);
+    return RunStore::head(run_id);
   }
   Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override {
     meanwhile();
-    return SqliteStore::cost_rows(run_id, skip);
+    return RunStore::cost_rows(run_id, skip);
   }
   Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override {
     meanwhile();
-    return SqliteStore::usage_rows(run_id, skip);
+    return RunStore::usage_rows(run_id, skip);
   }
   Result<std::vector<store::PhaseRow>> phases(const std::string& run_id) override {
     meanwhile();
-    return SqliteStore::phases(run_id);
+    return RunStore::phases(run_id);
   }
   Result<std::vector<store::LayerRow>> accepted_layers(const std::string& run_id) override {
     meanwhile();
-    return SqliteStore::accepted_layers(run_id);
+    return RunStore::accepted_layers(run_id);
   }
   Result<std::vector<store::BudgetRow>> budgets(const std::string& run_id) override {
     meanwhile();
-    return SqliteStore::budgets(run_id);
+    return RunStore::budgets(run_id);
   }
   Result<std::vector<store::AttemptRow>> attempts(const std::string& run_id,
                                                   const std::string& phase_id) override {
     meanwhile();
-    return SqliteStore::attempts(run_id, phase_id);
+    return RunStore::attempts(run_id, phase_id);
   }
   Result<std::vector<store::StepRow>> steps(const std::string& run_id, const std::string& phase_id) override {
     meanwhile();
-    return SqliteStore::steps(run_id, phase_id);
+    return RunStore::steps(run_id, phase_id);
   }
   Result<std::vector<store::EpisodeRow>> episodes(const std::string& run_id,
                                                   const std::string& phase_id) override {
     meanwhile();
-    return SqliteStore::episodes(run_id, phase_id);
+    return RunStore::episodes(run_id, phase_id);
   }
 };
 
@@ -111,7 +112,8 @@ class Live : public Trust {
     attempt("failed_retryable");
     const auto held = claim();
     EXPECT_TRUE(held && held->claim && begin(*held->claim));
-    Interrupted reader(*store::sqlite::connect(path_), sealer_);
+    Interrupted reader(std::make_unique<store::sqlite::SqliteDatabase>(*store::sqlite::connect(path_)),
+                       sealer_);
     reader.reads_apart = reads_apart;
     reads = 0;
     reader.meanwhile = [&] {

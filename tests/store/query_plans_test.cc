@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "embedded/sql.h"
+#include "embedded/statements.h"
 #include "store/sqlite/statements.h"
 #include "support/store_fixture.h"
 
@@ -20,15 +21,16 @@ TEST_F(StoreTest, NoStatementScansATable) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
   int explained = 0;
-  for (const auto file : {sqlite::sql::claim, sqlite::sql::steps, sqlite::sql::finish, sqlite::sql::operators,
-                          sqlite::sql::reading}) {
-    const bool may_scan = file == sqlite::sql::reading;
+  for (const auto file : {statements::claim, statements::steps, statements::finish, statements::operators,
+                          statements::reading, sqlite::sql::dialect}) {
     for (auto at = file.find("-- name: "); at != std::string_view::npos;) {
       const auto end = file.find('\n', at);
       const auto next = file.find("-- name: ", end);
       const std::string name(file.substr(at + 9, end - at - 9)),
           text(file.substr(end, next == file.npos ? next : next - end));
       at = next;
+      const bool may_scan = file == statements::reading || name == "cost_of_run" || name == "usage_of_run" ||
+                            name == "run_ids_like" || name == "owed";
       sqlite3_stmt* statement = nullptr;
       ASSERT_EQ(sqlite3_prepare_v2(database, ("EXPLAIN QUERY PLAN " + text).c_str(), -1, &statement, nullptr),
                 SQLITE_OK)

@@ -47,7 +47,7 @@ Status Group::commit_group(std::vector<Task*>& group) {
 // Runs the tasks of `group` and those that join meanwhile. `spoilt`: a part could not be rolled back alone,
 // so the whole transaction was.
 Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool& spoilt) {
-  auto transaction = Transaction::begin(connection_, "group");
+  auto transaction = pawl::sqlite::Transaction::begin(connection_, "group");
   if (!transaction) {
     const auto some = take_waiting();
     group.insert(group.end(), some.begin(), some.end());

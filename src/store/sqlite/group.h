@@ -16,20 +16,24 @@
 #include <optional>
 #include <vector>
 
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/database.h"
+#include "store/verbs/run_store.h"
 
 namespace pawl::store::sqlite {
+
+using verbs::RunStore;
 
 class Group {  // thread-safe
  public:
   Group(std::unique_ptr<Connection> connection, std::shared_ptr<const RowSealer> sealer)
-      : connection_(*connection), writer_(std::move(connection), std::move(sealer)) {}
+      : connection_(*connection),
+        writer_(std::make_unique<SqliteDatabase>(std::move(connection)), std::move(sealer)) {}
 
   // Runs `verb` on a store, and returns its (last) result once that is durable. It may run in another thread
   // that called at the same time, and it may run twice. Verbs that share a commit share its failure: then
   // none of them happened, or (kIndeterminate) all of them may have.
   template <typename Verb>
-  auto run(Verb verb) -> decltype(verb(std::declval<SqliteStore&>())) {
+  auto run(Verb verb) -> decltype(verb(std::declval<RunStore&>())) {
     using Answer = decltype(verb(writer_));
     std::optional<Answer> answer;
     Task task;
@@ -57,91 +61,90 @@ class Group {  // thread-safe
   std::vector<Task*> take_waiting();
 
   Connection& connection_;
-  SqliteStore writer_;  // used by the leading thread
+  RunStore writer_;  // used by the leading thread
   std::mutex mutex_;
   std::vector<Task*> waiting_;  // guarded by mutex_
   bool led_ = false;            // guarded by mutex_
 };
 
 // A store whose changes go through a group. Reads use a connection of their own and see committed data. It
-// inherits no verb of SqliteStore, so that the compiler names a verb that is missing here.
+// inherits no verb of RunStore, so that the compiler names a verb that is missing here.
 class GroupedStore final : public Store {
  public:
-  GroupedStore(std::shared_ptr<Group> group, std::unique_ptr<Connection> reads,
+  GroupedStore(std::shared_ptr<Group> group, std::unique_ptr<Database> reads,
                std::shared_ptr<const RowSealer> sealer)
       : reads_(std::move(reads), std::move(sealer)), group_(std::move(group)) {}
 
   Status create_run(const NewRun& run, WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.create_run(run, now); });
+    return group_->run([&](RunStore& store) { return store.create_run(run, now); });
   }
   Result<ClaimResult> claim(const ClaimRequest& request) override {
-    return group_->run([&](SqliteStore& store) { return store.claim(request); });
+    return group_->run([&](RunStore& store) { return store.claim(request); });
   }
   Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
                            const std::optional<ResumeDecision>& resume, WallTime now) override {
     return group_->run(
-        [&](SqliteStore& store) { return store.begin_step(lease, start, previous, resume, now); });
+        [&](RunStore& store) { return store.begin_step(lease, start, previous, resume, now); });
   }
   Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
                                           const std::optional<ResumeDecision>& resume,
                                           WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.end_step(lease, previous, resume, now); });
+    return group_->run([&](RunStore& store) { return store.end_step(lease, previous, resume, now); });
   }
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.note_resume(lease, resume, now); });
+    return group_->run([&](RunStore& store) { return store.note_resume(lease, resume, now); });
   }
   Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                           const Overlaps& overlaps, WallTime now) override {
     return group_->run(
-        [&](SqliteStore& store) { return store.finish(lease, last, resume, end, overlaps, now); });
+        [&](RunStore& store) { return store.finish(lease, last, resume, end, overlaps, now); });
   }
   Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
                                   const std::optional<ResumeDecision>& resume, WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.judge_again(lease, last, resume, now); });
+    return group_->run([&](RunStore& store) { return store.judge_again(lease, last, resume, now); });
   }
   Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override {
-    return group_->run([&](SqliteStore& store) { return store.heartbeat(lease, now, mono, lease_ms); });
+    return group_->run([&](RunStore& store) { return store.heartbeat(lease, now, mono, lease_ms); });
   }
   Status release(const Lease& lease) override {
-    return group_->run([&](SqliteStore& store) { return store.release(lease); });
+    return group_->run([&](RunStore& store) { return store.release(lease); });
   }
   Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
                                                   const Operator& who, WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.operator_retry(run_id, phase_id, who, now); });
+    return group_->run([&](RunStore& store) { return store.operator_retry(run_id, phase_id, who, now); });
   }
   Result<std::vector<std::string>> operator_skip(const std::string& run_id, const std::string& phase_id,
                                                  const Operator& who, WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.operator_skip(run_id, phase_id, who, now); });
+    return group_->run([&](RunStore& store) { return store.operator_skip(run_id, phase_id, who, now); });
   }
   Result<std::vector<std::string>> operator_cancel(const std::string& run_id, const std::string& phase_id,
                                                    const Operator& who, WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.operator_cancel(run_id, phase_id, who, now); });
+    return group_->run([&](RunStore& store) { return store.operator_cancel(run_id, phase_id, who, now); });
   }
   Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
                                                     const Overlaps& overlaps, const Operator& who,
                                                     WallTime now) override {
     return group_->run(
-        [&](SqliteStore& store) { return store.operator_approve(run_id, what, overlaps, who, now); });
+        [&](RunStore& store) { return store.operator_approve(run_id, what, overlaps, who, now); });
   }
   Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts, const Operator& who,
                                WallTime now) override {
     return group_->run(
-        [&](SqliteStore& store) { return store.operator_max_attempts(run_id, max_attempts, who, now); });
+        [&](RunStore& store) { return store.operator_max_attempts(run_id, max_attempts, who, now); });
   }
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const Operator& who, WallTime now) override {
-    return group_->run(
-        [&](SqliteStore& store) { return store.operator_budget(run_id, unit, cap, who, now); });
+    return group_->run([&](RunStore& store) { return store.operator_budget(run_id, unit, cap, who, now); });
   }
   Status pay(const Owed& owed, const Told& told, WallTime now) override {
-    return group_->run([&](SqliteStore& store) { return store.pay(owed, told, now); });
+    return group_->run([&](RunStore& store) { return store.pay(owed, told, now); });
   }
   Status put_plan(const std::string& run_id, const PlanRows& plan) override {
-    return group_->run([&](SqliteStore& store) { return store.put_plan(run_id, plan); });
+    return group_->run([&](RunStore& store) { return store.put_plan(run_id, plan); });
   }
   Status put_inventory(const std::string& key, const std::string& names) override {
-    return group_->run([&](SqliteStore& store) { return store.put_inventory(key, names); });
+    return group_->run([&](RunStore& store) { return store.put_inventory(key, names); });
   }
 
   Result<Candidate> candidate(const ClaimRequest& request) override { return reads_.candidate(request); }
@@ -222,7 +225,7 @@ class GroupedStore final : public Store {
   }
 
  private:
-  SqliteStore reads_;
+  RunStore reads_;
   std::shared_ptr<Group> group_;
 };
 

@@ -109,7 +109,7 @@ Result<SchemaStatus> status_of(Connection& connection) {
 Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {
   // All in one transaction: after a crash the old schema is there, never one between two versions, which no
   // program could open.
-  PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
+  PAWL_TRY(auto transaction, pawl::sqlite::Transaction::begin(connection, "migrate"));
   // Another process may have migrated first.
   PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));
   if (static_cast<std::size_t>(applied) >= migrations().size()) return {};
@@ -133,7 +133,7 @@ Status take_back_newest(Connection& connection, const SchemaStatus& status, bool
     return fail(ErrorKind::kInvalid, "the database has no schema: there is nothing to take back");
   const auto version = static_cast<std::size_t>(status.database);
   const Migration& newest = migrations()[version - 1];
-  PAWL_TRY(auto transaction, Transaction::begin(connection, "migrate"));
+  PAWL_TRY(auto transaction, pawl::sqlite::Transaction::begin(connection, "migrate"));
   PAWL_TRY(const std::int64_t database, number(connection, "user_version"));
   if (database != status.database)
     return fail(

@@ -1,14 +1,17 @@
 #include "store/sqlite/statements.h"
 
 #include "embedded/sql.h"
+#include "embedded/statements.h"
 
 namespace pawl::store::sqlite {
 
 const Statements& store_statements() {
-  static const auto statements =
-      pawl::sqlite::statements_of({sql::budget, sql::claim, sql::fork, sql::steps, sql::finish,
-                                   sql::operators, sql::plans, sql::reading, sql::schema});
-  return statements;
+  using namespace statements;  // NOLINT(google-build-using-namespace)
+  // SQLite takes `?1` as it is. A statement of sql/dialect.sql has a meaning in SQLite alone, or a plan that
+  // SQLite alone needs.
+  static const auto all = pawl::sqlite::statements_of(
+      {budget, claim, fork, steps, finish, operators, plans, reading, sql::dialect, sql::schema});
+  return all;
 }
 
 Result<std::unique_ptr<Connection>> connect(const std::string& path) {

@@ -9,9 +9,7 @@
 namespace pawl::store::sqlite {
 
 using pawl::sqlite::Connection;
-using pawl::sqlite::Query;
 using pawl::sqlite::Statements;
-using pawl::sqlite::Transaction;
 
 const Statements& store_statements();
 

@@ -16,11 +16,6 @@ WHERE run_id = ?1 AND tier_index = ?2 AND outcome = '' AND phase_index >= ?3 AND
 -- name: began_elsewhere
 SELECT 1 FROM attempts JOIN phases ON phases.run_id = attempts.run_id AND phases.phase_id = attempts.phase_id
 WHERE attempts.run_id = ?1 AND attempts.finished = 0 AND phases.tier_index <> ?2 LIMIT 1;
--- name: phases_that_began
-SELECT phases.run_id, phases.phase_id, phases.tier_index, phases.phase_index, phases.state, phases.outcome, phases.attempts_used, phases.max_attempts, phases.last_attempt_timestamp, phases.last_failure_reason, phases.not_before, phases.lease_owner, phases.lease_expires_at, phases.fence, phases.revision, phases.attempts_total, phases.escalation_level, phases.doctor_calls, phases.replans, phases.lease_mono_id, phases.lease_until_mono
-FROM attempts CROSS JOIN phases ON phases.run_id = attempts.run_id AND phases.phase_id = attempts.phase_id
-WHERE attempts.run_id = ?1 AND attempts.finished = 0
-ORDER BY phases.tier_index, phases.phase_index;
 -- name: open_tier
 -- A barrier: later tiers wait for this one.
 SELECT tier_index FROM phases WHERE run_id = ?1 AND outcome = '' ORDER BY tier_index LIMIT 1;

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "base/planted.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 // Open runs in the first page, the growth of the next pages, and their limit: usually the first run has a
@@ -13,8 +13,8 @@ constexpr std::int64_t kRunsAtFirst = 1, kMoreRuns = 4, kRunsAtOnce = 64;
 
 }  // namespace
 
-Result<std::optional<TierRow>> SqliteStore::open_tier(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("open_tier"));
+Result<std::optional<TierRow>> RunStore::open_tier(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("open_tier"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) {
@@ -26,8 +26,8 @@ Result<std::optional<TierRow>> SqliteStore::open_tier(const std::string& run_id)
 }
 
 // In a parallel tier, looks first at phases that no other worker of this process holds.
-Result<std::optional<Candidate>> SqliteStore::quick_candidate_of(const std::string& run_id,
-                                                                 const ClaimRequest& request) {
+Result<std::optional<Candidate>> RunStore::quick_candidate_of(const std::string& run_id,
+                                                              const ClaimRequest& request) {
   PAWL_TRY(const auto open, open_tier(run_id));
   if (!open) return Candidate{};
   const bool has_process = request.owner.find('/') != std::string::npos && !request.mono_id.empty();
@@ -38,24 +38,24 @@ Result<std::optional<Candidate>> SqliteStore::quick_candidate_of(const std::stri
   return candidate_from(run_id, *open, request);
 }
 
-Result<Candidate> SqliteStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
+Result<Candidate> RunStore::candidate_of(const std::string& run_id, const ClaimRequest& request) {
   PAWL_TRY(const auto open, open_tier(run_id));
   if (!open) return Candidate{};
   return candidate_from(run_id, *open, request);
 }
 
-Result<Candidate> SqliteStore::candidate_from(const std::string& run_id, const TierRow& open,
-                                              const ClaimRequest& request) {
+Result<Candidate> RunStore::candidate_from(const std::string& run_id, const TierRow& open,
+                                           const ClaimRequest& request) {
   PAWL_TRY(auto found, candidate_in_tier(run_id, open, request));
   if (found.phase) return found;
   PAWL_TRY(auto began, candidate_that_began(run_id, request));
   return began.phase ? began : found;
 }
 
-Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
-                                                 const ClaimRequest& request) {
+Result<Candidate> RunStore::candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
+                                              const ClaimRequest& request) {
   Candidate out;
-  PAWL_TRY(auto open, connection_->query("open_phases"));
+  PAWL_TRY(auto open, database_->query("open_phases"));
   open.bind(run_id).bind(tier_row.tier_index);
   for (;;) {
     PAWL_TRY(const bool row, open.next());
@@ -68,9 +68,9 @@ Result<Candidate> SqliteStore::candidate_in_tier(const std::string& run_id, cons
   return out;
 }
 
-Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::string& run_id,
-                                                                   const TierRow& tier_row,
-                                                                   const ClaimRequest& request) {
+Result<std::optional<Candidate>> RunStore::candidate_among_ours(const std::string& run_id,
+                                                                const TierRow& tier_row,
+                                                                const ClaimRequest& request) {
   // Owners of one process differ only after the last slash. '0' follows '/' in ASCII, so this text is above
   // all of them.
   Held held{.process = request.owner.substr(0, request.owner.rfind('/') + 1),
@@ -78,7 +78,7 @@ Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::st
             .tier_index = tier_row.tier_index};
   const std::string after_process = held.process.substr(0, held.process.size() - 1) + '0';
   const auto known = memory_.held.find(run_id);
-  const bool is_known = connection_->in_transaction() && known != memory_.held.end() &&
+  const bool is_known = database_->in_transaction() && known != memory_.held.end() &&
                         known->second.process == held.process && known->second.mono_id == held.mono_id &&
                         known->second.tier_index == held.tier_index &&
                         request.mono.micros < known->second.until.micros;
@@ -87,7 +87,7 @@ Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::st
   std::optional<std::int64_t> first;  // first phase that no other worker of this process holds
   Candidate out;
   {
-    PAWL_TRY(auto open, connection_->query("open_phases_not_ours"));
+    PAWL_TRY(auto open, database_->query("open_phases_not_ours"));
     open.bind(run_id).bind(tier_row.tier_index).bind(held.process).bind(after_process);
     open.bind(request.mono.micros).bind(request.mono_id).bind(held.next_index);
     while (!out.phase) {
@@ -99,7 +99,7 @@ Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::st
     }
   }
   if (!is_known) held.until.micros = request.mono.micros + request.lease_ms * 1000;
-  if (connection_->in_transaction()) PAWL_OK(remember_held(run_id, held, first));
+  if (database_->in_transaction()) PAWL_OK(remember_held(run_id, held, first));
   if (!first) return std::optional<Candidate>();
   // The phase that is claimed now is held from now on.
   if (out.phase && out.phase->phase_index == first)
@@ -112,17 +112,17 @@ Result<std::optional<Candidate>> SqliteStore::candidate_among_ours(const std::st
 }
 
 // Remembers `held`, extended by the phases up to `first`, or to the end of the tier.
-Status SqliteStore::remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first) {
+Status RunStore::remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first) {
   memory_.held.erase(run_id);
   if (!first) {
-    PAWL_TRY(auto query, connection_->query("began_elsewhere"));
+    PAWL_TRY(auto query, database_->query("began_elsewhere"));
     query.bind(run_id).bind(held.tier_index);
     PAWL_TRY(const bool row, query.next());
     if (row) return {};
     held.all = true;
   }
   if (first != held.next_index) {
-    PAWL_TRY(auto query, connection_->query("first_lease_to_end"));
+    PAWL_TRY(auto query, database_->query("first_lease_to_end"));
     query.bind(run_id).bind(held.tier_index).bind(held.next_index);
     query.bind(first.value_or(std::numeric_limits<std::int64_t>::max()));
     PAWL_TRY(const bool row, query.next());
@@ -135,9 +135,9 @@ Status SqliteStore::remember_held(const std::string& run_id, Held held, std::opt
 
 // Phases that had started when an operator queued an earlier one. They are claimed too: otherwise their
 // budget reservations are never released, and the earlier phase may wait for that budget.
-Result<Candidate> SqliteStore::candidate_that_began(const std::string& run_id, const ClaimRequest& request) {
+Result<Candidate> RunStore::candidate_that_began(const std::string& run_id, const ClaimRequest& request) {
   Candidate out;
-  PAWL_TRY(auto began, connection_->query("phases_that_began"));
+  PAWL_TRY(auto began, database_->query("phases_that_began"));
   began.bind(run_id);
   for (;;) {
     PAWL_TRY(const bool row, began.next());
@@ -150,7 +150,7 @@ Result<Candidate> SqliteStore::candidate_that_began(const std::string& run_id, c
 
 // Puts the phase into out.phase when it can be claimed. Otherwise sets the reason, when it is larger than the
 // one in `out`.
-Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candidate& out) {
+Status RunStore::consider(PhaseRow phase, const ClaimRequest& request, Candidate& out) {
   const auto wait_for = [&](Nothing why, const std::string& how) -> Status {
     if (why <= out.nothing) return {};
     out.nothing = why;
@@ -167,7 +167,7 @@ Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candid
     return wait_for(Nothing::kNotBefore, "is not to start before " + phase.not_before);
   if (phase.attempts_used >= phase.max_attempts) {
     // The last attempt may be unfinished: a crash during it must not strand the phase.
-    PAWL_TRY(auto unfinished, connection_->query("unfinished_attempt"));
+    PAWL_TRY(auto unfinished, database_->query("unfinished_attempt"));
     unfinished.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool goes_on, unfinished.next());
     if (!goes_on)
@@ -180,9 +180,9 @@ Status SqliteStore::consider(PhaseRow phase, const ClaimRequest& request, Candid
   return {};
 }
 
-Result<std::vector<std::string>> SqliteStore::open_runs_after(const std::string& run_id, std::int64_t most) {
+Result<std::vector<std::string>> RunStore::open_runs_after(const std::string& run_id, std::int64_t most) {
   std::vector<std::string> out;
-  PAWL_TRY(auto query, connection_->query("open_runs_after"));
+  PAWL_TRY(auto query, database_->query("open_runs_after"));
   query.bind(run_id).bind(most);
   for (;;) {
     PAWL_TRY(const bool row, query.next());
@@ -191,7 +191,7 @@ Result<std::vector<std::string>> SqliteStore::open_runs_after(const std::string&
   }
 }
 
-Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
+Result<Candidate> RunStore::candidate(const ClaimRequest& request) {
   Candidate best;
   std::vector<std::string> ours;  // runs where other workers of this process hold all phases left
   const auto keep = [&](Candidate found) {
@@ -228,14 +228,14 @@ Result<Candidate> SqliteStore::candidate(const ClaimRequest& request) {
   return best;
 }
 
-Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
+Status RunStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
   attempt.base_has_own_tier = !tier_row.parallel;
   if (tier_row.parallel && phase.attempts_total > 1) {
     // Phases of a parallel tier start from the same base. A phase whose newest attempt failed together with
     // the work accepted meanwhile (.merge) starts on top of that work. Otherwise it would fail on it for
     // ever.
-    PAWL_TRY(auto previous, connection_->query("newest_finished_attempt"));
+    PAWL_TRY(auto previous, database_->query("newest_finished_attempt"));
     previous.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, previous.next());
     if (row) {
@@ -246,7 +246,7 @@ Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
           });
     }
   }
-  PAWL_TRY(auto query, connection_->query("newest_merge_seq"));
+  PAWL_TRY(auto query, database_->query("newest_merge_seq"));
   query.bind(phase.run_id);
   PAWL_TRY(const bool row, query.next());
   PAWL_CHECK(row);
@@ -254,7 +254,7 @@ Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
   return {};
 }
 
-Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request) {
+Result<AttemptRow> RunStore::reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request) {
   if (!planted("reserved_after_the_run")) phase.attempts_used += 1;
   phase.attempts_total += 1;
   phase.last_attempt_timestamp = rfc3339(request.now);
@@ -272,7 +272,7 @@ Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, con
   PAWL_OK(fix_base(phase, attempt));
   attempt.started_at = rfc3339(request.now);
   attempt.executor = request.owner;
-  PAWL_TRY(auto insert, connection_->query("insert_attempt"));
+  PAWL_TRY(auto insert, database_->query("insert_attempt"));
   insert.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.number).bind(attempt.attempt_id);
   insert.bind(attempt.revision)
       .bind(attempt.model)
@@ -286,9 +286,9 @@ Result<AttemptRow> SqliteStore::reserve(PhaseRow& phase, const Claim& claim, con
 
 // Sets only the columns that a claim changes. SQLite writes a column that is set, even to the same value, to
 // every index that has it.
-Status SqliteStore::write_claim(const PhaseRow& phase) {
+Status RunStore::write_claim(const PhaseRow& phase) {
   const std::string_view state = name(phase.state);
-  PAWL_TRY(auto query, connection_->query("claim_phase"));
+  PAWL_TRY(auto query, database_->query("claim_phase"));
   query.bind(phase.run_id).bind(phase.phase_id).bind(state).bind(phase.attempts_used);
   query.bind(phase.last_attempt_timestamp).bind(phase.not_before).bind(phase.lease_owner);
   query.bind(phase.lease_expires_at)
@@ -300,7 +300,7 @@ Status SqliteStore::write_claim(const PhaseRow& phase) {
   return query.run();
 }
 
-Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const ClaimRequest& request) {
+Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimRequest& request) {
   Claim claim;
   claim.planned = std::move(planned);
   PAWL_TRY(claim.run, run(phase.run_id));
@@ -316,7 +316,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
   if (!planted("fence_stands_still")) phase.fence += 1;
   phase.not_before.clear();
   if (phase.attempts_total > 0) {
-    PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
+    PAWL_TRY(auto query, database_->query("unfinished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(claim.continued, query.next());
     if (claim.continued) {
@@ -329,7 +329,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
   PAWL_OK(write_claim(phase));
   memory_.unfinished[key_of(phase.run_id, phase.phase_id)] = claim.attempt;
   if (phase.attempts_total > 1) {
-    PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
+    PAWL_TRY(auto query, database_->query("newest_finished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, query.next());
     if (row) {
@@ -337,7 +337,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
     }
   }
   if (phase.attempts_total == 1) {
-    PAWL_TRY(auto query, connection_->query("attempt_before_fork"));
+    PAWL_TRY(auto query, database_->query("attempt_before_fork"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, query.next());
     if (row) {
@@ -345,7 +345,7 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
     }
   }
   if (phase.revision > 0) {
-    PAWL_TRY(auto query, connection_->query("newest_goal"));
+    PAWL_TRY(auto query, database_->query("newest_goal"));
     query.bind(phase.run_id).bind(phase.phase_id).bind(phase.revision);
     PAWL_TRY(const bool row, query.next());
     if (row) claim.revised_goal = query.text(0);
@@ -366,8 +366,8 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
   return claim;
 }
 
-Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
-  PAWL_TRY(auto transaction, begin("claim"));
+Result<ClaimResult> RunStore::claim(const ClaimRequest& request) {
+  PAWL_TRY(auto transaction, begin("claim", request.run_ids.size() == 1 ? request.run_ids.front() : ""));
   PAWL_TRY(auto found, candidate(request));
   ClaimResult out{.nothing = found.nothing, .waits_for = std::move(found.waits_for)};
   if (!found.phase) return out;
@@ -388,35 +388,35 @@ Result<ClaimResult> SqliteStore::claim(const ClaimRequest& request) {
   return out;
 }
 
-Result<bool> SqliteStore::holds(const Lease& lease) {
+Result<bool> RunStore::holds(const Lease& lease) {
   const auto held = check_lease(lease);
   if (!held && held.error().kind != ErrorKind::kConflict) return std::unexpected(held.error());
   return held.has_value();
 }
 
-Status SqliteStore::heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) {
-  PAWL_TRY(auto transaction, begin("heartbeat"));
+Status RunStore::heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) {
+  PAWL_TRY(auto transaction, begin("heartbeat", lease.run_id));
   const std::string until = rfc3339(now.plus_ms(lease_ms));
   {
-    PAWL_TRY(auto query, connection_->query("extend_lease"));
+    PAWL_TRY(auto query, database_->query("extend_lease"));
     query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).bind(until);
     PAWL_OK(query.bind(mono.micros + lease_ms * 1000).run());
-    if (connection_->changes() == 0)
+    if (database_->changes() == 0)
       return fail(ErrorKind::kConflict, "the lease on " + lease.phase_id + " is lost");
   }
   return transaction.commit();
 }
 
-Status SqliteStore::release(const Lease& lease) {
-  PAWL_TRY(auto transaction, begin("release"));
+Status RunStore::release(const Lease& lease) {
+  PAWL_TRY(auto transaction, begin("release", lease.run_id));
   PAWL_OK(give_back(lease));
   return transaction.commit();
 }
 
-Status SqliteStore::give_back(const Lease& lease) {
+Status RunStore::give_back(const Lease& lease) {
   memory_.held.erase(lease.run_id);
-  PAWL_TRY(auto query, connection_->query("release_lease"));
+  PAWL_TRY(auto query, database_->query("release_lease"));
   return query.bind(lease.run_id).bind(lease.phase_id).bind(lease.fence).run();
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

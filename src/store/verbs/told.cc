@@ -1,18 +1,18 @@
 // Records the reports of agents as ledger rows and usage rows.
 #include "base/hash.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 
-Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime now) {
+Status RunStore::record_told(const StepRow& ended, const Told& told, WallTime now) {
   if (told.last_seq > 0 && ended.episode == 0) {
-    PAWL_TRY(auto query, connection_->query("set_told"));
+    PAWL_TRY(auto query, database_->query("set_told"));
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(told.last_seq);
     PAWL_OK(query.run());
     memory_.unfinished.erase(key_of(ended.run_id, ended.phase_id));
     // The caller read the reports after the attempt's told_seq under its lease. A row that is there already
     // means another caller recorded them.
-    if (connection_->changes() == 0)
+    if (database_->changes() == 0)
       return fail(ErrorKind::kConflict,
                   "what the agent of " + ended.attempt_id + " told is recorded already");
   }
@@ -20,15 +20,15 @@ Status SqliteStore::record_told(const StepRow& ended, const Told& told, WallTime
     PAWL_OK(append_row(ended.run_id, ended.phase_id, agent_row(ended.attempt_id, event), now));
   if (told.usage.empty()) return {};
   for (const auto& usage : told.usage) {
-    PAWL_TRY(auto query, connection_->query("insert_usage"));
+    PAWL_TRY(auto query, database_->query("insert_usage"));
     query.bind(ended.run_id).bind(ended.phase_id).bind(ended.attempt_id).bind(usage.told_seq);
     PAWL_OK(query.bind(usage.line).bind(ended.episode).run());
   }
   return append_row(ended.run_id, ended.phase_id, usage_row(ended, told.usage), now);
 }
 
-Result<std::vector<Owed>> SqliteStore::owed() {
-  PAWL_TRY(auto query, connection_->query("owed"));
+Result<std::vector<Owed>> RunStore::owed() {
+  PAWL_TRY(auto query, database_->query("owed"));
   constexpr int kToldSeq = 20;  // column after those of read_step()
   std::vector<Owed> out;
   for (;;) {
@@ -39,13 +39,13 @@ Result<std::vector<Owed>> SqliteStore::owed() {
   }
 }
 
-Status SqliteStore::pay(const Owed& owed, const Told& told, WallTime now) {
-  PAWL_TRY(auto transaction, begin("pay"));
+Status RunStore::pay(const Owed& owed, const Told& told, WallTime now) {
   StepRow ended = owed.step;
+  PAWL_TRY(auto transaction, begin("pay", ended.run_id));
   {
-    PAWL_TRY(auto query, connection_->query("pay"));
+    PAWL_TRY(auto query, database_->query("pay"));
     PAWL_OK(query.bind(ended.sandbox_run_id).run());
-    if (connection_->changes() == 0) return transaction.commit();  // settled already, from the same reports
+    if (database_->changes() == 0) return transaction.commit();  // settled already, from the same reports
   }
   ended.reserved_ms = 0;  // settled when the step ended
   PAWL_TRY(auto budgets, known_budgets(ended.run_id));
@@ -69,4 +69,4 @@ Status SqliteStore::pay(const Owed& owed, const Told& told, WallTime now) {
   return transaction.commit();
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

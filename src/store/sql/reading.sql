@@ -7,8 +7,6 @@ WHERE run_id = (SELECT MAX(run_id) FROM runs) AND chain = '' AND seq = 1;
 -- name: newest_runs
 SELECT run_id, workflow_id, state, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
 FROM runs ORDER BY run_id DESC LIMIT ?1;
--- name: run_ids_like
-SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_id, -length(?1)) = ?1 LIMIT 2;
 -- name: tiers_of_run
 SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 ORDER BY tier_index;
 -- name: phases_of_run
@@ -58,29 +56,13 @@ WHERE run_id = ?1 AND merge_seq > ?5 AND layer_id <> ''
        OR (SELECT tier_index FROM phases WHERE phases.run_id = ?1 AND phases.phase_id = accepted_layers.phase_id)
           >= (SELECT tier_index FROM phases WHERE run_id = ?1 AND phase_id = ?2))
 ORDER BY merge_seq LIMIT ?4;
--- name: ledger_rows
-SELECT chain, seq, hash, line FROM ledger WHERE run_id = ?1 AND chain = ?2 AND seq >= ?3 ORDER BY seq LIMIT ?4;
 -- name: select_head
 SELECT body, public_key, signature FROM heads WHERE run_id = ?1;
--- name: cost_of_run
-SELECT line FROM cost WHERE run_id = ?1 ORDER BY cost_seq LIMIT -1 OFFSET ?2;
 -- name: cost_of_all
 -- Rows are never deleted, so cost_seq counts them from 1.
 SELECT line FROM cost WHERE cost_seq > ?1 ORDER BY cost_seq;
--- name: usage_of_run
-SELECT line FROM usage WHERE run_id = ?1 ORDER BY usage_seq LIMIT -1 OFFSET ?2;
 -- name: usage_of_all
 -- Rows are never deleted, so usage_seq counts them from 1.
 SELECT line FROM usage WHERE usage_seq > ?1 ORDER BY usage_seq;
 -- name: select_inventory
 SELECT names FROM inventories WHERE key = ?1;
--- name: owed
--- Reads the whole table: it has few rows, and each for a short time. Without CROSS and the plus signs, SQLite
--- would build an index of all steps for them.
-SELECT steps.sandbox_run_id, steps.run_id, steps.phase_id, steps.attempt_id, steps.step_index, steps.gate_id, steps.step_name, steps.label, steps.execution, steps.sandbox_spec_hash, steps.state, steps.started_at, steps.ended_at, steps.run, steps.reserved_ms, steps.reserved_tokens, steps.reserved_usd_nanos, steps.episode, steps.told_seq, steps.decision,
-  CASE steps.episode WHEN 0 THEN attempts.told_seq
-    ELSE (SELECT MAX(told_seq) FROM steps AS other WHERE other.run_id = steps.run_id AND other.phase_id = steps.phase_id
-          AND other.attempt_id = steps.attempt_id AND other.episode = steps.episode) END
-FROM owed CROSS JOIN steps ON steps.run_id = owed.run_id AND steps.phase_id = owed.phase_id AND +steps.sandbox_run_id = owed.sandbox_run_id
-CROSS JOIN attempts ON attempts.run_id = steps.run_id AND attempts.phase_id = steps.phase_id AND +attempts.attempt_id = steps.attempt_id
-ORDER BY owed.sandbox_run_id;

@@ -2,14 +2,14 @@
 #include <algorithm>
 
 #include "store/overlap.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 
-Status SqliteStore::check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps) {
+Status RunStore::check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps) {
   AttemptRow attempt;
   {
-    PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
+    PAWL_TRY(auto query, database_->query("newest_finished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool row, query.next());
     if (!row) return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " has no attempt to approve");
@@ -33,10 +33,10 @@ Status SqliteStore::check_approved(const PhaseRow& phase, const Approved& what, 
   return {};
 }
 
-Result<std::vector<std::string>> SqliteStore::operator_approve(const std::string& run_id,
-                                                               const Approved& what, const Overlaps& overlaps,
-                                                               const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, begin("approve"));
+Result<std::vector<std::string>> RunStore::operator_approve(const std::string& run_id, const Approved& what,
+                                                            const Overlaps& overlaps, const Operator& who,
+                                                            WallTime now) {
+  PAWL_TRY(auto transaction, begin("approve", run_id));
   PAWL_OK(check_tables(run_id));
   PAWL_TRY(auto row, phase(run_id, what.phase_id));
   PAWL_TRY([[maybe_unused]] const auto transition, apply(row, PhaseEvent::kOperatorApprove));
@@ -56,4 +56,4 @@ Result<std::vector<std::string>> SqliteStore::operator_approve(const std::string
   return changed;
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

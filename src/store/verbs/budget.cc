@@ -5,9 +5,9 @@
 
 #include "base/money.h"
 #include "base/planted.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 BudgetRow read_budget(const Query& query) {
@@ -18,9 +18,9 @@ BudgetRow read_budget(const Query& query) {
 
 }  // namespace
 
-Result<std::vector<BudgetRow>> SqliteStore::budgets(const std::string& run_id) {
+Result<std::vector<BudgetRow>> RunStore::budgets(const std::string& run_id) {
   std::vector<BudgetRow> out;
-  PAWL_TRY(auto query, connection_->query("budgets_of_run"));
+  PAWL_TRY(auto query, database_->query("budgets_of_run"));
   query.bind(run_id);
   for (;;) {
     PAWL_TRY(const bool row, query.next());
@@ -29,9 +29,9 @@ Result<std::vector<BudgetRow>> SqliteStore::budgets(const std::string& run_id) {
   }
 }
 
-Status SqliteStore::create_budget(const NewRun& run) {
+Status RunStore::create_budget(const NewRun& run) {
   const auto insert = [&](std::string_view unit, const std::optional<std::int64_t>& cap) -> Status {
-    PAWL_TRY(auto query, connection_->query("insert_budget"));
+    PAWL_TRY(auto query, database_->query("insert_budget"));
     query.bind(run.run.run_id).bind(unit);
     if (cap)
       query.bind(*cap);
@@ -45,20 +45,20 @@ Status SqliteStore::create_budget(const NewRun& run) {
   return {};
 }
 
-Result<std::vector<BudgetRow>> SqliteStore::known_budgets(const std::string& run_id) {
-  if (!connection_->in_transaction()) return budgets(run_id);
+Result<std::vector<BudgetRow>> RunStore::known_budgets(const std::string& run_id) {
+  if (!database_->in_transaction()) return budgets(run_id);
   if (const auto known = memory_.budgets.find(run_id); known != memory_.budgets.end()) return known->second;
   PAWL_TRY(auto found, budgets(run_id));
   PAWL_OK(check_spent(run_id, found));
   return memory_.budgets[run_id] = std::move(found);
 }
 
-Status SqliteStore::write_budgets(const std::string& run_id, const std::vector<BudgetRow>& after) {
+Status RunStore::write_budgets(const std::string& run_id, const std::vector<BudgetRow>& after) {
   PAWL_TRY(const auto before, known_budgets(run_id));
   for (const auto& row : after) {
     const auto known = of_unit(before, row.unit);
     if (row.spent == known.spent && row.reserved == known.reserved) continue;
-    PAWL_TRY(auto query, connection_->query("write_budget"));
+    PAWL_TRY(auto query, database_->query("write_budget"));
     PAWL_OK(query.bind(run_id).bind(row.unit).bind(row.spent).bind(row.reserved).run());
   }
   memory_.budgets[run_id] = after;
@@ -123,20 +123,20 @@ void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t 
   settle_unit(kUsdNanos, usd_nanos, ended.reserved_usd_nanos);
 }
 
-Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
+Result<std::optional<Nothing>> RunStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
   PAWL_TRY(const auto budgets, known_budgets(phase.run_id));
   if (std::ranges::none_of(budgets, &BudgetRow::is_used_up)) return std::optional<Nothing>();
   // An open step holds a reservation. A claim that settles it frees a part and loses no result, so it is
   // allowed.
   {
-    PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
+    PAWL_TRY(auto query, database_->query("open_step_of_phase"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool open, query.next());
     if (open) return std::optional<Nothing>();
   }
   bool agent_is_done = false;
   {
-    PAWL_TRY(auto query, connection_->query("agent_of_unfinished_attempt"));
+    PAWL_TRY(auto query, database_->query("agent_of_unfinished_attempt"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(agent_is_done, query.next());
   }
@@ -148,16 +148,16 @@ Result<std::optional<Nothing>> SqliteStore::held_by_budget(const PhaseRow& phase
   return std::optional<Nothing>();
 }
 
-Status SqliteStore::operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
-                                    const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, begin("budget"));
+Status RunStore::operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
+                                 const Operator& who, WallTime now) {
+  PAWL_TRY(auto transaction, begin("budget", run_id));
   PAWL_TRY(const auto run_row, run(run_id));
   if (run_row.state != RunState::kExecuting)
     return fail(ErrorKind::kInvalid, "run " + run_id + " is " + std::string(name(run_row.state)) +
                                          ": it spends nothing more; `pawl retry` a phase first");
   PAWL_OK(check_tables(run_id));
   {
-    PAWL_TRY(auto query, connection_->query("set_cap"));
+    PAWL_TRY(auto query, database_->query("set_cap"));
     PAWL_OK(query.bind(run_id).bind(unit).bind(cap).run());
     memory_.budgets.erase(run_id);
   }
@@ -168,4 +168,4 @@ Status SqliteStore::operator_budget(const std::string& run_id, std::string_view 
   return transaction.commit();
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

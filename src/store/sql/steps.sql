@@ -30,8 +30,6 @@ DELETE FROM owed WHERE sandbox_run_id = ?1;
 INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?1, ?2, ?3);
 -- name: insert_ledger
 INSERT INTO ledger (run_id, chain, seq, hash, line) VALUES (?1, ?2, ?3, ?4, ?5);
--- name: open_chain
-INSERT OR IGNORE INTO open_chains (run_id, chain) VALUES (?1, ?2);
 -- name: close_chain
 DELETE FROM open_chains WHERE run_id = ?1 AND chain = ?2;
 -- name: open_chains_of_run

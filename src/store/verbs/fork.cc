@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/planted.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 // Returns the phases before `phase_id`, in the plan's order. `whose` names the list, for people.
@@ -37,8 +37,8 @@ Status check_over(const PhaseRow& phase, const TierRow& tier) {
 
 }  // namespace
 
-Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& run_id,
-                                      const std::vector<LayerRow>& layers) {
+Result<Json> RunStore::share_phase(const PhaseRow& from, const std::string& run_id,
+                                   const std::vector<LayerRow>& layers) {
   PAWL_TRY(auto row, phase(run_id, from.phase_id));
   row.state = from.state;
   row.outcome = from.outcome;
@@ -56,8 +56,8 @@ Result<Json> SqliteStore::share_phase(const PhaseRow& from, const std::string& r
 }
 
 // Returns the layers of the phases `shared`, numbered from 1 for the run that takes them over.
-Result<std::vector<LayerRow>> SqliteStore::layers_to_share(const std::string& from_run,
-                                                           const std::vector<PhaseRow>& shared) {
+Result<std::vector<LayerRow>> RunStore::layers_to_share(const std::string& from_run,
+                                                        const std::vector<PhaseRow>& shared) {
   PAWL_TRY(auto layers, accepted_layers(from_run));
   std::erase_if(layers, [&](const LayerRow& layer) {
     return std::ranges::find(shared, layer.phase_id, &PhaseRow::phase_id) == shared.end();
@@ -67,7 +67,7 @@ Result<std::vector<LayerRow>> SqliteStore::layers_to_share(const std::string& fr
   return layers;
 }
 
-Status SqliteStore::share_layers(const std::vector<LayerRow>& layers, const std::string& run_id) {
+Status RunStore::share_layers(const std::vector<LayerRow>& layers, const std::string& run_id) {
   if (planted("fork_without_layers")) return {};
   for (const auto& layer : layers) {
     PAWL_TRY(const auto row, phase(run_id, layer.phase_id));
@@ -76,7 +76,7 @@ Status SqliteStore::share_layers(const std::vector<LayerRow>& layers, const std:
   return {};
 }
 
-Status SqliteStore::check_attempt(const ForkPoint& from) {
+Status RunStore::check_attempt(const ForkPoint& from) {
   if (from.attempt == 1) return {};
   PAWL_TRY(const auto all, attempts(from.run_id, from.phase_id));
   const auto before = std::ranges::find(all, from.attempt - 1, &AttemptRow::number);
@@ -88,14 +88,14 @@ Status SqliteStore::check_attempt(const ForkPoint& from) {
 }
 
 // Takes over the newest goal that a replanner had set before that attempt.
-Status SqliteStore::inherit_goal(const ForkPoint& from, const std::string& run_id) {
+Status RunStore::inherit_goal(const ForkPoint& from, const std::string& run_id) {
   PAWL_TRY(const auto old, phase(from.run_id, from.phase_id));
   PAWL_TRY(const auto all, attempts(from.run_id, from.phase_id));
   const auto at = std::ranges::find(all, from.attempt, &AttemptRow::number);
   const std::int64_t revision = at == all.end() ? old.revision : at->revision;
   std::string goal, attempt_id, reason;
   {
-    PAWL_TRY(auto query, connection_->query("newest_goal"));
+    PAWL_TRY(auto query, database_->query("newest_goal"));
     query.bind(from.run_id).bind(from.phase_id).bind(revision);
     PAWL_TRY(const bool row, query.next());
     if (!row) return {};
@@ -106,21 +106,21 @@ Status SqliteStore::inherit_goal(const ForkPoint& from, const std::string& run_i
   PAWL_TRY(auto row, phase(run_id, from.phase_id));
   row.revision = 1;
   PAWL_OK(write_phase(row));
-  PAWL_TRY(auto query, connection_->query("insert_revision"));
+  PAWL_TRY(auto query, database_->query("insert_revision"));
   query.bind(run_id).bind(from.phase_id).bind(row.revision).bind(attempt_id);
   return query.bind(goal).bind(reason).run();
 }
 
 // Without a retry, the level of an attempt is one below its number. It is never above the level that the
 // phase reached.
-Status SqliteStore::inherit_level(const ForkPoint& from, const std::string& run_id) {
+Status RunStore::inherit_level(const ForkPoint& from, const std::string& run_id) {
   PAWL_TRY(const auto old, phase(from.run_id, from.phase_id));
   PAWL_TRY(auto row, phase(run_id, from.phase_id));
   row.escalation_level = std::min(old.escalation_level, from.attempt - 1);
   return write_phase(row);
 }
 
-Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
+Status RunStore::share_history(const NewRun& new_run, WallTime now) {
   const Fork& fork = *new_run.fork;
   const std::string& run_id = new_run.run.run_id;
   PAWL_OK(check_tables(fork.from.run_id));
@@ -143,7 +143,7 @@ Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
     PAWL_OK(inherit_goal(fork.from, run_id));
   }
   {
-    PAWL_TRY(auto query, connection_->query("insert_fork"));
+    PAWL_TRY(auto query, database_->query("insert_fork"));
     query.bind(run_id).bind(fork.from.run_id).bind(fork.from.phase_id);
     PAWL_OK(query.bind(fork.from.attempt).run());
   }
@@ -153,12 +153,12 @@ Status SqliteStore::share_history(const NewRun& new_run, WallTime now) {
   return append_row(run_id, "", std::move(row), now);
 }
 
-Result<std::optional<ForkPoint>> SqliteStore::fork_of(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("fork_of_run"));
+Result<std::optional<ForkPoint>> RunStore::fork_of(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("fork_of_run"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return std::optional<ForkPoint>();
   return ForkPoint{.run_id = query.text(0), .phase_id = query.text(1), .attempt = query.number(2)};
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -1,61 +1,61 @@
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 
-Status SqliteStore::insert_plan(const NewRun& new_run) {
+Status RunStore::insert_plan(const NewRun& new_run) {
   {
-    PAWL_TRY(auto query, connection_->query("insert_plan"));
+    PAWL_TRY(auto query, database_->query("insert_plan"));
     PAWL_OK(query.bind(new_run.run.run_id).bind(new_run.plan.common).bind(new_run.plan_text).run());
   }
   return insert_planned_phases(new_run.run.run_id, new_run.plan);
 }
 
-Status SqliteStore::insert_planned_phases(const std::string& run_id, const PlanRows& plan) {
+Status RunStore::insert_planned_phases(const std::string& run_id, const PlanRows& plan) {
   for (const auto& phase : plan.phases) {
-    PAWL_TRY(auto query, connection_->query("insert_planned_phase"));
+    PAWL_TRY(auto query, database_->query("insert_planned_phase"));
     PAWL_OK(query.bind(run_id).bind(phase.tier_index).bind(phase.phase_index).bind(phase.row).run());
   }
   return {};
 }
 
-Status SqliteStore::put_plan(const std::string& run_id, const PlanRows& plan) {
-  PAWL_TRY(auto transaction, begin("put_plan"));
+Status RunStore::put_plan(const std::string& run_id, const PlanRows& plan) {
+  PAWL_TRY(auto transaction, begin("put_plan", run_id));
   {
-    PAWL_TRY(auto query, connection_->query("set_common"));
+    PAWL_TRY(auto query, database_->query("set_common"));
     PAWL_OK(query.bind(run_id).bind(plan.common).run());
   }
   PAWL_OK(insert_planned_phases(run_id, plan));
   return transaction.commit();
 }
 
-Result<std::string> SqliteStore::plan_text(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("plan_text"));
+Result<std::string> RunStore::plan_text(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("plan_text"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");
   return query.text(0);
 }
 
-Result<std::string> SqliteStore::planned_common(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("planned_common"));
+Result<std::string> RunStore::planned_common(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("planned_common"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");
   return query.text(0);
 }
 
-Result<std::optional<std::string>> SqliteStore::planned_row(const PhaseRow& phase) {
-  PAWL_TRY(auto query, connection_->query("planned_row"));
+Result<std::optional<std::string>> RunStore::planned_row(const PhaseRow& phase) {
+  PAWL_TRY(auto query, database_->query("planned_row"));
   query.bind(phase.run_id).bind(phase.tier_index).bind(phase.phase_index);
   PAWL_TRY(const bool row, query.next());
   if (!row) return std::optional<std::string>();
   return query.text(0);
 }
 
-Result<std::string> SqliteStore::planned_phase(const std::string& run_id, const std::string& phase_id) {
+Result<std::string> RunStore::planned_phase(const std::string& run_id, const std::string& phase_id) {
   PAWL_TRY(const auto of, phase(run_id, phase_id));
   PAWL_TRY(auto row, planned_row(of));
   return row.value_or("");
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -2,9 +2,9 @@
 
 #include "base/planted.h"
 #include "store/overlap.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 PhaseEvent event_of(const AttemptEnd& end) {
@@ -32,9 +32,9 @@ PhaseEvent event_of(const AttemptEnd& end) {
 
 std::string stopped_by(const std::string& phase_id) { return "stopped: " + phase_id + " failed"; }
 
-Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
+Status RunStore::finish_attempt(const AttemptRow& attempt) {
   const std::string failing = canonical(Json(attempt.failing_signals));
-  PAWL_TRY(auto query, connection_->query("finish_attempt"));
+  PAWL_TRY(auto query, database_->query("finish_attempt"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.number).bind(attempt.ended_at);
   query.bind(attempt.verdict)
       .bind(attempt.signals)
@@ -45,15 +45,15 @@ Status SqliteStore::finish_attempt(const AttemptRow& attempt) {
   return query.bind(attempt.executor).bind(attempt.build).bind(attempt.failure).run();
 }
 
-Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
+Status RunStore::seal_phase(const PhaseRow& phase, WallTime now) {
   PAWL_TRY(const auto head, chain_head(phase.run_id, phase.phase_id));
   {
-    PAWL_TRY(auto query, connection_->query("close_chain"));
+    PAWL_TRY(auto query, database_->query("close_chain"));
     PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).run());
   }
   std::string layer;
   {
-    PAWL_TRY(auto query, connection_->query("accepted_layer"));
+    PAWL_TRY(auto query, database_->query("accepted_layer"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool found, query.next());
     if (found && !planted("seal_without_its_work")) layer = query.text(0);
@@ -68,15 +68,15 @@ Status SqliteStore::seal_phase(const PhaseRow& phase, WallTime now) {
   return {};
 }
 
-Status SqliteStore::set_run_state(const std::string& run_id, RunState state, std::string_view ended_at) {
+Status RunStore::set_run_state(const std::string& run_id, RunState state, std::string_view ended_at) {
   const std::string_view word = name(state);
-  PAWL_TRY(auto query, connection_->query("set_run_state"));
+  PAWL_TRY(auto query, database_->query("set_run_state"));
   return query.bind(run_id).bind(word).bind(ended_at).run();
 }
 
-Result<bool> SqliteStore::seal_run_if_over(const std::string& run_id, WallTime now) {
+Result<bool> RunStore::seal_run_if_over(const std::string& run_id, WallTime now) {
   {
-    PAWL_TRY(auto query, connection_->query("any_open_phase"));
+    PAWL_TRY(auto query, database_->query("any_open_phase"));
     query.bind(run_id);
     PAWL_TRY(const bool open, query.next());
     if (open) return false;
@@ -97,10 +97,10 @@ Result<bool> SqliteStore::seal_run_if_over(const std::string& run_id, WallTime n
 }
 
 // on_failure: stop. Skips every QUEUED phase of the run.
-Status SqliteStore::stop_queued(const PhaseRow& failed, WallTime now) {
+Status RunStore::stop_queued(const PhaseRow& failed, WallTime now) {
   std::vector<PhaseRow> queued;
   {
-    PAWL_TRY(auto query, connection_->query("queued_phases"));
+    PAWL_TRY(auto query, database_->query("queued_phases"));
     query.bind(failed.run_id);
     for (;;) {
       PAWL_TRY(const bool row, query.next());
@@ -120,20 +120,20 @@ Status SqliteStore::stop_queued(const PhaseRow& failed, WallTime now) {
   return {};
 }
 
-Status SqliteStore::accept_layer(const PhaseRow& phase, const std::string& layer) {
+Status RunStore::accept_layer(const PhaseRow& phase, const std::string& layer) {
   std::int64_t merge_seq = 0;
   {
-    PAWL_TRY(auto query, connection_->query("next_merge_seq"));
+    PAWL_TRY(auto query, database_->query("next_merge_seq"));
     query.bind(phase.run_id);
     PAWL_TRY(const bool row, query.next());
     PAWL_CHECK(row);
     merge_seq = query.number(0);
   }
-  PAWL_TRY(auto query, connection_->query("insert_accepted"));
+  PAWL_TRY(auto query, database_->query("insert_accepted"));
   return query.bind(phase.run_id).bind(merge_seq).bind(phase.phase_id).bind(layer).run();
 }
 
-Status SqliteStore::append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now) {
+Status RunStore::append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now) {
   PAWL_OK(check_tables(attempt.run_id));
   PAWL_TRY(const auto run_row, run(attempt.run_id));
   PAWL_TRY(const auto layers, base_layers(judged_on(attempt)));
@@ -141,9 +141,9 @@ Status SqliteStore::append_attempt(const AttemptRow& attempt, const AttemptEnd& 
   return append_row(attempt.run_id, attempt.phase_id, attempt_row(attempt, end.episodes, by), now);
 }
 
-Status SqliteStore::record_tries(const AttemptRow& attempt, const AttemptEnd& end) {
+Status RunStore::record_tries(const AttemptRow& attempt, const AttemptEnd& end) {
   for (const auto& row : end.episodes) {
-    PAWL_TRY(auto query, connection_->query("insert_episode"));
+    PAWL_TRY(auto query, database_->query("insert_episode"));
     query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.attempt_id).bind(row.episode);
     query.bind(row.outcome).bind(row.gates_passed).bind(row.failing_signals);
     if (row.changed_lines)
@@ -153,7 +153,7 @@ Status SqliteStore::record_tries(const AttemptRow& attempt, const AttemptEnd& en
     PAWL_OK(query.bind(row.kept_by).run());
   }
   if (end.agent_layer.value_or(attempt.agent_layer) == attempt.agent_layer) return {};
-  PAWL_TRY(auto query, connection_->query("set_agent_layer"));
+  PAWL_TRY(auto query, database_->query("set_agent_layer"));
   return query.bind(attempt.run_id)
       .bind(attempt.phase_id)
       .bind(attempt.attempt_id)
@@ -161,20 +161,19 @@ Status SqliteStore::record_tries(const AttemptRow& attempt, const AttemptEnd& en
       .run();
 }
 
-Status SqliteStore::record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end,
-                                  WallTime now) {
+Status RunStore::record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end,
+                               WallTime now) {
   const bool replanned = end.action == Action::kReplan;
   for (const auto& advice : end.advice)
     PAWL_OK(append_row(phase.run_id, phase.phase_id,
                        advice_row(attempt.attempt_id, advice, replanned ? phase.revision : 0), now));
   if (!replanned) return {};
-  PAWL_TRY(auto query, connection_->query("insert_revision"));
+  PAWL_TRY(auto query, database_->query("insert_revision"));
   query.bind(phase.run_id).bind(phase.phase_id).bind(phase.revision).bind(attempt.attempt_id);
   return query.bind(end.goal).bind(end.action_reason).run();
 }
 
-Status SqliteStore::settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out,
-                                    WallTime now) {
+Status RunStore::settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out, WallTime now) {
   if (phase.state == PhaseState::kComplete) PAWL_OK(accept_layer(phase, end.accepted_layer));
   PAWL_OK(seal_phase(phase, now));
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
@@ -188,8 +187,8 @@ Status SqliteStore::settle_terminal(const PhaseRow& phase, const AttemptEnd& end
 }
 
 // Cancels every other phase that is not terminal. Their workers lose their leases.
-Status SqliteStore::cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out,
-                                  WallTime now) {
+Status RunStore::cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out,
+                               WallTime now) {
   PAWL_TRY(const auto all, phases(aborting.run_id));
   for (auto row : all) {
     if (is_terminal(row.state)) continue;
@@ -210,10 +209,10 @@ Status SqliteStore::cancel_others(const PhaseRow& aborting, const std::string& r
   return {};
 }
 
-Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<StepEnd>& last,
-                                     const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
-                                     const Overlaps& overlaps, WallTime now) {
-  PAWL_TRY(auto transaction, begin("finish"));
+Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEnd>& last,
+                                  const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+                                  const Overlaps& overlaps, WallTime now) {
+  PAWL_TRY(auto transaction, begin("finish", lease.run_id));
   PAWL_OK(check_lease(lease, "finish", now, transaction));
   PAWL_TRY(auto phase_row, phase(lease.run_id, lease.phase_id));
   PAWL_TRY(auto attempt, unfinished_attempt(lease));
@@ -248,7 +247,10 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   PAWL_OK(finish_attempt(attempt));
   PAWL_OK(record_tries(attempt, end));
   attempt.agent_layer = end.agent_layer.value_or(attempt.agent_layer);
-  if (planted("finish_in_two_transactions")) PAWL_OK(connection_->run_script("COMMIT; BEGIN IMMEDIATE"));
+  if (planted("finish_in_two_transactions")) {
+    PAWL_OK(transaction.commit());
+    PAWL_TRY(transaction, begin("finish", lease.run_id));
+  }
   if (!planted("attempt_without_its_row")) PAWL_OK(append_attempt(attempt, end, now));
 
   if (planted("reserved_after_the_run")) phase_row.attempts_used += 1;
@@ -271,10 +273,10 @@ Result<Finished> SqliteStore::finish(const Lease& lease, const std::optional<Ste
   return out;
 }
 
-Result<JudgedAgain> SqliteStore::judge_again(const Lease& lease, const std::optional<StepEnd>& last,
-                                             const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<JudgedAgain> RunStore::judge_again(const Lease& lease, const std::optional<StepEnd>& last,
+                                          const std::optional<ResumeDecision>& resume, WallTime now) {
   constexpr std::size_t kPhasesNamed = 1000;
-  PAWL_TRY(auto transaction, begin("judge_again"));
+  PAWL_TRY(auto transaction, begin("judge_again", lease.run_id));
   PAWL_OK(check_lease(lease, "judge_again", now, transaction));
   JudgedAgain out;
   PAWL_TRY(out.attempt, unfinished_attempt(lease));
@@ -287,14 +289,14 @@ Result<JudgedAgain> SqliteStore::judge_again(const Lease& lease, const std::opti
   for (const auto& layer : layers) beside.push_back(layer.phase_id);
   out.attempt.joined_round += 1;
   {
-    PAWL_TRY(auto query, connection_->query("newest_merge_seq"));
+    PAWL_TRY(auto query, database_->query("newest_merge_seq"));
     query.bind(lease.run_id);
     PAWL_TRY(const bool row, query.next());
     PAWL_CHECK(row);
     out.attempt.joined_merge_seq = query.number(0);
   }
   {
-    PAWL_TRY(auto query, connection_->query("judge_again"));
+    PAWL_TRY(auto query, database_->query("judge_again"));
     query.bind(lease.run_id).bind(lease.phase_id).bind(out.attempt.number);
     PAWL_OK(query.bind(out.attempt.joined_round).bind(out.attempt.joined_merge_seq).run());
   }
@@ -306,4 +308,4 @@ Result<JudgedAgain> SqliteStore::judge_again(const Lease& lease, const std::opti
   return out;
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -2,7 +2,7 @@
 //
 // This pays while one connection is the only writer: the workers of one process commit through one
 // connection. When another connection commits, or a transaction is rolled back, all of it is dropped
-// (Connection::epoch). So a cached row is never older than what the transaction sees. A detail of this room.
+// (Database::epoch). So a cached row is never older than what the transaction sees. A detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "store/ledger_rows.h"
 #include "store/store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 
 // For a parallel tier: workers of `process` hold every open phase before `next_index`, each at least until
 // `until`.
@@ -50,4 +50,4 @@ struct Memory {
 
 inline std::string key_of(const std::string& run_id, const std::string& rest) { return run_id + '/' + rest; }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -4,9 +4,9 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "store/cost_row.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 StepRow row_of(const Lease& lease, const std::string& attempt_id, const StepStart& start, WallTime now) {
@@ -30,32 +30,32 @@ std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
 
 }  // namespace
 
-Result<PhaseRow> SqliteStore::phase(const std::string& run_id, const std::string& phase_id) {
-  PAWL_TRY(auto query, connection_->query("select_phase"));
+Result<PhaseRow> RunStore::phase(const std::string& run_id, const std::string& phase_id) {
+  PAWL_TRY(auto query, database_->query("select_phase"));
   query.bind(run_id).bind(phase_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "run " + run_id + " has no phase " + phase_id);
   return read_phase(query);
 }
 
-Result<Transaction> SqliteStore::begin(std::string_view verb) {
-  PAWL_TRY(auto transaction, Transaction::begin(*connection_, verb));
+Result<Transaction> RunStore::begin(std::string_view verb, std::string_view run_id) {
+  PAWL_TRY(auto transaction, database_->begin(verb, run_id));
   look_at_epoch();
   return transaction;
 }
 
-void SqliteStore::look_at_epoch() {
+void RunStore::look_at_epoch() {
   // Rows that the shared transaction wrote and has not signed yet are known only from trusted_ and memory_.
   // So neither is dropped for its size while heads are unsigned.
   const bool is_large = memory_.is_large() || trusted_.size() > kTrustedRunsMax;
   const bool forgets = is_large && heads_to_sign_.empty();
-  if (memory_.epoch == connection_->epoch() && !forgets) return;
-  memory_ = Memory{.epoch = connection_->epoch()};
+  if (memory_.epoch == database_->epoch() && !forgets) return;
+  memory_ = Memory{.epoch = database_->epoch()};
   if (forgets) trusted_.clear();  // its chain ends are older than memory_.ends, which is dropped
 }
 
-Status SqliteStore::check_lease(const Lease& lease) {
-  PAWL_TRY(auto query, connection_->query("lease_of_phase"));
+Status RunStore::check_lease(const Lease& lease) {
+  PAWL_TRY(auto query, database_->query("lease_of_phase"));
   query.bind(lease.run_id).bind(lease.phase_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "run " + lease.run_id + " has no phase " + lease.phase_id);
@@ -68,13 +68,13 @@ Status SqliteStore::check_lease(const Lease& lease) {
   return {};
 }
 
-Status SqliteStore::check_lease(const Lease& lease, std::string_view verb, WallTime now,
-                                Transaction& transaction) {
+Status RunStore::check_lease(const Lease& lease, std::string_view verb, WallTime now,
+                             Transaction& transaction) {
   auto holds = check_lease(lease);
   if (holds || holds.error().kind != ErrorKind::kConflict) return holds;
   {
     const std::string at = rfc3339(now);
-    PAWL_TRY(auto query, connection_->query("insert_refusal"));
+    PAWL_TRY(auto query, database_->query("insert_refusal"));
     query.bind(lease.run_id).bind(lease.phase_id).bind(at).bind(verb).bind(lease.owner).bind(lease.fence);
     PAWL_OK(query.run());
   }
@@ -82,20 +82,20 @@ Status SqliteStore::check_lease(const Lease& lease, std::string_view verb, WallT
   return holds;
 }
 
-Result<AttemptRow> SqliteStore::unfinished_attempt(const Lease& lease) {
+Result<AttemptRow> RunStore::unfinished_attempt(const Lease& lease) {
   const auto known = memory_.unfinished.find(key_of(lease.run_id, lease.phase_id));
   if (known != memory_.unfinished.end()) return known->second;
-  PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
+  PAWL_TRY(auto query, database_->query("unfinished_attempt"));
   query.bind(lease.run_id).bind(lease.phase_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return no_unfinished_attempt(lease);
   return read_attempt(query);
 }
 
-Status SqliteStore::write_phase(const PhaseRow& phase) {
+Status RunStore::write_phase(const PhaseRow& phase) {
   const std::string_view state = name(phase.state);
   const std::string_view outcome = name(phase.outcome);
-  PAWL_TRY(auto query, connection_->query("update_phase"));
+  PAWL_TRY(auto query, database_->query("update_phase"));
   query.bind(phase.run_id).bind(phase.phase_id).bind(state).bind(outcome);
   query.bind(phase.attempts_used).bind(phase.max_attempts).bind(phase.last_attempt_timestamp);
   query.bind(phase.last_failure_reason)
@@ -108,35 +108,35 @@ Status SqliteStore::write_phase(const PhaseRow& phase) {
   return query.run();
 }
 
-Result<ChainHead> SqliteStore::chain_head(const std::string& run_id, const std::string& chain) {
+Result<ChainHead> RunStore::chain_head(const std::string& run_id, const std::string& chain) {
   if (const auto known = memory_.ends.find(key_of(run_id, chain)); known != memory_.ends.end())
     return known->second;
   return checked_end(run_id, chain);
 }
 
-Status SqliteStore::append_row(const std::string& run_id, const std::string& chain, JsonMembers content,
-                               WallTime now) {
+Status RunStore::append_row(const std::string& run_id, const std::string& chain, JsonMembers content,
+                            WallTime now) {
   PAWL_TRY(const auto last, chain_head(run_id, chain));
   if (last.rows == 0) PAWL_OK(open_chain(run_id, chain));
   auto sealed = sealer_->seal(std::move(content), last.rows + 1, now, last.head);
-  PAWL_TRY(auto query, connection_->query("insert_ledger"));
+  PAWL_TRY(auto query, database_->query("insert_ledger"));
   PAWL_OK(query.bind(run_id).bind(chain).bind(last.rows + 1).bind(sealed.hash).bind(sealed.line).run());
   memory_.ends[key_of(run_id, chain)] = {
       .chain = chain, .rows = last.rows + 1, .head = std::move(sealed.hash)};
   return {};
 }
 
-Status SqliteStore::open_chain(const std::string& run_id, const std::string& chain) {
-  PAWL_TRY(auto query, connection_->query("open_chain"));
+Status RunStore::open_chain(const std::string& run_id, const std::string& chain) {
+  PAWL_TRY(auto query, database_->query("open_chain"));
   return query.bind(run_id).bind(chain).run();
 }
 
 // Signs the open chains only: a seal in the run's chain, which is signed, has the end of a sealed chain. So
 // the cost of an attempt does not grow with the number of ended phases.
-Status SqliteStore::sign_head_now(const std::string& run_id, WallTime now) {
+Status RunStore::sign_head_now(const std::string& run_id, WallTime now) {
   PAWL_TRY(const auto budgets, known_budgets(run_id));
   std::vector<ChainHead> heads;
-  PAWL_TRY(auto open, connection_->query("open_chains_of_run"));
+  PAWL_TRY(auto open, database_->query("open_chains_of_run"));
   open.bind(run_id);
   for (;;) {
     PAWL_TRY(const bool row, open.next());
@@ -146,48 +146,48 @@ Status SqliteStore::sign_head_now(const std::string& run_id, WallTime now) {
   }
   const Head head = sealer_->sign(head_body(run_id, now, heads, budgets));
   trust_signed(run_id, head, heads, budgets);
-  PAWL_TRY(auto query, connection_->query("upsert_head"));
+  PAWL_TRY(auto query, database_->query("upsert_head"));
   return query.bind(run_id).bind(head.body).bind(head.public_key).bind(head.signature).run();
 }
 
 // A shared transaction signs once for each run, whatever the number of verbs.
-Status SqliteStore::sign_head(const std::string& run_id, WallTime now) {
-  if (!connection_->shares_transaction()) return sign_head_now(run_id, now);
+Status RunStore::sign_head(const std::string& run_id, WallTime now) {
+  if (!database_->shares_transaction()) return sign_head_now(run_id, now);
   heads_to_sign_[run_id] = now;
   return {};
 }
 
-Status SqliteStore::sign_heads() {
+Status RunStore::sign_heads() {
   look_at_epoch();  // the last verb may have been rolled back
   for (const auto& [run_id, now] : heads_to_sign_) PAWL_OK(sign_head_now(run_id, now));
   return {};
 }
 
-Status SqliteStore::put_cost(const std::string& run_id, const std::string& sandbox_run_id,
-                             const std::string& line) {
-  PAWL_TRY(auto query, connection_->query("insert_cost"));
+Status RunStore::put_cost(const std::string& run_id, const std::string& sandbox_run_id,
+                          const std::string& line) {
+  PAWL_TRY(auto query, database_->query("insert_cost"));
   return query.bind(run_id).bind(sandbox_run_id).bind(line).run();
 }
 
-Result<StepRow> SqliteStore::step(const std::string& run_id, const std::string& phase_id,
-                                  const std::string& sandbox_run_id) {
+Result<StepRow> RunStore::step(const std::string& run_id, const std::string& phase_id,
+                               const std::string& sandbox_run_id) {
   if (const auto known = memory_.open_steps.find(sandbox_run_id); known != memory_.open_steps.end())
     return known->second;
-  PAWL_TRY(auto query, connection_->query("select_step"));
+  PAWL_TRY(auto query, database_->query("select_step"));
   query.bind(run_id).bind(phase_id).bind(sandbox_run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kInvalid, "no marker " + sandbox_run_id);
   return read_step(query);
 }
 
-Status SqliteStore::set_step_state(const StepRow& step, StepState state, std::string_view run, WallTime now) {
+Status RunStore::set_step_state(const StepRow& step, StepState state, std::string_view run, WallTime now) {
   const std::string at = rfc3339(now);
   const std::string_view word = name(state);
-  PAWL_TRY(auto query, connection_->query("end_step"));
+  PAWL_TRY(auto query, database_->query("end_step"));
   query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
   PAWL_OK(query.bind(word).bind(run).bind(at).run());
   // A result that is recorded already, or a step that was given up, is never recorded again.
-  if (connection_->changes() == 0)
+  if (database_->changes() == 0)
     return fail(ErrorKind::kConflict, "the marker " + step.sandbox_run_id + " is not open");
   memory_.open_steps.erase(step.sandbox_run_id);
   return {};
@@ -195,19 +195,19 @@ Status SqliteStore::set_step_state(const StepRow& step, StepState state, std::st
 
 // Stores in the step's row what a later claim needs besides the result. With a single episode the attempt's
 // row has it.
-Status SqliteStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
+Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
   if (step.episode == 0) return {};
-  PAWL_TRY(auto query, connection_->query("end_step_of_episode"));
+  PAWL_TRY(auto query, database_->query("end_step_of_episode"));
   query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
   return query.bind(told.last_seq).bind(decision).run();
 }
 
-Status SqliteStore::end_step(const Lease& lease, const StepEnd& end, WallTime now,
-                             std::vector<BudgetRow>& budgets) {
+Status RunStore::end_step(const Lease& lease, const StepEnd& end, WallTime now,
+                          std::vector<BudgetRow>& budgets) {
   PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, end.sandbox_run_id));
   PAWL_OK(set_step_state(row, StepState::kDone, end.run, now));
   if (!end.agent_layer.empty()) {
-    PAWL_TRY(auto query, connection_->query("set_agent_layer"));
+    PAWL_TRY(auto query, database_->query("set_agent_layer"));
     PAWL_OK(query.bind(row.run_id).bind(row.phase_id).bind(row.attempt_id).bind(end.agent_layer).run());
     memory_.unfinished.erase(key_of(row.run_id, row.phase_id));
   }
@@ -218,8 +218,8 @@ Status SqliteStore::end_step(const Lease& lease, const StepEnd& end, WallTime no
   return append_row(row.run_id, row.phase_id, executed_row(row, end), now);
 }
 
-Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
-                                    std::vector<BudgetRow>& budgets) {
+Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
+                                 std::vector<BudgetRow>& budgets) {
   PAWL_OK(set_step_state(row, StepState::kLost, "", now));
   const bool is_free = planted("lost_steps_cost_nothing") ||
                        (planted("cancelled_steps_cost_nothing") && resume.found == "operator");
@@ -232,7 +232,7 @@ Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& re
   auto settled = row;
   if (resume.owes) {
     settled.reserved_tokens = settled.reserved_usd_nanos = 0;
-    PAWL_TRY(auto query, connection_->query("owe"));
+    PAWL_TRY(auto query, database_->query("owe"));
     PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).run());
   }
   const std::int64_t spent_ms = ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms);
@@ -241,10 +241,10 @@ Status SqliteStore::close_lost_step(const StepRow& row, const ResumeDecision& re
   return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume, spent_ms), now);
 }
 
-Result<std::vector<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
-                                                           const std::optional<StepEnd>& last,
-                                                           const std::optional<ResumeDecision>& resume,
-                                                           WallTime now, std::vector<BudgetRow>& budgets) {
+Result<std::vector<BudgetRow>> RunStore::record_endings(const Lease& lease,
+                                                        const std::optional<StepEnd>& last,
+                                                        const std::optional<ResumeDecision>& resume,
+                                                        WallTime now, std::vector<BudgetRow>& budgets) {
   const auto before = budgets;
   if (last) PAWL_OK(end_step(lease, *last, now, budgets));
   if (resume) {
@@ -263,7 +263,7 @@ Result<std::vector<BudgetRow>> SqliteStore::record_endings(const Lease& lease,
   return out;
 }
 
-Status SqliteStore::count(const Lease& lease, const StepStart& start) {
+Status RunStore::count(const Lease& lease, const StepStart& start) {
   PAWL_TRY(auto phase, this->phase(lease.run_id, lease.phase_id));
   if (start.counted == Counted::kReplan) {
     phase.replans += 1;
@@ -275,26 +275,26 @@ Status SqliteStore::count(const Lease& lease, const StepStart& start) {
   PAWL_OK(check_doctor_calls(lease.run_id));
   phase.doctor_calls += 1;
   {
-    PAWL_TRY(auto query, connection_->query("count_doctor_call"));
+    PAWL_TRY(auto query, database_->query("count_doctor_call"));
     PAWL_OK(query.bind(phase.run_id).bind(kDoctorCallsOfRunMax).run());
-    if (connection_->changes() == 0)
+    if (database_->changes() == 0)
       return fail(ErrorKind::kExhausted, start.label + ": no call of the doctor is left for this run");
   }
   return write_phase(phase);
 }
 
-Result<std::string> SqliteStore::unfinished_attempt_id(const Lease& lease) {
+Result<std::string> RunStore::unfinished_attempt_id(const Lease& lease) {
   const auto known = memory_.unfinished.find(key_of(lease.run_id, lease.phase_id));
   if (known != memory_.unfinished.end()) return known->second.attempt_id;
-  PAWL_TRY(auto query, connection_->query("unfinished_attempt_id"));
+  PAWL_TRY(auto query, database_->query("unfinished_attempt_id"));
   query.bind(lease.run_id).bind(lease.phase_id);
   PAWL_TRY(const bool found, query.next());
   if (!found) return no_unfinished_attempt(lease);
   return query.text(0);
 }
 
-Status SqliteStore::insert_step(const StepRow& row) {
-  PAWL_TRY(auto query, connection_->query("insert_step"));
+Status RunStore::insert_step(const StepRow& row) {
+  PAWL_TRY(auto query, database_->query("insert_step"));
   query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).bind(row.attempt_id);
   query.bind(row.step_index).bind(row.gate_id).bind(row.step_name).bind(row.label).bind(row.execution);
   query.bind(row.sandbox_spec_hash).bind(row.started_at);
@@ -304,12 +304,12 @@ Status SqliteStore::insert_step(const StepRow& row) {
   return {};
 }
 
-Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start,
-                                      const std::optional<StepEnd>& previous,
-                                      const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
+                                   const std::optional<StepEnd>& previous,
+                                   const std::optional<ResumeDecision>& resume, WallTime now) {
   if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
-  PAWL_TRY(auto transaction, begin("begin_step"));
+  PAWL_TRY(auto transaction, begin("begin_step", lease.run_id));
   PAWL_OK(check_lease(lease, "begin_step", now, transaction));
   PAWL_TRY(const std::string attempt_id, unfinished_attempt_id(lease));
   Begun out;
@@ -330,11 +330,9 @@ Result<Begun> SqliteStore::begin_step(const Lease& lease, const StepStart& start
   return out;
 }
 
-Result<std::vector<BudgetRow>> SqliteStore::end_step(const Lease& lease,
-                                                     const std::optional<StepEnd>& previous,
-                                                     const std::optional<ResumeDecision>& resume,
-                                                     WallTime now) {
-  PAWL_TRY(auto transaction, begin("end_step"));
+Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const std::optional<StepEnd>& previous,
+                                                  const std::optional<ResumeDecision>& resume, WallTime now) {
+  PAWL_TRY(auto transaction, begin("end_step", lease.run_id));
   PAWL_OK(check_lease(lease, "end_step", now, transaction));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(auto warnings, record_endings(lease, previous, resume, now, budgets));
@@ -343,12 +341,12 @@ Result<std::vector<BudgetRow>> SqliteStore::end_step(const Lease& lease,
   return warnings;
 }
 
-Status SqliteStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
-  PAWL_TRY(auto transaction, begin("note_resume"));
+Status RunStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
+  PAWL_TRY(auto transaction, begin("note_resume", lease.run_id));
   PAWL_OK(check_lease(lease, "note_resume", now, transaction));
   PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, resume.sandbox_run_id));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, resume_row(row.attempt_id, resume), now));
   return transaction.commit();
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 Result<std::vector<std::string>> strings_of(std::string_view text) {
@@ -143,32 +143,28 @@ Result<RunRow> read_run(const Query& query) {
   return row;
 }
 
-Status SqliteStore::read_together(const std::function<Status()>& reads) {
-  {
-    PAWL_TRY(auto begin, connection_->query("begin_reading"));
-    PAWL_OK(begin.run());
-  }
+Status RunStore::read_together(const std::function<Status()>& reads) {
+  PAWL_OK(database_->begin_reading());
   auto done = reads();
-  PAWL_TRY(auto end, connection_->query("rollback"));
-  PAWL_OK(end.run());
+  PAWL_OK(database_->end_reading());
   return done;
 }
 
-Result<RunRow> SqliteStore::run(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("select_run"));
+Result<RunRow> RunStore::run(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("select_run"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");
   return read_run(query);
 }
 
-Result<std::vector<RunRow>> SqliteStore::runs(std::size_t most) {
-  PAWL_TRY(auto query, connection_->query("newest_runs"));
+Result<std::vector<RunRow>> RunStore::runs(std::size_t most) {
+  PAWL_TRY(auto query, database_->query("newest_runs"));
   query.bind(static_cast<std::int64_t>(most));
   return all_rows<RunRow>(query, read_run);
 }
 
-Result<std::string> SqliteStore::resolve_run(const std::string& text) {
+Result<std::string> RunStore::resolve_run(const std::string& text) {
   if (text == "last") {
     PAWL_TRY(const auto newest, runs(1));
     if (newest.empty()) return fail(ErrorKind::kNotFound, "no runs yet; start one with: pawl run plan.yaml");
@@ -177,7 +173,7 @@ Result<std::string> SqliteStore::resolve_run(const std::string& text) {
   constexpr std::size_t kShortest = 4;
   if (text.size() < kShortest)
     return fail(ErrorKind::kInvalid, "'" + text + "': give at least 4 characters of a run's id, or `last`");
-  PAWL_TRY(auto query, connection_->query("run_ids_like"));
+  PAWL_TRY(auto query, database_->query("run_ids_like"));
   query.bind(text);
   PAWL_TRY(const auto found,
            all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); }));
@@ -187,17 +183,17 @@ Result<std::string> SqliteStore::resolve_run(const std::string& text) {
   return found.front();
 }
 
-Result<std::vector<TierRow>> SqliteStore::tiers(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("tiers_of_run"));
+Result<std::vector<TierRow>> RunStore::tiers(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("tiers_of_run"));
   query.bind(run_id);
   return all_rows<TierRow>(query, read_tier);
 }
 
-Result<TierRow> SqliteStore::tier(const std::string& run_id, std::int64_t tier_index) {
+Result<TierRow> RunStore::tier(const std::string& run_id, std::int64_t tier_index) {
   if (memory_.last_tier && memory_.last_tier->first == run_id &&
       memory_.last_tier->second.tier_index == tier_index)
     return memory_.last_tier->second;
-  PAWL_TRY(auto query, connection_->query("select_tier"));
+  PAWL_TRY(auto query, database_->query("select_tier"));
   query.bind(run_id).bind(tier_index);
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kCorrupt, "run " + run_id + " lacks a tier");
@@ -206,21 +202,20 @@ Result<TierRow> SqliteStore::tier(const std::string& run_id, std::int64_t tier_i
   return found;
 }
 
-Result<std::vector<PhaseRow>> SqliteStore::phases(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("phases_of_run"));
+Result<std::vector<PhaseRow>> RunStore::phases(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("phases_of_run"));
   query.bind(run_id);
   return all_rows<PhaseRow>(query, read_phase);
 }
 
-Result<std::vector<AttemptRow>> SqliteStore::attempts(const std::string& run_id,
-                                                      const std::string& phase_id) {
-  PAWL_TRY(auto query, connection_->query("attempts_of_phase"));
+Result<std::vector<AttemptRow>> RunStore::attempts(const std::string& run_id, const std::string& phase_id) {
+  PAWL_TRY(auto query, database_->query("attempts_of_phase"));
   query.bind(run_id).bind(phase_id);
   return all_rows<AttemptRow>(query, read_attempt);
 }
 
-Result<std::vector<StepRow>> SqliteStore::steps(const std::string& run_id, const std::string& phase_id) {
-  PAWL_TRY(auto query, connection_->query("steps_of_phase"));
+Result<std::vector<StepRow>> RunStore::steps(const std::string& run_id, const std::string& phase_id) {
+  PAWL_TRY(auto query, database_->query("steps_of_phase"));
   query.bind(run_id).bind(phase_id);
   PAWL_TRY(auto rows, all_rows<StepRow>(query, read_step));
   // Sorted here and not in SQL: SQLite's sorter copies whole rows twice.
@@ -230,31 +225,30 @@ Result<std::vector<StepRow>> SqliteStore::steps(const std::string& run_id, const
   return rows;
 }
 
-Result<std::vector<PhaseRow>> SqliteStore::first_phases(const std::string& run_id, std::size_t most) {
-  PAWL_TRY(auto query, connection_->query("first_phases_of_run"));
+Result<std::vector<PhaseRow>> RunStore::first_phases(const std::string& run_id, std::size_t most) {
+  PAWL_TRY(auto query, database_->query("first_phases_of_run"));
   query.bind(run_id).bind(static_cast<std::int64_t>(most));
   return all_rows<PhaseRow>(query, read_phase);
 }
 
-Result<std::vector<AttemptRow>> SqliteStore::attempts_before(const std::string& run_id,
-                                                             const std::string& phase_id, std::int64_t before,
-                                                             std::size_t most) {
-  PAWL_TRY(auto query, connection_->query("attempts_of_phase_before"));
+Result<std::vector<AttemptRow>> RunStore::attempts_before(const std::string& run_id,
+                                                          const std::string& phase_id, std::int64_t before,
+                                                          std::size_t most) {
+  PAWL_TRY(auto query, database_->query("attempts_of_phase_before"));
   query.bind(run_id).bind(phase_id).bind(before).bind(static_cast<std::int64_t>(most));
   return all_rows<AttemptRow>(query, read_attempt);
 }
 
-Result<std::vector<StepRow>> SqliteStore::steps_of_attempt(const std::string& run_id,
-                                                           const std::string& attempt_id) {
+Result<std::vector<StepRow>> RunStore::steps_of_attempt(const std::string& run_id,
+                                                        const std::string& attempt_id) {
   const std::string phase_id = attempt_id.substr(0, attempt_id.rfind('.'));
-  PAWL_TRY(auto query, connection_->query("steps_in_attempt"));
+  PAWL_TRY(auto query, database_->query("steps_in_attempt"));
   query.bind(run_id).bind(attempt_id).bind(phase_id);
   return all_rows<StepRow>(query, read_step);
 }
 
-Result<std::vector<EpisodeRow>> SqliteStore::episodes(const std::string& run_id,
-                                                      const std::string& phase_id) {
-  PAWL_TRY(auto query, connection_->query("episodes_of_phase"));
+Result<std::vector<EpisodeRow>> RunStore::episodes(const std::string& run_id, const std::string& phase_id) {
+  PAWL_TRY(auto query, database_->query("episodes_of_phase"));
   query.bind(run_id).bind(phase_id);
   return all_rows<EpisodeRow>(query, [](const Query& row) -> Result<EpisodeRow> {
     EpisodeRow out{.attempt_id = row.text(0),
@@ -268,13 +262,13 @@ Result<std::vector<EpisodeRow>> SqliteStore::episodes(const std::string& run_id,
   });
 }
 
-Result<std::vector<StepRow>> SqliteStore::open_steps() {
-  PAWL_TRY(auto query, connection_->query("all_open_steps"));
+Result<std::vector<StepRow>> RunStore::open_steps() {
+  PAWL_TRY(auto query, database_->query("all_open_steps"));
   return all_rows<StepRow>(query, read_step);
 }
 
-Result<std::vector<RefusalRow>> SqliteStore::refusals(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("refusals_of_run"));
+Result<std::vector<RefusalRow>> RunStore::refusals(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("refusals_of_run"));
   query.bind(run_id);
   return all_rows<RefusalRow>(query, [](const Query& row) -> Result<RefusalRow> {
     return RefusalRow{.phase_id = row.text(0),
@@ -285,32 +279,32 @@ Result<std::vector<RefusalRow>> SqliteStore::refusals(const std::string& run_id)
   });
 }
 
-Result<std::vector<LayerRow>> SqliteStore::accepted_layers(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("layers_of_run"));
+Result<std::vector<LayerRow>> RunStore::accepted_layers(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("layers_of_run"));
   query.bind(run_id);
   return all_rows<LayerRow>(query, read_layer);
 }
 
-Result<std::vector<LayerRow>> SqliteStore::accepted_beside(const AttemptRow& attempt, std::int64_t after,
-                                                           std::size_t most) {
-  PAWL_TRY(auto query, connection_->query("layers_beside_base"));
+Result<std::vector<LayerRow>> RunStore::accepted_beside(const AttemptRow& attempt, std::int64_t after,
+                                                        std::size_t most) {
+  PAWL_TRY(auto query, database_->query("layers_beside_base"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
   query.bind(static_cast<std::int64_t>(most));
   query.bind(attempt.base_has_own_tier ? std::max(after, attempt.base_merge_seq) : after);
   return all_rows<LayerRow>(query, read_layer);
 }
 
-Result<std::vector<std::string>> SqliteStore::base_layers(const AttemptRow& attempt) {
+Result<std::vector<std::string>> RunStore::base_layers(const AttemptRow& attempt) {
   if (attempt.base_merge_seq == 0) return std::vector<std::string>();  // no work was accepted yet
-  PAWL_TRY(auto query, connection_->query("layers_of_base"));
+  PAWL_TRY(auto query, database_->query("layers_of_base"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
   query.bind(attempt.base_has_own_tier ? std::int64_t{1} : std::int64_t{0});
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
 }
 
-Result<std::vector<std::string>> SqliteStore::chains(const std::string& run_id) {
+Result<std::vector<std::string>> RunStore::chains(const std::string& run_id) {
   std::vector<std::string> out = {""};
-  PAWL_TRY(auto query, connection_->query("phase_ids_of_run"));
+  PAWL_TRY(auto query, database_->query("phase_ids_of_run"));
   query.bind(run_id);
   for (;;) {
     PAWL_TRY(const bool row, query.next());
@@ -319,32 +313,32 @@ Result<std::vector<std::string>> SqliteStore::chains(const std::string& run_id) 
   }
 }
 
-Result<std::vector<LedgerRow>> SqliteStore::ledger(const std::string& run_id, const std::string& chain,
-                                                   std::int64_t first_seq, std::size_t most) {
-  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+Result<std::vector<LedgerRow>> RunStore::ledger(const std::string& run_id, const std::string& chain,
+                                                std::int64_t first_seq, std::size_t most) {
+  PAWL_TRY(auto query, database_->query("ledger_rows"));
   query.bind(run_id).bind(chain).bind(first_seq).bind(static_cast<std::int64_t>(most));
   return all_rows<LedgerRow>(query, [](const Query& row) -> Result<LedgerRow> {
     return LedgerRow{.chain = row.text(0), .seq = row.number(1), .hash = row.text(2), .line = row.text(3)};
   });
 }
 
-Result<std::optional<Head>> SqliteStore::head(const std::string& run_id) {
-  PAWL_TRY(auto query, connection_->query("select_head"));
+Result<std::optional<Head>> RunStore::head(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("select_head"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
   if (!row) return std::optional<Head>();
   return Head{.body = query.text(0), .public_key = query.text(1), .signature = query.text(2)};
 }
 
-Result<std::vector<std::string>> SqliteStore::cost_rows(const std::string& run_id, std::int64_t skip) {
-  PAWL_TRY(auto query, connection_->query(run_id.empty() ? "cost_of_all" : "cost_of_run"));
+Result<std::vector<std::string>> RunStore::cost_rows(const std::string& run_id, std::int64_t skip) {
+  PAWL_TRY(auto query, database_->query(run_id.empty() ? "cost_of_all" : "cost_of_run"));
   if (!run_id.empty()) query.bind(run_id);
   query.bind(skip);
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
 }
 
-Result<std::vector<std::string>> SqliteStore::usage_rows(const std::string& run_id, std::int64_t skip) {
-  PAWL_TRY(auto query, connection_->query(run_id.empty() ? "usage_of_all" : "usage_of_run"));
+Result<std::vector<std::string>> RunStore::usage_rows(const std::string& run_id, std::int64_t skip) {
+  PAWL_TRY(auto query, database_->query(run_id.empty() ? "usage_of_all" : "usage_of_run"));
   if (!run_id.empty()) query.bind(run_id);
   query.bind(skip);
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
@@ -359,8 +353,8 @@ std::string inventory_body(const std::string& key, const std::string& text) {
 
 }  // namespace
 
-Result<std::optional<std::string>> SqliteStore::inventory(const std::string& key) {
-  PAWL_TRY(auto query, connection_->query("select_inventory"));
+Result<std::optional<std::string>> RunStore::inventory(const std::string& key) {
+  PAWL_TRY(auto query, database_->query("select_inventory"));
   query.bind(key);
   PAWL_TRY(const bool row, query.next());
   if (!row) return std::optional<std::string>();
@@ -382,13 +376,13 @@ Result<std::optional<std::string>> SqliteStore::inventory(const std::string& key
   return text;
 }
 
-Status SqliteStore::put_inventory(const std::string& key, const std::string& text) {
-  PAWL_TRY(auto transaction, begin("put_inventory"));
+Status RunStore::put_inventory(const std::string& key, const std::string& text) {
+  PAWL_TRY(auto transaction, begin("put_inventory", ""));
   {
-    PAWL_TRY(auto query, connection_->query("upsert_inventory"));
+    PAWL_TRY(auto query, database_->query("upsert_inventory"));
     PAWL_OK(query.bind(key).bind(text + "\n" + sealer_->sign(inventory_body(key, text)).signature).run());
   }
   return transaction.commit();
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -14,12 +14,12 @@
 #include "store/limits.h"
 #include "store/store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 
 constexpr std::size_t kTrustedRunsMax = 1024;  // more runs than one process works on at a time
 
 struct Trusted {
-  std::int64_t epoch = -1;                  // the connection's epoch at the newest check
+  std::int64_t epoch = -1;                  // the database's epoch at the newest check
   Head head;                                // its signature was checked or made by this store
   std::map<std::string, ChainHead> listed;  // ends of chains, by that head
   std::optional<SpentByRows> spent;         // by that head; absent: an older version made it
@@ -34,4 +34,4 @@ struct Trusted {
   std::int64_t tables_epoch = -1;   // epoch of the newest comparison with the tables
 };
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

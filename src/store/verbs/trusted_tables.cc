@@ -9,9 +9,9 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 std::unexpected<Error> contradicted(const std::string& run_id, const std::string& what) {
@@ -37,7 +37,7 @@ EndedPhases ended_of(const Trusted& known) {
 
 }  // namespace
 
-Status SqliteStore::check_claim(const Claim& claim) {
+Status RunStore::check_claim(const Claim& claim) {
   const std::string& run_id = claim.run.run_id;
   PAWL_TRY(const auto* known, trust(run_id));
   const Json& started = known->started;
@@ -60,7 +60,7 @@ Status SqliteStore::check_claim(const Claim& claim) {
 }
 
 // One comparison serves until another connection commits.
-Status SqliteStore::check_tables(const std::string& run_id) {
+Status RunStore::check_tables(const std::string& run_id) {
   PAWL_TRY([[maybe_unused]] const auto* trusted, trust(run_id));
   auto& known = trusted_.at(run_id);
   if (known.tables_epoch == memory_.epoch || !os::walls().signer) return {};
@@ -82,7 +82,7 @@ Status SqliteStore::check_tables(const std::string& run_id) {
 }
 
 // Work is committed into the source's folder. Only the planned row of the run says where it is.
-Status SqliteStore::check_source(const std::string& run_id, const Json& started) {
+Status RunStore::check_source(const std::string& run_id, const Json& started) {
   const auto planned = started.find("planned");
   if (planned == started.end()) return {};
   PAWL_TRY(const auto common, planned_common(run_id));
@@ -94,21 +94,21 @@ Status SqliteStore::check_source(const std::string& run_id, const Json& started)
 }
 
 // Rows count the calls of each phase. The run has their sum, which is limited too.
-Status SqliteStore::check_doctor_calls(const std::string& run_id) {
+Status RunStore::check_doctor_calls(const std::string& run_id) {
   if (!os::walls().signer) return {};
-  PAWL_TRY(auto query, connection_->query("doctor_calls_of_run"));
+  PAWL_TRY(auto query, database_->query("doctor_calls_of_run"));
   query.bind(run_id);
   PAWL_TRY([[maybe_unused]] const bool found, query.next());
   return query.number(0) == query.number(1) ? Status() : contradicted(run_id, "its calls of the doctor");
 }
 
 // The places decide which phases wait for which, and whose work a phase sees.
-Status SqliteStore::check_places(const std::string& run_id, const Json& started) {
+Status RunStore::check_places(const std::string& run_id, const Json& started) {
   PlacesByRows places(started);
   if (!places.are_said()) return {};
   PAWL_TRY(const auto found, tiers(run_id));
   if (!are_tiers_of(started, found)) return contradicted(run_id, "its tiers");
-  PAWL_TRY(auto query, connection_->query("places_of_phases"));
+  PAWL_TRY(auto query, database_->query("places_of_phases"));
   query.bind(run_id);
   for (;;) {
     PAWL_TRY(const bool more, query.next());
@@ -121,19 +121,19 @@ Status SqliteStore::check_places(const std::string& run_id, const Json& started)
 
 // The head has the amounts spent when it was signed; the rows after it have the later amounts. A head of an
 // older version lacks them.
-Status SqliteStore::check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
+Status RunStore::check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
   // Verbs of this transaction compared the amounts before they wrote.
   if (writes_unsigned(run_id) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
   if (!known->spent) return {};  // an older head, or a new run without a head
   auto spent = *known->spent;
-  PAWL_TRY(auto open, connection_->query("open_chains_of_run"));
+  PAWL_TRY(auto open, database_->query("open_chains_of_run"));
   open.bind(run_id);
   for (;;) {
     PAWL_TRY(const bool more, open.next());
     if (!more) break;
     const auto listed = known->listed.find(open.text(0));
-    PAWL_TRY(auto rows, connection_->query("ledger_rows"));
+    PAWL_TRY(auto rows, database_->query("ledger_rows"));
     rows.bind(run_id).bind(open.view(0)).bind(listed == known->listed.end() ? 1 : listed->second.rows + 1);
     rows.bind(std::int64_t{-1});
     for (;;) {
@@ -148,7 +148,7 @@ Status SqliteStore::check_spent(const std::string& run_id, const std::vector<Bud
 }
 
 // One comparison serves until another connection commits: only this store writes until then.
-Status SqliteStore::check_attempts(const PhaseRow& phase) {
+Status RunStore::check_attempts(const PhaseRow& phase) {
   if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(phase.run_id));
   const bool inherits = known->forked && known->forked->phase_id == phase.phase_id;
@@ -165,10 +165,10 @@ Status SqliteStore::check_attempts(const PhaseRow& phase) {
 }
 
 // A phase has ended in the table exactly when its rows end it.
-Status SqliteStore::check_ends(const std::string& run_id, const EndedPhases& ended) {
+Status RunStore::check_ends(const std::string& run_id, const EndedPhases& ended) {
   std::set<std::string> over;
   {
-    PAWL_TRY(auto query, connection_->query("ended_phases"));
+    PAWL_TRY(auto query, database_->query("ended_phases"));
     query.bind(run_id);
     for (;;) {
       PAWL_TRY(const bool more, query.next());
@@ -191,8 +191,8 @@ Status SqliteStore::check_ends(const std::string& run_id, const EndedPhases& end
 }
 
 // Called before the run is sealed. `phases` are all its phases, `heads` the ends of their chains.
-Status SqliteStore::check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
-                                const std::vector<ChainHead>& heads) {
+Status RunStore::check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
+                             const std::vector<ChainHead>& heads) {
   if (!os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
   const auto ended = ended_of(*known);
@@ -210,7 +210,7 @@ Status SqliteStore::check_seals(const std::string& run_id, const std::vector<Pha
 }
 
 // A replanner's goal must be in a row of the phase, or of the same phase in the run that was forked.
-Status SqliteStore::check_goal(const Claim& claim) {
+Status RunStore::check_goal(const Claim& claim) {
   if (claim.phase.revision == 0 || !os::walls().signer) return {};
   const std::string& phase_id = claim.phase.phase_id;
   PAWL_TRY(auto said, goals_of(claim.run.run_id, phase_id));
@@ -228,8 +228,7 @@ Status SqliteStore::check_goal(const Claim& claim) {
 }
 
 // Returns the goals in the rows of replans that were applied, oldest first.
-Result<std::vector<std::string>> SqliteStore::goals_of(const std::string& run_id,
-                                                       const std::string& phase_id) {
+Result<std::vector<std::string>> RunStore::goals_of(const std::string& run_id, const std::string& phase_id) {
   std::vector<std::string> out;
   PAWL_OK(each_checked_row(run_id, phase_id, [&](const LedgerRow& row) -> Status {
     if (row.line.find("\"type\":\"replan\"") == std::string::npos) return {};
@@ -241,13 +240,13 @@ Result<std::vector<std::string>> SqliteStore::goals_of(const std::string& run_id
   return out;
 }
 
-Status SqliteStore::each_checked_row(const std::string& run_id, const std::string& phase_id,
-                                     const std::function<Status(const LedgerRow&)>& visit) {
+Status RunStore::each_checked_row(const std::string& run_id, const std::string& phase_id,
+                                  const std::function<Status(const LedgerRow&)>& visit) {
   PAWL_TRY(const auto end, chain_head(run_id, phase_id));
   if (end.rows == 0) return {};
   std::string prev(kZeroHash);
   std::int64_t rows = 0;
-  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  PAWL_TRY(auto query, database_->query("ledger_rows"));
   query.bind(run_id).bind(phase_id).bind(std::int64_t{1}).bind(std::int64_t{-1});
   for (;;) {
     PAWL_TRY(const bool more, query.next());
@@ -263,7 +262,7 @@ Status SqliteStore::each_checked_row(const std::string& run_id, const std::strin
 
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For
 // the first attempt of a fork, that attempt belongs to another run.
-Status SqliteStore::check_previous(const Claim& claim) {
+Status RunStore::check_previous(const Claim& claim) {
   if (!claim.previous || !os::walls().signer) return {};
   const auto& previous = *claim.previous;
   PAWL_TRY(const auto steps, steps_of_attempt(previous.run_id, previous.attempt_id));
@@ -289,4 +288,4 @@ Status SqliteStore::check_previous(const Claim& claim) {
   return contradicted(previous.run_id, "what attempt " + previous.attempt_id + " left to the next one");
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -2,21 +2,21 @@
 
 #include "base/planted.h"
 #include "store/cost_row.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 
-Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
+Status RunStore::create_run(const NewRun& run_input, WallTime now) {
   const RunRow& row = run_input.run;
-  PAWL_TRY(auto transaction, begin("create_run"));
+  PAWL_TRY(auto transaction, begin("create_run", ""));
   RunBefore before;
   {
-    PAWL_TRY(auto query, connection_->query("newest_run_start"));
+    PAWL_TRY(auto query, database_->query("newest_run_start"));
     PAWL_TRY(const bool found, query.next());
     if (found) before = {.run_id = query.text(0), .hash = query.text(1)};
   }
   {
-    PAWL_TRY(auto query, connection_->query("insert_run"));
+    PAWL_TRY(auto query, database_->query("insert_run"));
     query.bind(row.run_id).bind(row.workflow_id).bind(row.plan_file).bind(row.plan_content);
     query.bind(row.source_path)
         .bind(row.base_id)
@@ -26,12 +26,12 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
     PAWL_OK(query.run());
   }
   for (const auto& tier_row : run_input.tiers) {
-    PAWL_TRY(auto query, connection_->query("insert_tier"));
+    PAWL_TRY(auto query, database_->query("insert_tier"));
     query.bind(row.run_id).bind(tier_row.tier_index).bind(tier_row.name);
     PAWL_OK(query.bind(std::int64_t{tier_row.stop_on_failure}).bind(std::int64_t{tier_row.parallel}).run());
   }
   for (const auto& phase_row : run_input.phases) {
-    PAWL_TRY(auto query, connection_->query("insert_phase"));
+    PAWL_TRY(auto query, database_->query("insert_phase"));
     query.bind(row.run_id).bind(phase_row.phase_id).bind(phase_row.tier_index).bind(phase_row.phase_index);
     PAWL_OK(query.bind(phase_row.max_attempts).run());
   }
@@ -46,10 +46,10 @@ Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
 }
 
 // Ends the unfinished attempt and the open steps of a phase, so that no later result is accepted.
-Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
+Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
   std::optional<AttemptRow> attempt;
   {
-    PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
+    PAWL_TRY(auto query, database_->query("unfinished_attempt"));
     query.bind(phase_row.run_id).bind(phase_row.phase_id);
     PAWL_TRY(const bool row, query.next());
     if (!row) return std::vector<std::string>();
@@ -57,7 +57,7 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
   }
   std::vector<StepRow> open;
   {
-    PAWL_TRY(auto query, connection_->query("open_step_of_phase"));
+    PAWL_TRY(auto query, database_->query("open_step_of_phase"));
     query.bind(phase_row.run_id).bind(phase_row.phase_id);
     for (;;) {
       PAWL_TRY(const bool row, query.next());
@@ -100,11 +100,11 @@ Result<std::vector<std::string>> SqliteStore::end_work_of(const PhaseRow& phase_
 }
 
 // Returns the phases that were stopped because this one failed: they may run again.
-Result<std::vector<PhaseRow>> SqliteStore::stopped_because_of(const std::string& run_id,
-                                                              const std::string& phase_id) {
+Result<std::vector<PhaseRow>> RunStore::stopped_because_of(const std::string& run_id,
+                                                           const std::string& phase_id) {
   const std::string cause = stopped_by(phase_id);
   std::vector<PhaseRow> out;
-  PAWL_TRY(auto query, connection_->query("phases_stopped_by"));
+  PAWL_TRY(auto query, database_->query("phases_stopped_by"));
   query.bind(run_id).bind(cause);
   for (;;) {
     PAWL_TRY(const bool more, query.next());
@@ -114,8 +114,8 @@ Result<std::vector<PhaseRow>> SqliteStore::stopped_because_of(const std::string&
   }
 }
 
-Status SqliteStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action,
-                                       const Operator& who, WallTime now) {
+Status RunStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action,
+                                    const Operator& who, WallTime now) {
   PAWL_TRY(const auto transition, apply(row, event));
   if (row.state == PhaseState::kExecuting) {
     PAWL_TRY([[maybe_unused]] const auto steps, end_work_of(row, now));
@@ -141,10 +141,10 @@ Status SqliteStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::str
   return is_terminal(row.state) ? seal_phase(row, now) : Status();
 }
 
-Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id, const std::string& phase_id,
-                                                      PhaseEvent event, std::string_view action,
-                                                      const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, begin(action));
+Result<std::vector<std::string>> RunStore::operate(const std::string& run_id, const std::string& phase_id,
+                                                   PhaseEvent event, std::string_view action,
+                                                   const Operator& who, WallTime now) {
+  PAWL_TRY(auto transaction, begin(action, run_id));
   PAWL_TRY(const auto run_row, run(run_id));
   PAWL_OK(check_tables(run_id));
   std::vector<PhaseRow> targets;
@@ -192,37 +192,37 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
   return changed;
 }
 
-Result<std::vector<std::string>> SqliteStore::operator_retry(const std::string& run_id,
-                                                             const std::string& phase_id, const Operator& who,
-                                                             WallTime now) {
+Result<std::vector<std::string>> RunStore::operator_retry(const std::string& run_id,
+                                                          const std::string& phase_id, const Operator& who,
+                                                          WallTime now) {
   return operate(run_id, phase_id, PhaseEvent::kOperatorRetry, "retry", who, now);
 }
 
-Result<std::vector<std::string>> SqliteStore::operator_skip(const std::string& run_id,
-                                                            const std::string& phase_id, const Operator& who,
-                                                            WallTime now) {
+Result<std::vector<std::string>> RunStore::operator_skip(const std::string& run_id,
+                                                         const std::string& phase_id, const Operator& who,
+                                                         WallTime now) {
   return operate(run_id, phase_id, PhaseEvent::kOperatorSkip, "skip", who, now);
 }
 
-Result<std::vector<std::string>> SqliteStore::operator_cancel(const std::string& run_id,
-                                                              const std::string& phase_id,
-                                                              const Operator& who, WallTime now) {
+Result<std::vector<std::string>> RunStore::operator_cancel(const std::string& run_id,
+                                                           const std::string& phase_id, const Operator& who,
+                                                           WallTime now) {
   return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, "cancel", who, now);
 }
 
 // True: the phase is between two attempts and has none left. Its last attempt would have ended it, with this
 // limit.
-Result<bool> SqliteStore::is_spent(const PhaseRow& row) {
+Result<bool> RunStore::is_spent(const PhaseRow& row) {
   if (row.state != PhaseState::kExecuting || row.attempts_used < row.max_attempts ||
       planted("spent_phases_stay"))
     return false;
-  PAWL_TRY(auto query, connection_->query("unfinished_attempt_id"));
+  PAWL_TRY(auto query, database_->query("unfinished_attempt_id"));
   query.bind(row.run_id).bind(row.phase_id);
   PAWL_TRY(const bool goes_on, query.next());
   return !goes_on;
 }
 
-Status SqliteStore::end_spent(PhaseRow row, WallTime now) {
+Status RunStore::end_spent(PhaseRow row, WallTime now) {
   PAWL_TRY(const auto transition, apply(row, PhaseEvent::kAttemptRetryable));
   row.state = transition.state;
   row.outcome = transition.outcome;
@@ -234,9 +234,9 @@ Status SqliteStore::end_spent(PhaseRow row, WallTime now) {
   return tier_row.stop_on_failure ? stop_queued(row, now) : Status();
 }
 
-Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
-                                          const Operator& who, WallTime now) {
-  PAWL_TRY(auto transaction, begin("max_attempts"));
+Status RunStore::operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
+                                       const Operator& who, WallTime now) {
+  PAWL_TRY(auto transaction, begin("max_attempts", run_id));
   PAWL_OK(check_tables(run_id));
   PAWL_TRY(const auto all, phases(run_id));
   std::vector<PhaseRow> spent;
@@ -263,4 +263,4 @@ Status SqliteStore::operator_max_attempts(const std::string& run_id, std::int64_
   return transaction.commit();
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

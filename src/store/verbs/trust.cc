@@ -5,9 +5,9 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/verbs/run_store.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 namespace {
 
 std::unexpected<Error> forged(const std::string& run_id, const std::string& what) {
@@ -45,14 +45,14 @@ void note_fork(const Json& row, Trusted& known) {
 
 }  // namespace
 
-Status SqliteStore::trust_new_run(const std::string& run_id, const JsonMembers& started) {
+Status RunStore::trust_new_run(const std::string& run_id, const JsonMembers& started) {
   auto& known = trusted_[run_id] = {.epoch = memory_.epoch};
   PAWL_TRY(known.started, parse_json(started.object()));
   memory_.ends[key_of(run_id, "")] = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
   return {};
 }
 
-Status SqliteStore::trust_fork(const std::string& run_id, const JsonMembers& forked) {
+Status RunStore::trust_fork(const std::string& run_id, const JsonMembers& forked) {
   PAWL_TRY(const Json row, parse_json(forked.object()));
   auto& known = trusted_.at(run_id);
   known.own_ended.add(row);
@@ -60,7 +60,7 @@ Status SqliteStore::trust_fork(const std::string& run_id, const JsonMembers& for
   return {};
 }
 
-Result<const Trusted*> SqliteStore::trust(const std::string& run_id) {
+Result<const Trusted*> RunStore::trust(const std::string& run_id) {
   if (const auto known = trusted_.find(run_id);
       known != trusted_.end() && known->second.epoch == memory_.epoch)
     return &known->second;
@@ -74,7 +74,7 @@ Result<const Trusted*> SqliteStore::trust(const std::string& run_id) {
   return &known;
 }
 
-Status SqliteStore::check_again(const std::string& run_id, Trusted& known) {
+Status RunStore::check_again(const std::string& run_id, Trusted& known) {
   PAWL_TRY(auto found, head(run_id));
   if (!found) return forged(run_id, "it has no signed head");
   const bool same = found->body == known.head.body && found->signature == known.head.signature;
@@ -87,7 +87,7 @@ Status SqliteStore::check_again(const std::string& run_id, Trusted& known) {
   return check_run_chain(run_id, known);
 }
 
-Status SqliteStore::check_run_chain(const std::string& run_id, Trusted& known) {
+Status RunStore::check_run_chain(const std::string& run_id, Trusted& known) {
   const ChainHead signed_end = known.listed.contains("") ? known.listed.at("") : ChainHead();
   PAWL_TRY(const bool goes_on, has_row(run_id, known.run));
   if (!goes_on || known.run.rows > signed_end.rows) {
@@ -95,7 +95,7 @@ Status SqliteStore::check_run_chain(const std::string& run_id, Trusted& known) {
     known.ended = {};
     known.caps.clear();
   }
-  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  PAWL_TRY(auto query, database_->query("ledger_rows"));
   query.bind(run_id).bind("").bind(known.run.rows + 1).bind(std::int64_t{-1});
   for (;;) {
     PAWL_TRY(const bool more, query.next());
@@ -115,7 +115,7 @@ Status SqliteStore::check_run_chain(const std::string& run_id, Trusted& known) {
 }
 
 // Keeps what later checks need from a row of the run's chain.
-Status SqliteStore::note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known) {
+Status RunStore::note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known) {
   const auto has = [&](std::string_view type) { return row.line.find(type) != std::string::npos; };
   if (row.seq > 1 && !has("\"phase_sealed\"") && !has("\"forked\"") && !has("\"operator\"")) return {};
   PAWL_TRY(auto json, parse_json(row.line));
@@ -133,18 +133,18 @@ Status SqliteStore::note_row_of_run(const std::string& run_id, const LedgerRow& 
 
 // True: verbs of the open shared transaction have written to the run, and its head is signed after the last
 // of them. The run was checked before they wrote, and no other process can have written since.
-bool SqliteStore::writes_unsigned(const std::string& run_id) const { return heads_to_sign_.contains(run_id); }
+bool RunStore::writes_unsigned(const std::string& run_id) const { return heads_to_sign_.contains(run_id); }
 
-Result<bool> SqliteStore::has_row(const std::string& run_id, const ChainHead& end) {
+Result<bool> RunStore::has_row(const std::string& run_id, const ChainHead& end) {
   if (end.rows == 0) return true;
-  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  PAWL_TRY(auto query, database_->query("ledger_rows"));
   query.bind(run_id).bind(end.chain).bind(end.rows).bind(std::int64_t{1});
   PAWL_TRY(const bool found, query.next());
   return found && query.number(1) == end.rows && query.view(2) == end.head;
 }
 
 // Returns the end of a chain. For a phase's chain, the rows after the signed end are checked.
-Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std::string& chain) {
+Result<ChainHead> RunStore::checked_end(const std::string& run_id, const std::string& chain) {
   PAWL_TRY(const auto* known, trust(run_id));
   if (chain.empty()) return known->run;
   ChainHead end{.chain = chain, .rows = 0, .head = std::string(kZeroHash)};
@@ -157,7 +157,7 @@ Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std:
   PAWL_TRY(const bool is_there, has_row(run_id, end));
   if (!is_there && refuses())
     return forged(run_id, name_of(chain) + " does not have the rows that were signed");
-  PAWL_TRY(auto query, connection_->query("ledger_rows"));
+  PAWL_TRY(auto query, database_->query("ledger_rows"));
   query.bind(run_id).bind(chain).bind(end.rows + 1).bind(std::int64_t{-1});
   for (;;) {
     PAWL_TRY(const bool more, query.next());
@@ -172,8 +172,8 @@ Result<ChainHead> SqliteStore::checked_end(const std::string& run_id, const std:
   }
 }
 
-void SqliteStore::trust_signed(const std::string& run_id, const Head& head,
-                               const std::vector<ChainHead>& ends, const std::vector<BudgetRow>& budgets) {
+void RunStore::trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends,
+                            const std::vector<BudgetRow>& budgets) {
   auto& known = trusted_.at(run_id);  // a verb that signs has written, so the run was checked
   known.head = head;
   known.listed.clear();
@@ -182,4 +182,4 @@ void SqliteStore::trust_signed(const std::string& run_id, const Head& head,
   for (const auto& row : budgets) known.spent->add(row.unit, row.spent);
 }
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

@@ -1,4 +1,5 @@
-// Store over one SQLite file. store/store.h has the contract of each verb. A detail of this room.
+// The verbs and reads of Store over a Database. store/store.h has the contract of each. A detail of this
+// room.
 #pragma once
 
 #include <functional>
@@ -8,20 +9,20 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/database.h"
 #include "store/ledger_rows.h"
 #include "store/limits.h"
-#include "store/sqlite/memory.h"
-#include "store/sqlite/statements.h"
-#include "store/sqlite/trust.h"
 #include "store/store.h"
 #include "store/transition.h"
+#include "store/verbs/memory.h"
+#include "store/verbs/trust.h"
 
-namespace pawl::store::sqlite {
+namespace pawl::store::verbs {
 
-class SqliteStore : public Store {
+class RunStore : public Store {
  public:
-  SqliteStore(std::unique_ptr<Connection> connection, std::shared_ptr<const RowSealer> sealer)
-      : connection_(std::move(connection)), sealer_(std::move(sealer)) {}
+  RunStore(std::unique_ptr<Database> database, std::shared_ptr<const RowSealer> sealer)
+      : database_(std::move(database)), sealer_(std::move(sealer)) {}
 
   Status create_run(const NewRun& run, WallTime now) override;
   Status put_plan(const std::string& run_id, const PlanRows& plan) override;
@@ -98,7 +99,7 @@ class SqliteStore : public Store {
   void forget_heads() { heads_to_sign_.clear(); }
 
  private:
-  Result<Transaction> begin(std::string_view verb);
+  Result<Transaction> begin(std::string_view verb, std::string_view run_id);  // as Database::begin()
   void look_at_epoch();  // drops cached rows that another commit may have changed
   // --- shared by the verbs; the caller's transaction is open
   // kConflict: the fence differs, or no worker holds the phase.
@@ -245,7 +246,7 @@ class SqliteStore : public Store {
   Result<bool> is_spent(const PhaseRow& row);
   Status end_spent(PhaseRow row, WallTime now);
 
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Database> database_;
   std::shared_ptr<const RowSealer> sealer_;
   std::map<std::string, WallTime> heads_to_sign_;
   Memory memory_;
@@ -269,4 +270,4 @@ Result<AttemptRow> read_attempt(const Query& query);
 Result<StepRow> read_step(const Query& query);
 Result<RunRow> read_run(const Query& query);
 
-}  // namespace pawl::store::sqlite
+}  // namespace pawl::store::verbs

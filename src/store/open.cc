@@ -1,0 +1,66 @@
+// Chooses the driver by the location. SQLite is the only one.
+#include "os/file.h"
+#include "sqlite/write_lock.h"
+#include "store/sqlite/driver.h"
+#include "store/store.h"
+#include "store/write_lock.h"
+
+namespace pawl::store {
+namespace {
+
+// The path in a location, which may be a bare path.
+std::string path_in(const std::string& location) {
+  constexpr std::string_view kSqlite = "sqlite:";
+  return location.starts_with(kSqlite) ? location.substr(kSqlite.size()) : location;
+}
+
+Result<std::string> path_of(const std::string& location) {
+  if (location.starts_with("postgres"))
+    return fail(ErrorKind::kInvalid, "--store postgresql: not available yet");
+  std::string path = path_in(location);
+  if (path.empty()) return fail(ErrorKind::kInvalid, "--store: expected sqlite:PATH");
+  if (!os::is_folder(os::folder_of(path)))
+    return fail(ErrorKind::kNotFound, "--store: no folder " + os::folder_of(path));
+  return path;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(const std::string& location,
+                                          std::shared_ptr<const RowSealer> sealer) {
+  PAWL_TRY(const std::string path, path_of(location));
+  return sqlite::open_store(path, std::move(sealer));
+}
+
+Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& location,
+                                                     std::shared_ptr<const RowSealer> sealer) {
+  PAWL_TRY(const std::string path, path_of(location));
+  return sqlite::open_store_group(path, std::move(sealer));
+}
+
+Status check_store(const std::string& location) {
+  PAWL_TRY(const std::string path, path_of(location));
+  return sqlite::check_store(path);
+}
+
+Result<SchemaStatus> schema_status(const std::string& location) {
+  PAWL_TRY(const std::string path, path_of(location));
+  return sqlite::schema_status(path);
+}
+
+Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead) {
+  PAWL_TRY(const std::string path, path_of(location));
+  return sqlite::migrate_up(path, owner_is_dead);
+}
+
+Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data,
+                                  const OwnerIsDead& owner_is_dead) {
+  PAWL_TRY(const std::string path, path_of(location));
+  return sqlite::migrate_down(path, destroy_data, owner_is_dead);
+}
+
+std::optional<os::LockHolder> write_lock_holder(const std::string& location) {
+  return pawl::sqlite::write_lock_holder(path_in(location));
+}
+
+}  // namespace pawl::store
