@@ -11,7 +11,7 @@ constexpr std::size_t kLayersAtOnce = 256;  // a page; bounds the memory used
 
 }  // namespace
 
-Result<Looked> look_beside(Store& store, const AttemptRow& attempt, const std::string& layer,
+Result<Looked> look_beside(Reader& store, const AttemptRow& attempt, const std::string& layer,
                            std::int64_t after, const Overlaps& overlaps) {
   Looked out{.overlapping = std::nullopt, .up_to = after};
   while (!layer.empty() && !planted("layers_not_compared")) {

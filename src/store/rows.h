@@ -183,6 +183,12 @@ struct Head {  // the newest signed head of a run
   std::string public_key, signature;  // hexadecimal; Ed25519 over body
 };
 
+// A point in the life of a run: before an attempt of a phase, and after all phases before that phase.
+struct ForkPoint {
+  std::string run_id, phase_id;
+  std::int64_t attempt = 1;
+};
+
 struct LayerRow {  // an accepted layer
   std::string phase_id, layer_id;
   std::int64_t merge_seq = 0;  // order of acceptance, from 1

@@ -18,7 +18,7 @@ BudgetRow read_budget(const Query& query) {
 
 }  // namespace
 
-Result<std::vector<BudgetRow>> RunStore::budgets(const std::string& run_id) {
+Result<std::vector<BudgetRow>> ReadingStore::budgets(const std::string& run_id) {
   std::vector<BudgetRow> out;
   PAWL_TRY(auto query, database_->query("budgets_of_run"));
   query.bind(run_id);
@@ -45,7 +45,7 @@ Status RunStore::create_budget(const NewRun& run) {
   return {};
 }
 
-Result<std::vector<BudgetRow>> RunStore::known_budgets(const std::string& run_id) {
+Result<std::vector<BudgetRow>> ReadingStore::known_budgets(const std::string& run_id) {
   if (!database_->in_transaction()) return budgets(run_id);
   if (const auto known = memory_.budgets.find(run_id); known != memory_.budgets.end()) return known->second;
   PAWL_TRY(auto found, budgets(run_id));
@@ -123,7 +123,7 @@ void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t 
   settle_unit(kUsdNanos, usd_nanos, ended.reserved_usd_nanos);
 }
 
-Result<std::optional<Nothing>> RunStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
+Result<std::optional<Nothing>> ReadingStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
   PAWL_TRY(const auto budgets, known_budgets(phase.run_id));
   if (std::ranges::none_of(budgets, &BudgetRow::is_used_up)) return std::optional<Nothing>();
   // An open step holds a reservation. A claim that settles it frees a part and loses no result, so it is

@@ -213,7 +213,7 @@ Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEn
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) {
   PAWL_TRY(auto transaction, begin("finish", lease.run_id));
-  PAWL_OK(check_lease(lease, "finish", now, transaction));
+  PAWL_OK(require_lease(lease, "finish", now, transaction));
   PAWL_TRY(auto phase_row, phase(lease.run_id, lease.phase_id));
   PAWL_TRY(auto attempt, unfinished_attempt(lease));
   PAWL_OK(check_attempts(phase_row));
@@ -277,7 +277,7 @@ Result<JudgedAgain> RunStore::judge_again(const Lease& lease, const std::optiona
                                           const std::optional<ResumeDecision>& resume, WallTime now) {
   constexpr std::size_t kPhasesNamed = 1000;
   PAWL_TRY(auto transaction, begin("judge_again", lease.run_id));
-  PAWL_OK(check_lease(lease, "judge_again", now, transaction));
+  PAWL_OK(require_lease(lease, "judge_again", now, transaction));
   JudgedAgain out;
   PAWL_TRY(out.attempt, unfinished_attempt(lease));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));

@@ -153,7 +153,7 @@ Status RunStore::share_history(const NewRun& new_run, WallTime now) {
   return append_row(run_id, "", std::move(row), now);
 }
 
-Result<std::optional<ForkPoint>> RunStore::fork_of(const std::string& run_id) {
+Result<std::optional<ForkPoint>> ReadingStore::fork_of(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("fork_of_run"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());

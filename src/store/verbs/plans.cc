@@ -28,7 +28,7 @@ Status RunStore::put_plan(const std::string& run_id, const PlanRows& plan) {
   return transaction.commit();
 }
 
-Result<std::string> RunStore::plan_text(const std::string& run_id) {
+Result<std::string> ReadingStore::plan_text(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("plan_text"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
@@ -36,7 +36,7 @@ Result<std::string> RunStore::plan_text(const std::string& run_id) {
   return query.text(0);
 }
 
-Result<std::string> RunStore::planned_common(const std::string& run_id) {
+Result<std::string> ReadingStore::planned_common(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("planned_common"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
@@ -44,7 +44,7 @@ Result<std::string> RunStore::planned_common(const std::string& run_id) {
   return query.text(0);
 }
 
-Result<std::optional<std::string>> RunStore::planned_row(const PhaseRow& phase) {
+Result<std::optional<std::string>> ReadingStore::planned_row(const PhaseRow& phase) {
   PAWL_TRY(auto query, database_->query("planned_row"));
   query.bind(phase.run_id).bind(phase.tier_index).bind(phase.phase_index);
   PAWL_TRY(const bool row, query.next());
@@ -52,7 +52,7 @@ Result<std::optional<std::string>> RunStore::planned_row(const PhaseRow& phase) 
   return query.text(0);
 }
 
-Result<std::string> RunStore::planned_phase(const std::string& run_id, const std::string& phase_id) {
+Result<std::string> ReadingStore::planned_phase(const std::string& run_id, const std::string& phase_id) {
   PAWL_TRY(const auto of, phase(run_id, phase_id));
   PAWL_TRY(auto row, planned_row(of));
   return row.value_or("");

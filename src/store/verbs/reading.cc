@@ -143,14 +143,14 @@ Result<RunRow> read_run(const Query& query) {
   return row;
 }
 
-Status RunStore::read_together(const std::function<Status()>& reads) {
+Status ReadingStore::read_together(const std::function<Status()>& reads) {
   PAWL_OK(database_->begin_reading());
   auto done = reads();
   PAWL_OK(database_->end_reading());
   return done;
 }
 
-Result<RunRow> RunStore::run(const std::string& run_id) {
+Result<RunRow> ReadingStore::run(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("select_run"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
@@ -158,13 +158,13 @@ Result<RunRow> RunStore::run(const std::string& run_id) {
   return read_run(query);
 }
 
-Result<std::vector<RunRow>> RunStore::runs(std::size_t most) {
+Result<std::vector<RunRow>> ReadingStore::runs(std::size_t most) {
   PAWL_TRY(auto query, database_->query("newest_runs"));
   query.bind(static_cast<std::int64_t>(most));
   return all_rows<RunRow>(query, read_run);
 }
 
-Result<std::string> RunStore::resolve_run(const std::string& text) {
+Result<std::string> ReadingStore::resolve_run(const std::string& text) {
   if (text == "last") {
     PAWL_TRY(const auto newest, runs(1));
     if (newest.empty()) return fail(ErrorKind::kNotFound, "no runs yet; start one with: pawl run plan.yaml");
@@ -183,13 +183,13 @@ Result<std::string> RunStore::resolve_run(const std::string& text) {
   return found.front();
 }
 
-Result<std::vector<TierRow>> RunStore::tiers(const std::string& run_id) {
+Result<std::vector<TierRow>> ReadingStore::tiers(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("tiers_of_run"));
   query.bind(run_id);
   return all_rows<TierRow>(query, read_tier);
 }
 
-Result<TierRow> RunStore::tier(const std::string& run_id, std::int64_t tier_index) {
+Result<TierRow> ReadingStore::tier(const std::string& run_id, std::int64_t tier_index) {
   if (memory_.last_tier && memory_.last_tier->first == run_id &&
       memory_.last_tier->second.tier_index == tier_index)
     return memory_.last_tier->second;
@@ -202,19 +202,28 @@ Result<TierRow> RunStore::tier(const std::string& run_id, std::int64_t tier_inde
   return found;
 }
 
-Result<std::vector<PhaseRow>> RunStore::phases(const std::string& run_id) {
+Result<std::vector<PhaseRow>> ReadingStore::phases(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("phases_of_run"));
   query.bind(run_id);
   return all_rows<PhaseRow>(query, read_phase);
 }
 
-Result<std::vector<AttemptRow>> RunStore::attempts(const std::string& run_id, const std::string& phase_id) {
+Result<PhaseRow> ReadingStore::phase(const std::string& run_id, const std::string& phase_id) {
+  PAWL_TRY(auto query, database_->query("select_phase"));
+  query.bind(run_id).bind(phase_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return fail(ErrorKind::kNotFound, "run " + run_id + " has no phase " + phase_id);
+  return read_phase(query);
+}
+
+Result<std::vector<AttemptRow>> ReadingStore::attempts(const std::string& run_id,
+                                                       const std::string& phase_id) {
   PAWL_TRY(auto query, database_->query("attempts_of_phase"));
   query.bind(run_id).bind(phase_id);
   return all_rows<AttemptRow>(query, read_attempt);
 }
 
-Result<std::vector<StepRow>> RunStore::steps(const std::string& run_id, const std::string& phase_id) {
+Result<std::vector<StepRow>> ReadingStore::steps(const std::string& run_id, const std::string& phase_id) {
   PAWL_TRY(auto query, database_->query("steps_of_phase"));
   query.bind(run_id).bind(phase_id);
   PAWL_TRY(auto rows, all_rows<StepRow>(query, read_step));
@@ -225,29 +234,30 @@ Result<std::vector<StepRow>> RunStore::steps(const std::string& run_id, const st
   return rows;
 }
 
-Result<std::vector<PhaseRow>> RunStore::first_phases(const std::string& run_id, std::size_t most) {
+Result<std::vector<PhaseRow>> ReadingStore::first_phases(const std::string& run_id, std::size_t most) {
   PAWL_TRY(auto query, database_->query("first_phases_of_run"));
   query.bind(run_id).bind(static_cast<std::int64_t>(most));
   return all_rows<PhaseRow>(query, read_phase);
 }
 
-Result<std::vector<AttemptRow>> RunStore::attempts_before(const std::string& run_id,
-                                                          const std::string& phase_id, std::int64_t before,
-                                                          std::size_t most) {
+Result<std::vector<AttemptRow>> ReadingStore::attempts_before(const std::string& run_id,
+                                                              const std::string& phase_id,
+                                                              std::int64_t before, std::size_t most) {
   PAWL_TRY(auto query, database_->query("attempts_of_phase_before"));
   query.bind(run_id).bind(phase_id).bind(before).bind(static_cast<std::int64_t>(most));
   return all_rows<AttemptRow>(query, read_attempt);
 }
 
-Result<std::vector<StepRow>> RunStore::steps_of_attempt(const std::string& run_id,
-                                                        const std::string& attempt_id) {
+Result<std::vector<StepRow>> ReadingStore::steps_of_attempt(const std::string& run_id,
+                                                            const std::string& attempt_id) {
   const std::string phase_id = attempt_id.substr(0, attempt_id.rfind('.'));
   PAWL_TRY(auto query, database_->query("steps_in_attempt"));
   query.bind(run_id).bind(attempt_id).bind(phase_id);
   return all_rows<StepRow>(query, read_step);
 }
 
-Result<std::vector<EpisodeRow>> RunStore::episodes(const std::string& run_id, const std::string& phase_id) {
+Result<std::vector<EpisodeRow>> ReadingStore::episodes(const std::string& run_id,
+                                                       const std::string& phase_id) {
   PAWL_TRY(auto query, database_->query("episodes_of_phase"));
   query.bind(run_id).bind(phase_id);
   return all_rows<EpisodeRow>(query, [](const Query& row) -> Result<EpisodeRow> {
@@ -262,12 +272,12 @@ Result<std::vector<EpisodeRow>> RunStore::episodes(const std::string& run_id, co
   });
 }
 
-Result<std::vector<StepRow>> RunStore::open_steps() {
+Result<std::vector<StepRow>> ReadingStore::open_steps() {
   PAWL_TRY(auto query, database_->query("all_open_steps"));
   return all_rows<StepRow>(query, read_step);
 }
 
-Result<std::vector<RefusalRow>> RunStore::refusals(const std::string& run_id) {
+Result<std::vector<RefusalRow>> ReadingStore::refusals(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("refusals_of_run"));
   query.bind(run_id);
   return all_rows<RefusalRow>(query, [](const Query& row) -> Result<RefusalRow> {
@@ -279,14 +289,14 @@ Result<std::vector<RefusalRow>> RunStore::refusals(const std::string& run_id) {
   });
 }
 
-Result<std::vector<LayerRow>> RunStore::accepted_layers(const std::string& run_id) {
+Result<std::vector<LayerRow>> ReadingStore::accepted_layers(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("layers_of_run"));
   query.bind(run_id);
   return all_rows<LayerRow>(query, read_layer);
 }
 
-Result<std::vector<LayerRow>> RunStore::accepted_beside(const AttemptRow& attempt, std::int64_t after,
-                                                        std::size_t most) {
+Result<std::vector<LayerRow>> ReadingStore::accepted_beside(const AttemptRow& attempt, std::int64_t after,
+                                                            std::size_t most) {
   PAWL_TRY(auto query, database_->query("layers_beside_base"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
   query.bind(static_cast<std::int64_t>(most));
@@ -294,7 +304,7 @@ Result<std::vector<LayerRow>> RunStore::accepted_beside(const AttemptRow& attemp
   return all_rows<LayerRow>(query, read_layer);
 }
 
-Result<std::vector<std::string>> RunStore::base_layers(const AttemptRow& attempt) {
+Result<std::vector<std::string>> ReadingStore::base_layers(const AttemptRow& attempt) {
   if (attempt.base_merge_seq == 0) return std::vector<std::string>();  // no work was accepted yet
   PAWL_TRY(auto query, database_->query("layers_of_base"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.base_merge_seq);
@@ -302,7 +312,7 @@ Result<std::vector<std::string>> RunStore::base_layers(const AttemptRow& attempt
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
 }
 
-Result<std::vector<std::string>> RunStore::chains(const std::string& run_id) {
+Result<std::vector<std::string>> ReadingStore::chains(const std::string& run_id) {
   std::vector<std::string> out = {""};
   PAWL_TRY(auto query, database_->query("phase_ids_of_run"));
   query.bind(run_id);
@@ -313,8 +323,8 @@ Result<std::vector<std::string>> RunStore::chains(const std::string& run_id) {
   }
 }
 
-Result<std::vector<LedgerRow>> RunStore::ledger(const std::string& run_id, const std::string& chain,
-                                                std::int64_t first_seq, std::size_t most) {
+Result<std::vector<LedgerRow>> ReadingStore::ledger(const std::string& run_id, const std::string& chain,
+                                                    std::int64_t first_seq, std::size_t most) {
   PAWL_TRY(auto query, database_->query("ledger_rows"));
   query.bind(run_id).bind(chain).bind(first_seq).bind(static_cast<std::int64_t>(most));
   return all_rows<LedgerRow>(query, [](const Query& row) -> Result<LedgerRow> {
@@ -322,7 +332,7 @@ Result<std::vector<LedgerRow>> RunStore::ledger(const std::string& run_id, const
   });
 }
 
-Result<std::optional<Head>> RunStore::head(const std::string& run_id) {
+Result<std::optional<Head>> ReadingStore::head(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("select_head"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
@@ -330,14 +340,14 @@ Result<std::optional<Head>> RunStore::head(const std::string& run_id) {
   return Head{.body = query.text(0), .public_key = query.text(1), .signature = query.text(2)};
 }
 
-Result<std::vector<std::string>> RunStore::cost_rows(const std::string& run_id, std::int64_t skip) {
+Result<std::vector<std::string>> ReadingStore::cost_rows(const std::string& run_id, std::int64_t skip) {
   PAWL_TRY(auto query, database_->query(run_id.empty() ? "cost_of_all" : "cost_of_run"));
   if (!run_id.empty()) query.bind(run_id);
   query.bind(skip);
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
 }
 
-Result<std::vector<std::string>> RunStore::usage_rows(const std::string& run_id, std::int64_t skip) {
+Result<std::vector<std::string>> ReadingStore::usage_rows(const std::string& run_id, std::int64_t skip) {
   PAWL_TRY(auto query, database_->query(run_id.empty() ? "usage_of_all" : "usage_of_run"));
   if (!run_id.empty()) query.bind(run_id);
   query.bind(skip);
@@ -353,7 +363,7 @@ std::string inventory_body(const std::string& key, const std::string& text) {
 
 }  // namespace
 
-Result<std::optional<std::string>> RunStore::inventory(const std::string& key) {
+Result<std::optional<std::string>> ReadingStore::inventory(const std::string& key) {
   PAWL_TRY(auto query, database_->query("select_inventory"));
   query.bind(key);
   PAWL_TRY(const bool row, query.next());

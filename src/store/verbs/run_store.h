@@ -1,33 +1,23 @@
-// The verbs and reads of Store over a Database. store/store.h has the contract of each. A detail of this
-// room.
+// The verbs of a store over a Database. store/verbs.h has the contract of each. A detail of this room.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "store/database.h"
-#include "store/ledger_rows.h"
-#include "store/limits.h"
-#include "store/store.h"
-#include "store/transition.h"
-#include "store/verbs/memory.h"
-#include "store/verbs/trust.h"
+#include "store/verbs/reading_store.h"
 
 namespace pawl::store::verbs {
 
-class RunStore : public Store {
+class RunStore : public ReadingStore {
  public:
   RunStore(std::unique_ptr<Database> database, std::shared_ptr<const RowSealer> sealer)
-      : database_(std::move(database)), sealer_(std::move(sealer)) {}
+      : ReadingStore(std::move(database), std::move(sealer)) {}
 
   Status create_run(const NewRun& run, WallTime now) override;
   Status put_plan(const std::string& run_id, const PlanRows& plan) override;
   Result<ClaimResult> claim(const ClaimRequest& request) override;
-  Result<Candidate> candidate(const ClaimRequest& request) override;
   Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
                            const std::optional<ResumeDecision>& resume, WallTime now) override;
   Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
@@ -38,10 +28,8 @@ class RunStore : public Store {
                           const Overlaps& overlaps, WallTime now) override;
   Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
                                   const std::optional<ResumeDecision>& resume, WallTime now) override;
-  Result<bool> holds(const Lease& lease) override;
   Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override;
   Status release(const Lease& lease) override;
-
   Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
                                                   const Operator& who, WallTime now) override;
   Result<std::vector<std::string>> operator_skip(const std::string& run_id, const std::string& phase_id,
@@ -55,43 +43,7 @@ class RunStore : public Store {
                                WallTime now) override;
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const Operator& who, WallTime now) override;
-
-  Result<std::vector<Owed>> owed() override;
   Status pay(const Owed& owed, const Told& told, WallTime now) override;
-
-  Status read_together(const std::function<Status()>& reads) override;
-  Result<RunRow> run(const std::string& run_id) override;
-  Result<std::vector<RunRow>> runs(std::size_t most) override;
-  Result<std::string> plan_text(const std::string& run_id) override;
-  Result<std::string> planned_common(const std::string& run_id) override;
-  Result<std::string> planned_phase(const std::string& run_id, const std::string& phase_id) override;
-  Result<std::string> resolve_run(const std::string& text) override;
-  Result<std::optional<ForkPoint>> fork_of(const std::string& run_id) override;
-  Result<std::vector<TierRow>> tiers(const std::string& run_id) override;
-  Result<std::vector<BudgetRow>> budgets(const std::string& run_id) override;
-  Result<std::vector<RefusalRow>> refusals(const std::string& run_id) override;
-  Result<std::vector<PhaseRow>> phases(const std::string& run_id) override;
-  Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id) override;
-  Result<std::vector<PhaseRow>> first_phases(const std::string& run_id, std::size_t most) override;
-  Result<std::vector<AttemptRow>> attempts_before(const std::string& run_id, const std::string& phase_id,
-                                                  std::int64_t before, std::size_t most) override;
-  Result<std::vector<StepRow>> steps_of_attempt(const std::string& run_id,
-                                                const std::string& attempt_id) override;
-  Result<std::vector<AttemptRow>> attempts(const std::string& run_id, const std::string& phase_id) override;
-  Result<std::vector<StepRow>> steps(const std::string& run_id, const std::string& phase_id) override;
-  Result<std::vector<EpisodeRow>> episodes(const std::string& run_id, const std::string& phase_id) override;
-  Result<std::vector<StepRow>> open_steps() override;
-  Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) override;
-  Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) override;
-  Result<std::vector<LayerRow>> accepted_beside(const AttemptRow& attempt, std::int64_t after,
-                                                std::size_t most) override;
-  Result<std::vector<std::string>> chains(const std::string& run_id) override;
-  Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
-                                        std::int64_t first_seq, std::size_t most) override;
-  Result<std::optional<Head>> head(const std::string& run_id) override;
-  Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override;
-  Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override;
-  Result<std::optional<std::string>> inventory(const std::string& key) override;
   Status put_inventory(const std::string& key, const std::string& text) override;
 
   // Signs the heads of the runs that verbs changed in the open shared transaction.
@@ -101,12 +53,11 @@ class RunStore : public Store {
  private:
   Result<Transaction> begin(std::string_view verb, std::string_view run_id);  // as Database::begin()
   void look_at_epoch();  // drops cached rows that another commit may have changed
+
   // --- shared by the verbs; the caller's transaction is open
-  // kConflict: the fence differs, or no worker holds the phase.
-  Status check_lease(const Lease& lease);
-  // The same. REQUIRES: `transaction` has no changes yet. With a lost lease it commits only a row of the
+  // As check_lease(). REQUIRES: `transaction` has no changes yet. With a lost lease it commits only a row of the
   // refusals.
-  Status check_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
+  Status require_lease(const Lease& lease, std::string_view verb, WallTime now, Transaction& transaction);
   Result<AttemptRow> unfinished_attempt(const Lease& lease);
   Status append_attempt(const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
   Result<std::string> unfinished_attempt_id(const Lease& lease);
@@ -114,46 +65,13 @@ class RunStore : public Store {
   Status write_phase(const PhaseRow& phase);
   Status write_claim(const PhaseRow& phase);
   Status append_row(const std::string& run_id, const std::string& chain, JsonMembers content, WallTime now);
-  Result<ChainHead> chain_head(const std::string& run_id, const std::string& chain);
   Status open_chain(const std::string& run_id, const std::string& chain);
   Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
 
-  // --- trust (trust.cc). kForged: the ledger differs from what was signed.
-  // REQUIRES: no ledger row of the run is written yet. `started` becomes its first row.
-  Status trust_new_run(const std::string& run_id, const JsonMembers& started);
-  // `forked` becomes its second row.
-  Status trust_fork(const std::string& run_id, const JsonMembers& forked);
-  void trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends,
-                    const std::vector<BudgetRow>& budgets);
-  Result<const Trusted*> trust(const std::string& run_id);
-  bool writes_unsigned(const std::string& run_id) const;
-  Status check_again(const std::string& run_id, Trusted& known);
-  Status check_run_chain(const std::string& run_id, Trusted& known);
-  Status note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known);
-  Result<bool> has_row(const std::string& run_id, const ChainHead& end);
-  Result<ChainHead> checked_end(const std::string& run_id, const std::string& chain);
-
-  // --- tables against the trusted rows (trusted_tables.cc). kForged: they differ.
-  Status check_claim(const Claim& claim);
-  Status check_tables(const std::string& run_id);
-  Status check_source(const std::string& run_id, const Json& started);
-  Status check_doctor_calls(const std::string& run_id);
-  Status check_places(const std::string& run_id, const Json& started);
-  Status check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets);
-  Status check_attempts(const PhaseRow& phase);  // REQUIRES: an unfinished attempt
-  // Calls `visit` with each row of a phase's chain. kForged: the chain as a whole is not the trusted one.
-  Status each_checked_row(const std::string& run_id, const std::string& phase_id,
-                          const std::function<Status(const LedgerRow&)>& visit);
-  Status check_ends(const std::string& run_id, const EndedPhases& ended);
-  Status check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
-                     const std::vector<ChainHead>& heads);
-  Status check_goal(const Claim& claim);
-  Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
-  Status check_previous(const Claim& claim);
-
+  // --- ends of steps
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
-  Status end_step(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
+  Status record_end(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
   Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
   Status close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                          std::vector<BudgetRow>& budgets);
@@ -187,17 +105,11 @@ class RunStore : public Store {
   // --- plan
   Status insert_plan(const NewRun& run);
   Status insert_planned_phases(const std::string& run_id, const PlanRows& plan);
-  // nullopt: the plan has no such row.
-  Result<std::optional<std::string>> planned_row(const PhaseRow& phase);
 
   // --- budget
   Status create_budget(const NewRun& run);
-  // The budgets as the transaction sees them. kForged: they differ from the ledger's rows.
-  Result<std::vector<BudgetRow>> known_budgets(const std::string& run_id);
   // Writes the rows of `after` that differ from known_budgets().
   Status write_budgets(const std::string& run_id, const std::vector<BudgetRow>& after);
-  // kBudget or kReserved when the budget stops `phase`; `row` is then the budget that stops it.
-  Result<std::optional<Nothing>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
 
   // --- told
   // Writes ledger and usage rows for the reports of the agent of `ended`. kConflict: they are recorded
@@ -205,26 +117,9 @@ class RunStore : public Store {
   Status record_told(const StepRow& ended, const Told& told, WallTime now);
 
   // --- claim
-  Result<std::optional<TierRow>> open_tier(const std::string& run_id);
-  Result<Candidate> candidate_from(const std::string& run_id, const TierRow& open,
-                                   const ClaimRequest& request);
-  Result<Candidate> candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
-                                      const ClaimRequest& request);
-  // For a tier in which other live workers of the caller's process may hold many phases: reads none of those.
-  // nullopt: they hold all phases that are left.
-  Result<std::optional<Candidate>> candidate_among_ours(const std::string& run_id, const TierRow& tier_row,
-                                                        const ClaimRequest& request);
-  Status remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first);
-  Result<Candidate> candidate_that_began(const std::string& run_id, const ClaimRequest& request);
-  Status consider(PhaseRow phase, const ClaimRequest& request, Candidate& out);
-  // nullopt: as candidate_among_ours().
-  Result<std::optional<Candidate>> quick_candidate_of(const std::string& run_id, const ClaimRequest& request);
-  Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
-  Result<std::vector<std::string>> open_runs_after(const std::string& run_id, std::int64_t most);
   Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);
   Result<AttemptRow> reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request);
   Status fix_base(const PhaseRow& phase, AttemptRow& attempt);
-  Result<TierRow> tier(const std::string& run_id, std::int64_t tier_index);
 
   // --- finish
   Status accept_layer(const PhaseRow& phase, const std::string& layer);
@@ -245,29 +140,6 @@ class RunStore : public Store {
   Result<std::vector<std::string>> end_work_of(const PhaseRow& phase, WallTime now);
   Result<bool> is_spent(const PhaseRow& row);
   Status end_spent(PhaseRow row, WallTime now);
-
-  std::unique_ptr<Database> database_;
-  std::shared_ptr<const RowSealer> sealer_;
-  std::map<std::string, WallTime> heads_to_sign_;
-  Memory memory_;
-  std::unordered_map<std::string, Trusted> trusted_;  // by run_id
-  // By key: hash of a row whose signature was checked.
-  std::map<std::string, std::string> signed_inventories_;
 };
-
-// last_failure_reason of a phase that was SKIPPED because `phase_id` failed.
-std::string stopped_by(const std::string& phase_id);
-
-// Reserves in `budgets` and in the row `step`, and sets the amounts of `out`. out.started becomes false when
-// a budget is used up.
-void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out);
-// Frees the reservations of `ended`, and adds its spent amounts.
-void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told);
-
-// Reads a row whose columns are in the order of PhaseRow (attempts, steps and runs likewise).
-Result<PhaseRow> read_phase(const Query& query);
-Result<AttemptRow> read_attempt(const Query& query);
-Result<StepRow> read_step(const Query& query);
-Result<RunRow> read_run(const Query& query);
 
 }  // namespace pawl::store::verbs

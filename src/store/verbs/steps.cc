@@ -30,14 +30,6 @@ std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
 
 }  // namespace
 
-Result<PhaseRow> RunStore::phase(const std::string& run_id, const std::string& phase_id) {
-  PAWL_TRY(auto query, database_->query("select_phase"));
-  query.bind(run_id).bind(phase_id);
-  PAWL_TRY(const bool row, query.next());
-  if (!row) return fail(ErrorKind::kNotFound, "run " + run_id + " has no phase " + phase_id);
-  return read_phase(query);
-}
-
 Result<Transaction> RunStore::begin(std::string_view verb, std::string_view run_id) {
   PAWL_TRY(auto transaction, database_->begin(verb, run_id));
   look_at_epoch();
@@ -54,7 +46,7 @@ void RunStore::look_at_epoch() {
   if (forgets) trusted_.clear();  // its chain ends are older than memory_.ends, which is dropped
 }
 
-Status RunStore::check_lease(const Lease& lease) {
+Status ReadingStore::check_lease(const Lease& lease) {
   PAWL_TRY(auto query, database_->query("lease_of_phase"));
   query.bind(lease.run_id).bind(lease.phase_id);
   PAWL_TRY(const bool row, query.next());
@@ -68,8 +60,8 @@ Status RunStore::check_lease(const Lease& lease) {
   return {};
 }
 
-Status RunStore::check_lease(const Lease& lease, std::string_view verb, WallTime now,
-                             Transaction& transaction) {
+Status RunStore::require_lease(const Lease& lease, std::string_view verb, WallTime now,
+                               Transaction& transaction) {
   auto holds = check_lease(lease);
   if (holds || holds.error().kind != ErrorKind::kConflict) return holds;
   {
@@ -108,7 +100,7 @@ Status RunStore::write_phase(const PhaseRow& phase) {
   return query.run();
 }
 
-Result<ChainHead> RunStore::chain_head(const std::string& run_id, const std::string& chain) {
+Result<ChainHead> ReadingStore::chain_head(const std::string& run_id, const std::string& chain) {
   if (const auto known = memory_.ends.find(key_of(run_id, chain)); known != memory_.ends.end())
     return known->second;
   return checked_end(run_id, chain);
@@ -202,8 +194,8 @@ Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, cons
   return query.bind(told.last_seq).bind(decision).run();
 }
 
-Status RunStore::end_step(const Lease& lease, const StepEnd& end, WallTime now,
-                          std::vector<BudgetRow>& budgets) {
+Status RunStore::record_end(const Lease& lease, const StepEnd& end, WallTime now,
+                            std::vector<BudgetRow>& budgets) {
   PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, end.sandbox_run_id));
   PAWL_OK(set_step_state(row, StepState::kDone, end.run, now));
   if (!end.agent_layer.empty()) {
@@ -246,7 +238,7 @@ Result<std::vector<BudgetRow>> RunStore::record_endings(const Lease& lease,
                                                         const std::optional<ResumeDecision>& resume,
                                                         WallTime now, std::vector<BudgetRow>& budgets) {
   const auto before = budgets;
-  if (last) PAWL_OK(end_step(lease, *last, now, budgets));
+  if (last) PAWL_OK(record_end(lease, *last, now, budgets));
   if (resume) {
     PAWL_TRY(const auto lost, step(lease.run_id, lease.phase_id, resume->sandbox_run_id));
     PAWL_OK(close_lost_step(lost, *resume, now, budgets));
@@ -310,7 +302,7 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
   if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
   PAWL_TRY(auto transaction, begin("begin_step", lease.run_id));
-  PAWL_OK(check_lease(lease, "begin_step", now, transaction));
+  PAWL_OK(require_lease(lease, "begin_step", now, transaction));
   PAWL_TRY(const std::string attempt_id, unfinished_attempt_id(lease));
   Begun out;
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
@@ -333,7 +325,7 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
 Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const std::optional<StepEnd>& previous,
                                                   const std::optional<ResumeDecision>& resume, WallTime now) {
   PAWL_TRY(auto transaction, begin("end_step", lease.run_id));
-  PAWL_OK(check_lease(lease, "end_step", now, transaction));
+  PAWL_OK(require_lease(lease, "end_step", now, transaction));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(auto warnings, record_endings(lease, previous, resume, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
@@ -343,7 +335,7 @@ Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const std:
 
 Status RunStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {
   PAWL_TRY(auto transaction, begin("note_resume", lease.run_id));
-  PAWL_OK(check_lease(lease, "note_resume", now, transaction));
+  PAWL_OK(require_lease(lease, "note_resume", now, transaction));
   PAWL_TRY(const auto row, step(lease.run_id, lease.phase_id, resume.sandbox_run_id));
   PAWL_OK(append_row(lease.run_id, lease.phase_id, resume_row(row.attempt_id, resume), now));
   return transaction.commit();

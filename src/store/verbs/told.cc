@@ -27,7 +27,7 @@ Status RunStore::record_told(const StepRow& ended, const Told& told, WallTime no
   return append_row(ended.run_id, ended.phase_id, usage_row(ended, told.usage), now);
 }
 
-Result<std::vector<Owed>> RunStore::owed() {
+Result<std::vector<Owed>> ReadingStore::owed() {
   PAWL_TRY(auto query, database_->query("owed"));
   constexpr int kToldSeq = 20;  // column after those of read_step()
   std::vector<Owed> out;

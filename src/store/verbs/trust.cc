@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
-#include "store/verbs/run_store.h"
+#include "store/verbs/reading_store.h"
 
 namespace pawl::store::verbs {
 namespace {
@@ -45,14 +45,14 @@ void note_fork(const Json& row, Trusted& known) {
 
 }  // namespace
 
-Status RunStore::trust_new_run(const std::string& run_id, const JsonMembers& started) {
+Status ReadingStore::trust_new_run(const std::string& run_id, const JsonMembers& started) {
   auto& known = trusted_[run_id] = {.epoch = memory_.epoch};
   PAWL_TRY(known.started, parse_json(started.object()));
   memory_.ends[key_of(run_id, "")] = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
   return {};
 }
 
-Status RunStore::trust_fork(const std::string& run_id, const JsonMembers& forked) {
+Status ReadingStore::trust_fork(const std::string& run_id, const JsonMembers& forked) {
   PAWL_TRY(const Json row, parse_json(forked.object()));
   auto& known = trusted_.at(run_id);
   known.own_ended.add(row);
@@ -60,7 +60,7 @@ Status RunStore::trust_fork(const std::string& run_id, const JsonMembers& forked
   return {};
 }
 
-Result<const Trusted*> RunStore::trust(const std::string& run_id) {
+Result<const Trusted*> ReadingStore::trust(const std::string& run_id) {
   if (const auto known = trusted_.find(run_id);
       known != trusted_.end() && known->second.epoch == memory_.epoch)
     return &known->second;
@@ -74,7 +74,7 @@ Result<const Trusted*> RunStore::trust(const std::string& run_id) {
   return &known;
 }
 
-Status RunStore::check_again(const std::string& run_id, Trusted& known) {
+Status ReadingStore::check_again(const std::string& run_id, Trusted& known) {
   PAWL_TRY(auto found, head(run_id));
   if (!found) return forged(run_id, "it has no signed head");
   const bool same = found->body == known.head.body && found->signature == known.head.signature;
@@ -87,7 +87,7 @@ Status RunStore::check_again(const std::string& run_id, Trusted& known) {
   return check_run_chain(run_id, known);
 }
 
-Status RunStore::check_run_chain(const std::string& run_id, Trusted& known) {
+Status ReadingStore::check_run_chain(const std::string& run_id, Trusted& known) {
   const ChainHead signed_end = known.listed.contains("") ? known.listed.at("") : ChainHead();
   PAWL_TRY(const bool goes_on, has_row(run_id, known.run));
   if (!goes_on || known.run.rows > signed_end.rows) {
@@ -115,7 +115,7 @@ Status RunStore::check_run_chain(const std::string& run_id, Trusted& known) {
 }
 
 // Keeps what later checks need from a row of the run's chain.
-Status RunStore::note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known) {
+Status ReadingStore::note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known) {
   const auto has = [&](std::string_view type) { return row.line.find(type) != std::string::npos; };
   if (row.seq > 1 && !has("\"phase_sealed\"") && !has("\"forked\"") && !has("\"operator\"")) return {};
   PAWL_TRY(auto json, parse_json(row.line));
@@ -133,9 +133,11 @@ Status RunStore::note_row_of_run(const std::string& run_id, const LedgerRow& row
 
 // True: verbs of the open shared transaction have written to the run, and its head is signed after the last
 // of them. The run was checked before they wrote, and no other process can have written since.
-bool RunStore::writes_unsigned(const std::string& run_id) const { return heads_to_sign_.contains(run_id); }
+bool ReadingStore::writes_unsigned(const std::string& run_id) const {
+  return heads_to_sign_.contains(run_id);
+}
 
-Result<bool> RunStore::has_row(const std::string& run_id, const ChainHead& end) {
+Result<bool> ReadingStore::has_row(const std::string& run_id, const ChainHead& end) {
   if (end.rows == 0) return true;
   PAWL_TRY(auto query, database_->query("ledger_rows"));
   query.bind(run_id).bind(end.chain).bind(end.rows).bind(std::int64_t{1});
@@ -144,7 +146,7 @@ Result<bool> RunStore::has_row(const std::string& run_id, const ChainHead& end) 
 }
 
 // Returns the end of a chain. For a phase's chain, the rows after the signed end are checked.
-Result<ChainHead> RunStore::checked_end(const std::string& run_id, const std::string& chain) {
+Result<ChainHead> ReadingStore::checked_end(const std::string& run_id, const std::string& chain) {
   PAWL_TRY(const auto* known, trust(run_id));
   if (chain.empty()) return known->run;
   ChainHead end{.chain = chain, .rows = 0, .head = std::string(kZeroHash)};
@@ -172,8 +174,8 @@ Result<ChainHead> RunStore::checked_end(const std::string& run_id, const std::st
   }
 }
 
-void RunStore::trust_signed(const std::string& run_id, const Head& head, const std::vector<ChainHead>& ends,
-                            const std::vector<BudgetRow>& budgets) {
+void ReadingStore::trust_signed(const std::string& run_id, const Head& head,
+                                const std::vector<ChainHead>& ends, const std::vector<BudgetRow>& budgets) {
   auto& known = trusted_.at(run_id);  // a verb that signs has written, so the run was checked
   known.head = head;
   known.listed.clear();

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
-#include "store/verbs/run_store.h"
+#include "store/verbs/reading_store.h"
 
 namespace pawl::store::verbs {
 namespace {
@@ -37,7 +37,7 @@ EndedPhases ended_of(const Trusted& known) {
 
 }  // namespace
 
-Status RunStore::check_claim(const Claim& claim) {
+Status ReadingStore::check_claim(const Claim& claim) {
   const std::string& run_id = claim.run.run_id;
   PAWL_TRY(const auto* known, trust(run_id));
   const Json& started = known->started;
@@ -60,7 +60,7 @@ Status RunStore::check_claim(const Claim& claim) {
 }
 
 // One comparison serves until another connection commits.
-Status RunStore::check_tables(const std::string& run_id) {
+Status ReadingStore::check_tables(const std::string& run_id) {
   PAWL_TRY([[maybe_unused]] const auto* trusted, trust(run_id));
   auto& known = trusted_.at(run_id);
   if (known.tables_epoch == memory_.epoch || !os::walls().signer) return {};
@@ -82,7 +82,7 @@ Status RunStore::check_tables(const std::string& run_id) {
 }
 
 // Work is committed into the source's folder. Only the planned row of the run says where it is.
-Status RunStore::check_source(const std::string& run_id, const Json& started) {
+Status ReadingStore::check_source(const std::string& run_id, const Json& started) {
   const auto planned = started.find("planned");
   if (planned == started.end()) return {};
   PAWL_TRY(const auto common, planned_common(run_id));
@@ -94,7 +94,7 @@ Status RunStore::check_source(const std::string& run_id, const Json& started) {
 }
 
 // Rows count the calls of each phase. The run has their sum, which is limited too.
-Status RunStore::check_doctor_calls(const std::string& run_id) {
+Status ReadingStore::check_doctor_calls(const std::string& run_id) {
   if (!os::walls().signer) return {};
   PAWL_TRY(auto query, database_->query("doctor_calls_of_run"));
   query.bind(run_id);
@@ -103,7 +103,7 @@ Status RunStore::check_doctor_calls(const std::string& run_id) {
 }
 
 // The places decide which phases wait for which, and whose work a phase sees.
-Status RunStore::check_places(const std::string& run_id, const Json& started) {
+Status ReadingStore::check_places(const std::string& run_id, const Json& started) {
   PlacesByRows places(started);
   if (!places.are_said()) return {};
   PAWL_TRY(const auto found, tiers(run_id));
@@ -121,7 +121,7 @@ Status RunStore::check_places(const std::string& run_id, const Json& started) {
 
 // The head has the amounts spent when it was signed; the rows after it have the later amounts. A head of an
 // older version lacks them.
-Status RunStore::check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
+Status ReadingStore::check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
   // Verbs of this transaction compared the amounts before they wrote.
   if (writes_unsigned(run_id) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
@@ -148,7 +148,7 @@ Status RunStore::check_spent(const std::string& run_id, const std::vector<Budget
 }
 
 // One comparison serves until another connection commits: only this store writes until then.
-Status RunStore::check_attempts(const PhaseRow& phase) {
+Status ReadingStore::check_attempts(const PhaseRow& phase) {
   if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(phase.run_id));
   const bool inherits = known->forked && known->forked->phase_id == phase.phase_id;
@@ -165,7 +165,7 @@ Status RunStore::check_attempts(const PhaseRow& phase) {
 }
 
 // A phase has ended in the table exactly when its rows end it.
-Status RunStore::check_ends(const std::string& run_id, const EndedPhases& ended) {
+Status ReadingStore::check_ends(const std::string& run_id, const EndedPhases& ended) {
   std::set<std::string> over;
   {
     PAWL_TRY(auto query, database_->query("ended_phases"));
@@ -191,8 +191,8 @@ Status RunStore::check_ends(const std::string& run_id, const EndedPhases& ended)
 }
 
 // Called before the run is sealed. `phases` are all its phases, `heads` the ends of their chains.
-Status RunStore::check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
-                             const std::vector<ChainHead>& heads) {
+Status ReadingStore::check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
+                                 const std::vector<ChainHead>& heads) {
   if (!os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
   const auto ended = ended_of(*known);
@@ -210,7 +210,7 @@ Status RunStore::check_seals(const std::string& run_id, const std::vector<PhaseR
 }
 
 // A replanner's goal must be in a row of the phase, or of the same phase in the run that was forked.
-Status RunStore::check_goal(const Claim& claim) {
+Status ReadingStore::check_goal(const Claim& claim) {
   if (claim.phase.revision == 0 || !os::walls().signer) return {};
   const std::string& phase_id = claim.phase.phase_id;
   PAWL_TRY(auto said, goals_of(claim.run.run_id, phase_id));
@@ -228,7 +228,8 @@ Status RunStore::check_goal(const Claim& claim) {
 }
 
 // Returns the goals in the rows of replans that were applied, oldest first.
-Result<std::vector<std::string>> RunStore::goals_of(const std::string& run_id, const std::string& phase_id) {
+Result<std::vector<std::string>> ReadingStore::goals_of(const std::string& run_id,
+                                                        const std::string& phase_id) {
   std::vector<std::string> out;
   PAWL_OK(each_checked_row(run_id, phase_id, [&](const LedgerRow& row) -> Status {
     if (row.line.find("\"type\":\"replan\"") == std::string::npos) return {};
@@ -240,8 +241,8 @@ Result<std::vector<std::string>> RunStore::goals_of(const std::string& run_id, c
   return out;
 }
 
-Status RunStore::each_checked_row(const std::string& run_id, const std::string& phase_id,
-                                  const std::function<Status(const LedgerRow&)>& visit) {
+Status ReadingStore::each_checked_row(const std::string& run_id, const std::string& phase_id,
+                                      const std::function<Status(const LedgerRow&)>& visit) {
   PAWL_TRY(const auto end, chain_head(run_id, phase_id));
   if (end.rows == 0) return {};
   std::string prev(kZeroHash);
@@ -262,7 +263,7 @@ Status RunStore::each_checked_row(const std::string& run_id, const std::string& 
 
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For
 // the first attempt of a fork, that attempt belongs to another run.
-Status RunStore::check_previous(const Claim& claim) {
+Status ReadingStore::check_previous(const Claim& claim) {
   if (!claim.previous || !os::walls().signer) return {};
   const auto& previous = *claim.previous;
   PAWL_TRY(const auto steps, steps_of_attempt(previous.run_id, previous.attempt_id));

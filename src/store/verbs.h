@@ -1,0 +1,378 @@
+// The verbs: all that changes the state of runs, with the values that they take and return. store/store.h has
+// what they promise in common: one transaction each, fences, kinds of errors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/time.h"
+#include "store/rows.h"
+
+namespace pawl::store {
+
+constexpr std::int64_t kExecutionsPerStepMax = 3;  // per step; then its attempt fails (crash_loop)
+
+// Limits of doctor calls. CHECKs of the schema enforce them, too.
+constexpr std::int64_t kDoctorCallsOfPhaseMax = 2, kDoctorCallsOfRunMax = 10;
+
+struct Operator {
+  std::int64_t uid = 0;
+  std::string reason;
+};
+
+struct Fork {
+  ForkPoint from;
+  bool same_plan = true;  // then the replanner's goal of that point stays
+  Operator who;
+};
+
+// The plan in parts; a claim reads two of them. The caller derives them from the plan's text, at any time
+// again. The store reads no more of them than source_folder_of().
+struct PlanRows {
+  std::string common;  // what belongs to no phase
+  struct OfPhase {
+    std::int64_t tier_index = 0, phase_index = 0;
+    std::string row;
+  };
+  std::vector<OfPhase> phases;
+};
+
+struct NewRun {
+  RunRow run;
+  std::vector<TierRow> tiers;
+  std::vector<PhaseRow> phases;  // the store sets state, counters and lease
+  std::string plan_text;         // as it was read; the plan of a run never changes
+  PlanRows plan;                 // empty: made at the first claim (ClaimResult::unplanned)
+  std::optional<std::int64_t> sandbox_ms_cap, tokens_cap, usd_nanos_cap;
+  std::optional<Fork> fork;
+};
+
+struct Lease {
+  std::string run_id, phase_id, owner;
+  std::int64_t fence = 0;
+  std::string expires_at;
+};
+
+struct Claim;
+
+struct ClaimRequest {
+  std::vector<std::string> run_ids;  // empty: any open run
+  std::string owner;                 // os::to_text(identity) plus "/worker"
+  WallTime now;
+  MonoTime mono;        // by the clock that mono_id names; it decides for leases of that clock
+  std::string mono_id;  // os::Clock::mono_id(); "" when the host has none
+  std::int64_t lease_ms = 30'000;
+  // True: the owner of a live lease is known to be dead (this host, boot id, pid, start time).
+  std::function<bool(std::string_view owner)> owner_is_dead;
+  // Returns PAWL_MODEL of a new attempt; `number` is its level of escalation, from 1. `claim` has run,
+  // planned and common. Called inside the transaction: must be pure.
+  std::function<std::string(const Claim& claim, std::int64_t number)> model_of_attempt;
+  // True: the caller has PlanRows::common of that run. Then Claim::common is "", also in the callback above.
+  std::function<bool(const std::string& run_id)> has_common;
+};
+
+struct Claim {
+  Lease lease;
+  RunRow run;
+  PhaseRow phase;                      // after the claim
+  AttemptRow attempt;                  // reserved now, or the unfinished one
+  bool continued = false;              // the attempt was unfinished: a crash, or an executor that left
+  std::vector<StepRow> steps;          // of this attempt, by step_index, execution
+  std::optional<AttemptRow> previous;  // newest finished attempt of this phase, for feedback
+  std::string revised_goal;            // a replanner's goal, instead of the plan's; "" when none
+  std::string planned, common;         // its plan's rows: of the phase, of no phase
+  // Store::base_layers() of the attempt and of judged_on(attempt), checked against the ledger's rows.
+  std::vector<std::string> layers, judged_layers;
+};
+
+// Why no phase could be claimed. Ordered: when several phases differ, the largest value is reported.
+enum class Nothing {
+  kAllTerminal,  // every phase of every requested run is terminal
+  kStalled,      // not terminal, and no event can move it: an error with a name
+  kBudget,       // the budget is spent: only a person can raise it
+  kNotBefore,    // a phase may not start yet: try later
+  kReserved,     // open steps reserve the rest of the budget: try later
+  kLeased,       // another worker holds the phase: try later
+};
+
+// True: a worker holds the phase: its lease has not run out, and the owner is not known to be dead. A jump of
+// the wall clock has no effect between processes that share a monotonic clock.
+bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request);
+
+// The phase that claim() would take, or the reason to take none.
+struct Candidate {
+  std::optional<PhaseRow> phase;
+  Nothing nothing = Nothing::kAllTerminal;  // this and the rest: only without a phase
+  std::optional<PhaseRow> waited_for;       // the phase that `nothing` is about
+  std::string waits_for;                    // one sentence for people
+};
+
+struct ClaimResult {
+  std::optional<Claim> claim;
+  // The run of the phase that claim() would take, when that run has no plan rows: an older version made it.
+  // The claim had no effect. Call put_plan(), then claim again.
+  std::string unplanned;
+  Nothing nothing = Nothing::kAllTerminal;  // only without a claim
+  std::string waits_for;                    // one sentence for people
+};
+
+// Counters that the marker of a step's first execution raises. The call costs money, whatever its response.
+enum class Counted {
+  kNothing,
+  kDoctorCall,  // doctor_calls of the phase and of the run
+  kReplan,      // replans of the phase
+};
+
+struct StepStart {  // the marker
+  std::string sandbox_run_id;
+  std::int64_t step_index = 0;
+  std::string gate_id, step_name, label;
+  std::string sandbox_spec_hash;
+  std::int64_t execution = 1;
+  std::int64_t episode = 0;  // number of its episode (best_of); an episode has at most one open marker
+  Counted counted = Counted::kNothing;
+  std::int64_t reserved_ms = 0;  // the longest it may run; reserved until its end
+  // True for an agent: reserves what is left of the run's tokens and money, at most the amounts below.
+  bool spends = false;
+  std::optional<std::int64_t> tokens_most, usd_nanos_most;
+  std::int64_t shares = 1;  // the rest is divided by this; one share is for this step
+  // True: other steps of the phase run. Then a used-up budget does not end the lease before they end.
+  bool others_run = false;
+};
+
+struct Begun {
+  // False: the budget is used up. The ends are recorded, and no marker is written. The phase is given back
+  // (not with others_run), and goes on when the cap is raised.
+  bool started = true;
+  std::vector<BudgetRow> warnings;  // budgets that the ended steps took past kWarnedPercent of their caps
+  // Limits of a step that spends; absent: not limited.
+  std::optional<std::int64_t> tokens, usd_nanos;
+};
+constexpr std::int64_t kWarnedPercent = 80;
+
+// The reports of an agent after the told_seq of its row. Written down once, with the end of its step.
+struct Told {
+  struct Event {
+    std::string event, at;
+    Json details;  // an object
+  };
+  struct Usage {
+    std::int64_t told_seq = 0;
+    std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0, usd_nanos = 0;
+    std::string line;  // for cost/agent.jsonl
+  };
+  std::int64_t last_seq = 0;  // of all reports; 0: no report
+  std::vector<Event> events;  // rows `agent`
+  std::vector<Usage> usage;   // one row `usage` with their sum and hash
+};
+
+struct StepEnd {  // the result of an open step
+  std::string sandbox_run_id;
+  std::string run;  // SandboxRun as canonical JSON. The row `executed` has the members below.
+  std::string outcome, layer;
+  std::int64_t exit_code = -1, duration_ms = 0;
+  std::string cost_row;     // the line for cost/sandbox.jsonl
+  std::string agent_layer;  // of an agent's step: becomes the attempt's
+  Told told;                // of an agent's step
+};
+
+struct ResumeDecision {  // the decision about an open marker that a claim found
+  std::string sandbox_run_id, label;
+  std::string found;          // supervisor_alive | result_spooled | nothing | operator
+  std::string decision;       // reattach | adopt | re_execute | skip | escalate | probed | cancelled
+  std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
+  Told told;                  // of an agent's step that was lost
+  // True: pay() brings `told` later. Reservations of tokens and money stay until then.
+  bool owes = false;
+};
+
+// Unsettled usage: a step that an operator ended. Its agent can report usage until its process is gone.
+struct Owed {
+  StepRow step;
+  std::int64_t told_seq = 0;  // later reports are not written down yet
+};
+
+// The decision of a hook about a phase whose attempt failed.
+enum class Action {
+  kNone,        // the verdict decides; a hint is part of the feedback
+  kReplan,      // a new revision with another goal: attempts_used = 0, all other counters stay
+  kSkipPhase,   // SKIPPED
+  kMarkFailed,  // FAILED, failed_unrecoverable
+  kAbortRun,    // kMarkFailed, and every other phase that is not terminal is CANCELLED
+};
+
+// The response of a doctor or a replanner. Each becomes one ledger row, also one that was not understood.
+struct Advice {
+  std::string hook;  // doctor | replan
+  std::string sandbox_run_id;
+  bool understood = false;           // false: it is counted and has no effect
+  std::string action, hint, reason;  // from a doctor
+  std::string goal;                  // from a replanner
+};
+
+struct AttemptEnd {
+  std::string verdict;         // passed | failed_retryable | failed_unrecoverable | escalate
+  std::string signals = "[]";  // an array, as canonical JSON
+  std::vector<std::string> failing_signals;
+  std::string failure;         // digest of the failure and the model (gates::failure_digest); "" when passed
+  std::string summary;         // UTF-8, at most 4096 bytes
+  Json feedback;               // object; null when passed
+  std::string reason;          // last_failure_reason: one line; "" when passed
+  std::string accepted_layer;  // of a passed attempt: becomes part of the run ("" without changes)
+  // No layer accepted up to this merge_seq overlaps it: the caller has compared them (store/overlap.h).
+  std::int64_t looked_up_to = 0;
+  std::string build;        // Pawl's version
+  std::string inventories;  // BLAKE3 of the base's inventories, by gate; "" when none was compared
+  // When the next attempt may start, by the wall clock; "" at once. Ignored while the wall clock is set back
+  // before the last attempt.
+  std::string not_before;
+  std::vector<Advice> advice;
+  Action action = Action::kNone;     // of a failed attempt only
+  std::string goal;                  // of kReplan
+  std::string action_reason;         // one line; for all but kNone
+  std::vector<EpisodeRow> episodes;  // each of several episodes; part of the ledger row `attempt`
+  // The agent's work, or that of the retained episode. Absent: the layer that the end of its step set.
+  std::optional<std::string> agent_layer;
+};
+
+// True: two layers touch the same path. Must be pure.
+using Overlaps = std::function<bool(const std::string& layer, const std::string& other)>;
+
+struct Finished {
+  PhaseState state;  // after the verb
+  PhaseOutcome outcome;
+  bool run_ended = false;
+  std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
+  std::vector<BudgetRow> warnings;       // as in Begun
+  // Set: the layer of the passed attempt overlaps one that was accepted meanwhile, from a phase beside it or
+  // by an operator. The verb had no effect; the caller decides again.
+  std::optional<LayerRow> overlapping;
+  bool behind = false;  // true: its gates did not see all accepted work; no effect; call judge_again()
+};
+
+// A round that judges a passed attempt again, on top of the layers accepted meanwhile.
+struct JudgedAgain {
+  AttemptRow attempt;               // as the round left it
+  std::vector<std::string> layers;  // as Claim::judged_layers
+  std::vector<BudgetRow> warnings;  // as in Begun
+};
+
+// The work that an operator approves: of the newest attempt of a phase that ended without accepted work.
+struct Approved {
+  std::string phase_id, attempt_id;
+  std::string layer;  // becomes part of the run; "" without changes
+};
+
+class Verbs {
+ public:
+  virtual ~Verbs() = default;
+
+  // --- the life of a run
+  // Rows: run_started in the run's chain, with a fork also `forked`. A fork takes over the phases before its
+  // point, with their state and layers, and with counters at 0. The phase of the point begins with what its
+  // attempt before the point left. The other run is only read. kInvalid: the phases before the point differ,
+  // or one of them has not ended or ended the run. kNotFound: the point does not exist.
+  virtual Status create_run(const NewRun& run, WallTime now) = 0;
+
+  // Writes the plan rows of a run that has none; idempotent. Rows that are there stay.
+  virtual Status put_plan(const std::string& run_id, const PlanRows& plan) = 0;
+
+  // 1. Takes the executable phase that comes first by tier_index, phase_index. A new attempt is reserved
+  //    (attempts_used + 1, attempts_total + 1, attempt row) before any step runs; an unfinished attempt needs
+  //    none. ENSURES: lease.fence is greater than every earlier fence of the phase.
+  virtual Result<ClaimResult> claim(const ClaimRequest& request) = 0;
+
+  // Returns the decision of claim() at this moment. Reads only.
+  virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
+
+  // 2. Writes the marker of the next step and the result of the previous one. When the marker repeats a lost
+  //    step, also the decision that closes it. Rows: [executed], [resume], pre_execute. kExhausted: execution
+  //    > 3, or no doctor call is left. Settles the ended steps against the budgets (a lost step: the time
+  //    since its marker, at most its reservation; tokens and money: as reported), then reserves for the new
+  //    one. A run exceeds its cap by less than one reservation, or by what an agent spends before its end.
+  virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
+                                   const std::optional<StepEnd>& previous,
+                                   const std::optional<ResumeDecision>& resume, WallTime now) = 0;
+  // Records the same ends without a marker, while other episodes of the attempt run. Returns the budgets that
+  // pass kWarnedPercent now. Rows: [executed], [resume].
+  virtual Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
+                                                  const std::optional<ResumeDecision>& resume,
+                                                  WallTime now) = 0;
+  // Records the decisions reattach and adopt. Row: resume.
+  virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
+
+  // 3. Ends the attempt: result of the last step, signals, cost, phase state and seals; with the last open
+  //    phase it ends the run. After a failed attempt with attempts left the phase stays EXECUTING without a
+  //    lease; after the last it is FAILED. FAILED in a tier with on_failure stop makes every QUEUED phase
+  //    SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain phase_sealed
+  //    (a terminal phase), run_sealed (the run ended). Signs the head.
+  virtual Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
+                                  const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+                                  const Overlaps& overlaps, WallTime now) = 0;
+
+  // Begins a round after Finished::behind; then judged_on() has all accepted work. Row: judged_again, signed.
+  virtual Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
+                                          const std::optional<ResumeDecision>& resume, WallTime now) = 0;
+
+  // True: the lease is still valid. Reads only, cheap enough to ask often.
+  virtual Result<bool> holds(const Lease& lease) = 0;
+  // Extends the lease. kConflict: it is lost; stop working.
+  virtual Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) = 0;
+  // Gives the phase back as it is. A lost lease is not an error.
+  virtual Status release(const Lease& lease) = 0;
+
+  // --- operators: guarded transitions. Each writes a ledger row `operator` in the phase's chain (the run's,
+  // for a run). An empty `phase_id` means every phase that the event can apply to. They return the phases
+  // that changed. kInvalid: none can; the message names its state and what to do instead.
+  // FAILED, SKIPPED or CANCELLED -> QUEUED with attempts_used 0 and one more revision; attempts_total stays.
+  // Phases that were SKIPPED because this one failed come back, too. The run opens again.
+  virtual Result<std::vector<std::string>> operator_retry(const std::string& run_id,
+                                                          const std::string& phase_id, const Operator& who,
+                                                          WallTime now) = 0;
+  // QUEUED, EXECUTING or FAILED -> SKIPPED. Phases that were SKIPPED because a FAILED one failed are QUEUED
+  // again, and are returned after it.
+  virtual Result<std::vector<std::string>> operator_skip(const std::string& run_id,
+                                                         const std::string& phase_id, const Operator& who,
+                                                         WallTime now) = 0;
+  // Not terminal -> CANCELLED. The lease ends, so a late result is refused.
+  virtual Result<std::vector<std::string>> operator_cancel(const std::string& run_id,
+                                                           const std::string& phase_id, const Operator& who,
+                                                           WallTime now) = 0;
+  // FAILED, SKIPPED or CANCELLED -> COMPLETE, approved, with that layer. Phases that were SKIPPED because
+  // this one failed are QUEUED again, and the run goes on. kConflict: a newer attempt finished, or a layer
+  // that was accepted since overlaps. kNotFound: the agent's work was lost.
+  virtual Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
+                                                            const Overlaps& overlaps, const Operator& who,
+                                                            WallTime now) = 0;
+  // Sets max_attempts (--max-attempts with --operator-ack) of every phase that is not terminal, at least to
+  // what it has used. A phase between attempts with none left becomes FAILED, escalate.
+  virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
+                                       const Operator& who, WallTime now) = 0;
+
+  // Sets the cap of `unit`. Below what is spent, no step starts any more. Row: operator, in the run's chain.
+  // kInvalid: the run has ended.
+  virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
+                                 const Operator& who, WallTime now) = 0;
+
+  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. The caller
+  // that settles one makes sure first that its process is gone.
+  virtual Result<std::vector<Owed>> owed() = 0;
+  // Records what the agent of `owed` reported and settles its reservations. The chain of an ended phase is
+  // opened for the rows and sealed again. REQUIRES: the step's process is gone, `told` has all reports since
+  // owed.told_seq. Changes nothing when the usage is settled already.
+  virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
+
+  // --- inventories: what is known by content
+  // The text about a gate on the base; the store does not interpret it. Absent: no text with this key that
+  // this folder's key signed.
+  virtual Result<std::optional<std::string>> inventory(const std::string& key) = 0;
+  virtual Status put_inventory(const std::string& key, const std::string& text) = 0;
+};
+
+}  // namespace pawl::store
