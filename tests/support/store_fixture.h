@@ -46,7 +46,7 @@ class StoreTest : public ::testing::Test {
  protected:
   void SetUp() override { store_ = open(); }
 
-  std::unique_ptr<Store> open() {
+  virtual std::unique_ptr<Store> open() {
     auto store = open_store("sqlite:" + path_, std::make_shared<PlainSealer>());
     EXPECT_TRUE(store) << store.error().message;
     return *std::move(store);

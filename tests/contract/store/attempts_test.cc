@@ -1,19 +1,20 @@
 // The verbs of the store on a real file: transactions, fences, counters, migrations.
-#include "store/store.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <thread>
 
+#include "contract/store/contract.h"
 #include "os/clock.h"
+#include "store/store.h"
 #include "store/transition.h"
-#include "support/store_fixture.h"
 
 namespace pawl::store {
 namespace {
 
-TEST_F(StoreTest, ClaimReservesBeforeAnythingRuns) {
+using Attempts = StoreContract;
+
+TEST_P(Attempts, ClaimReservesBeforeAnythingRuns) {
   const auto run = create({{"a", "b"}, {"c"}});
   const auto first = claim();
   EXPECT_EQ(first.phase.phase_id, "a");
@@ -29,7 +30,7 @@ TEST_F(StoreTest, ClaimReservesBeforeAnythingRuns) {
   EXPECT_EQ(other.nothing, Nothing::kLeased);
 }
 
-TEST_F(StoreTest, ACrashDoesNotReserveAgain) {
+TEST_P(Attempts, ACrashDoesNotReserveAgain) {
   const auto run = create({{"a"}});
   const auto first = claim("dead");
   step(first);
@@ -48,7 +49,7 @@ TEST_F(StoreTest, ACrashDoesNotReserveAgain) {
   EXPECT_EQ(phase(run, "a").state, PhaseState::kComplete);
 }
 
-TEST_F(StoreTest, LeasesExpireAndAreExtended) {
+TEST_P(Attempts, LeasesExpireAndAreExtended) {
   create({{"a"}});
   const auto first = claim("elsewhere");
   now_.micros += 29'000'000;
@@ -60,7 +61,7 @@ TEST_F(StoreTest, LeasesExpireAndAreExtended) {
 }
 
 // A process with the holder's monotonic clock uses that clock; all others use the wall clock.
-TEST_F(StoreTest, AWallClockThatJumpsEndsNoLease) {
+TEST_P(Attempts, AWallClockThatJumpsEndsNoLease) {
   create({{"a"}});
   auto mine = request("me"), yours = request("you");
   mine.mono_id = yours.mono_id = "boot";
@@ -84,7 +85,7 @@ TEST_F(StoreTest, AWallClockThatJumpsEndsNoLease) {
   EXPECT_TRUE(store_->claim(yours)->claim);
 }
 
-TEST_F(StoreTest, AFailedAttemptKeepsThePhaseUntilTheLast) {
+TEST_P(Attempts, AFailedAttemptKeepsThePhaseUntilTheLast) {
   const auto run = create({{"a", "b"}});
   auto held = claim();
   auto finished = finish(held, step(held), "failed_retryable");
@@ -104,7 +105,7 @@ TEST_F(StoreTest, AFailedAttemptKeepsThePhaseUntilTheLast) {
   EXPECT_EQ(store_->claim(request())->nothing, Nothing::kAllTerminal);
 }
 
-TEST_F(StoreTest, ATierWaitsForTheOneBefore) {
+TEST_P(Attempts, ATierWaitsForTheOneBefore) {
   const auto run = create({{"a", "b"}, {"c"}}, true);
   const auto a = claim("1"), b = claim("2");
   EXPECT_EQ(b.phase.phase_id, "b");
@@ -117,7 +118,7 @@ TEST_F(StoreTest, ATierWaitsForTheOneBefore) {
 }
 
 // Otherwise its reservation is never released, and the earlier phase may wait for that budget.
-TEST_F(StoreTest, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
+TEST_P(Attempts, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
   for (const auto& tiers : {std::vector<std::vector<std::string>>{{"a"}, {"b"}}, {{"a", "b"}}}) {
     const auto run = create(tiers, false, true, 1000);
     ASSERT_TRUE(store_->operator_skip(run, "a", {}, now_));
@@ -139,7 +140,7 @@ TEST_F(StoreTest, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
   }
 }
 
-TEST_F(StoreTest, AnAttemptIsAllOrNothing) {
+TEST_P(Attempts, AnAttemptIsAllOrNothing) {
   const auto run = create({{"a"}});
   const auto held = claim();
   const auto id = step(held);
@@ -165,7 +166,7 @@ TEST_F(StoreTest, AnAttemptIsAllOrNothing) {
   EXPECT_EQ(store_->cost_rows("", 1)->size(), 1U);
 }
 
-TEST_F(StoreTest, AStepIsBegunThreeTimesAtMost) {
+TEST_P(Attempts, AStepIsBegunThreeTimesAtMost) {
   create({{"a"}});
   const auto held = claim();
   std::string id = step(held);
@@ -189,7 +190,7 @@ TEST_F(StoreTest, AStepIsBegunThreeTimesAtMost) {
   }
 }
 
-TEST_F(StoreTest, OperatorsReopenWhatIsTerminalAndNothingElseDoes) {
+TEST_P(Attempts, OperatorsReopenWhatIsTerminalAndNothingElseDoes) {
   const auto run = create({{"a", "b"}});
   const auto held = claim();
   ASSERT_TRUE(finish(held, step(held), "failed_unrecoverable"));
@@ -209,7 +210,7 @@ TEST_F(StoreTest, OperatorsReopenWhatIsTerminalAndNothingElseDoes) {
   EXPECT_EQ(phase(run, "a").state, PhaseState::kCancelled);
 }
 
-TEST_F(StoreTest, ManyProcessesOnOneFileShareTheWork) {
+TEST_P(Attempts, ManyProcessesOnOneFileShareTheWork) {
   constexpr int kThreads = 4, kPhases = 40;
   std::vector<std::string> names;
   for (int i = 0; i < kPhases; ++i) names.push_back("p" + std::to_string(i));
@@ -217,7 +218,7 @@ TEST_F(StoreTest, ManyProcessesOnOneFileShareTheWork) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread)
     threads.emplace_back([&, thread] {
-      auto store = *open_store("sqlite:" + path_, std::make_shared<PlainSealer>());
+      const auto store = this->open();
       for (;;) {
         auto found = *store->claim(request("worker" + std::to_string(thread)));
         if (!found.claim) return;
@@ -235,7 +236,7 @@ TEST_F(StoreTest, ManyProcessesOnOneFileShareTheWork) {
   }
 }
 
-TEST_F(StoreTest, CallsOfTheDoctorAreCountedWithTheirMarkers) {
+TEST_P(Attempts, CallsOfTheDoctorAreCountedWithTheirMarkers) {
   const auto run = create({{"a", "b", "c", "d", "e", "f"}}, true);
   std::vector<Claim> held;
   for (int i = 0; i < 6; ++i) held.push_back(claim(std::to_string(i)));
@@ -265,15 +266,9 @@ TEST_F(StoreTest, CallsOfTheDoctorAreCountedWithTheirMarkers) {
   EXPECT_EQ(store_->run(run)->doctor_calls, 10);
   EXPECT_EQ(ask(5, 1).error().kind, ErrorKind::kExhausted) << "ten a run";
   EXPECT_EQ(phase(run, "f").doctor_calls, 0) << "and nothing is written of one too many";
-  store_.reset();
-  while (schema_status("sqlite:" + path_)->database > 1)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
-  EXPECT_EQ(this->open()->run(run)->doctor_calls, 10)
-      << "the column that a migration takes is no fresh start";
 }
 
-TEST_F(StoreTest, AReplanStartsARevisionAndTakesNothingElseBack) {
+TEST_P(Attempts, AReplanStartsARevisionAndTakesNothingElseBack) {
   const auto run = create({{"a"}});
   auto held = claim();
   ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
@@ -294,7 +289,7 @@ TEST_F(StoreTest, AReplanStartsARevisionAndTakesNothingElseBack) {
   EXPECT_EQ(claim().revised_goal, "another way");
 }
 
-TEST_F(StoreTest, AnAbortCancelsWhatIsNotTerminal) {
+TEST_P(Attempts, AnAbortCancelsWhatIsNotTerminal) {
   const auto run = create({{"a", "b"}, {"c"}}, true);
   const auto a = claim("1"), b = claim("2");
   const auto running = step(b);
@@ -312,7 +307,7 @@ TEST_F(StoreTest, AnAbortCancelsWhatIsNotTerminal) {
   EXPECT_EQ(finish(b, running, "passed").error().kind, ErrorKind::kConflict) << "a late result is refused";
 }
 
-TEST_F(StoreTest, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
+TEST_P(Attempts, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
   create({{"a"}});
   const auto held = claim();
   auto end = verdict("failed_retryable");
@@ -326,7 +321,7 @@ TEST_F(StoreTest, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
 }
 
 // The clock is set back by an hour: the phase would wait that long. The simulator found it.
-TEST_F(StoreTest, AClockThatWasSetBackDoesNotMakeAPhaseWait) {
+TEST_P(Attempts, AClockThatWasSetBackDoesNotMakeAPhaseWait) {
   create({{"a"}});
   const auto held = claim();
   auto end = verdict("failed_retryable");
@@ -338,94 +333,7 @@ TEST_F(StoreTest, AClockThatWasSetBackDoesNotMakeAPhaseWait) {
   claim();
 }
 
-TEST_F(StoreTest, MigratesDownAndUp) {
-  EXPECT_EQ(schema_status("sqlite:" + path_)->database, schema_status("sqlite:" + path_)->program);
-  const std::string run = create({{"a"}});
-  const Claim held = claim();
-  auto end = ended(step(held));
-  end.run = R"({"duration_ms":1500})";
-  end.duration_ms = 1500;
-  const std::string second = "second";
-  ASSERT_TRUE(store_->begin_step(held.lease, marker(second, 1), end, std::nullopt, now_));
-  ASSERT_TRUE(store_->heartbeat(held.lease, os::SystemClock().wall(), {}, 60'000));
-  const auto nobody_knows = [](std::string_view) { return false; };
-  EXPECT_EQ(migrate_down("sqlite:" + path_, false, nobody_knows).error().kind, ErrorKind::kUnavailable)
-      << "somebody works on it";
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
-  EXPECT_EQ(store_->claim(request()).error().kind, ErrorKind::kInvalid)
-      << "it was opened with another schema";
-  store_.reset();
-  while (schema_status("sqlite:" + path_)->database > 1)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
-  EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
-            (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
-                                      "episodes", "cost", "owed", "plans", "wide_rows", "plan_texts",
-                                      "base_places", "judged", "approved", "cost_guards"}));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
-  store_ = open();
-  EXPECT_EQ(store_->runs(10)->size(), 1U);
-  EXPECT_EQ(store_->budgets(run)->front().spent, 1500) << "what was spent before anybody counted";
-  ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 60'000, {}, now_));
-  store_.reset();
-  while (schema_status("sqlite:" + path_)->database > 3)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
-  EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied)
-      << "a cap would be lost";
-  while (schema_status("sqlite:" + path_)->database > 1)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
-  EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied)
-      << "runs are there";
-  ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
-  EXPECT_FALSE(schema_status("sqlite:" + path_)->pending.empty());
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
-  store_ = open();
-  EXPECT_TRUE(store_->runs(10)->empty());
-}
-
-TEST_F(StoreTest, RefusesWhatItDoesNotKnow) {
-  ASSERT_TRUE(os::write_atomically(temp_ / "text.db", std::string(5000, 'x')));
-  EXPECT_EQ(open_store("sqlite:" + (temp_ / "text.db"), nullptr).error().kind, ErrorKind::kCorrupt);
-  EXPECT_EQ(open_store("postgresql://h/d", nullptr).error().kind, ErrorKind::kInvalid);
-  EXPECT_EQ(store_->run("no-such-run").error().kind, ErrorKind::kNotFound);
-}
-
-TEST(Transition, IsATable) {
-  using enum PhaseState;
-  using enum PhaseEvent;
-  const std::map<PhaseEvent, std::vector<PhaseState>> legal = {
-      {kClaim, {kQueued, kExecuting}},
-      {kAttemptPassed, {kExecuting}},
-      {kAttemptRetryable, {kExecuting}},
-      {kAttemptUnrecoverable, {kExecuting}},
-      {kAttemptEscalate, {kExecuting}},
-      {kReplanned, {kExecuting}},
-      {kDoctorSkip, {kExecuting}},
-      {kRunAborted, {kQueued, kExecuting}},
-      {kTierStopped, {kQueued}},
-      {kOperatorRetry, {kFailed, PhaseState::kSkipped, PhaseState::kCancelled}},
-      {kOperatorSkip, {kQueued, kExecuting, kFailed}},
-      {kOperatorCancel, {kQueued, kExecuting}},
-      {kOperatorApprove, {kFailed, PhaseState::kSkipped, PhaseState::kCancelled}},
-  };
-  for (const auto& [event, from] : legal)
-    for (const auto state :
-         {kQueued, kExecuting, kComplete, kFailed, PhaseState::kSkipped, PhaseState::kCancelled}) {
-      PhaseRow row{.state = state, .attempts_used = 1, .max_attempts = 2};
-      const bool expected = std::ranges::find(from, state) != from.end();
-      EXPECT_EQ(apply(row, event).has_value(), expected)
-          << static_cast<int>(event) << " from " << name(state);
-    }
-  for (const auto outcome : {PhaseOutcome::kEscalate, PhaseOutcome::kFailedUnrecoverable}) {
-    const auto approved = apply({.state = kFailed, .outcome = outcome}, kOperatorApprove);
-    EXPECT_EQ(approved->state, kComplete);
-    EXPECT_EQ(approved->outcome, PhaseOutcome::kApproved) << "not what the gates passed";
-  }
-  PhaseRow last{.state = kExecuting, .attempts_used = 2, .max_attempts = 2};
-  EXPECT_EQ(apply(last, kAttemptRetryable)->state, kFailed);
-  EXPECT_EQ(apply(last, kAttemptRetryable)->outcome, PhaseOutcome::kEscalate);
-}
-
-TEST_F(StoreTest, PagesHoldWhatWasAskedFor) {
+TEST_P(Attempts, PagesHoldWhatWasAskedFor) {
   const auto run = create({{"a", "b", "c"}});
   for (int i = 0; i < 2; ++i) {
     const auto claimed = claim();
@@ -452,6 +360,8 @@ TEST_F(StoreTest, PagesHoldWhatWasAskedFor) {
   EXPECT_EQ(steps[0].step_index, 0);
   EXPECT_EQ(steps[1].sandbox_run_id, "gate-1");
 }
+
+PAWL_STORE_CONTRACT(Attempts);
 
 }  // namespace
 }  // namespace pawl::store

@@ -1,12 +1,12 @@
 // Budgets: reserved and settled in the transactions of steps.
-#include "support/store_fixture.h"
+#include "contract/store/contract.h"
 
 namespace pawl::store {
 namespace {
 
-using BudgetTest = StoreTest;
+using Budget = StoreContract;
 
-TEST_F(BudgetTest, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
+TEST_P(Budget, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   const std::string run = create({{"a"}}, false, true, 10'000);
   const Claim held = claim();
   auto end = ended(step(held, 0, 60'000));
@@ -40,7 +40,7 @@ TEST_F(BudgetTest, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
       << "it is over";
 }
 
-TEST_F(BudgetTest, StepsThatRunReserveTheirPartOfTheBudget) {
+TEST_P(Budget, StepsThatRunReserveTheirPartOfTheBudget) {
   const std::string run = create({{"a", "b"}}, true, true, 10'000);
   const Claim a = claim("one");
   const std::string open = step(a, 0, 10'000);
@@ -63,6 +63,8 @@ TEST_F(BudgetTest, StepsThatRunReserveTheirPartOfTheBudget) {
   EXPECT_EQ(store_->budgets(run)->front().reserved, 3000);
   EXPECT_EQ(claim("three").phase.phase_id, "b");
 }
+
+PAWL_STORE_CONTRACT(Budget);
 
 }  // namespace
 }  // namespace pawl::store

@@ -1,10 +1,10 @@
 // Several episodes of one attempt (best_of): each has its marker, its share of the budget and its row.
-#include "support/store_fixture.h"
+#include "contract/store/contract.h"
 
 namespace pawl::store {
 namespace {
 
-class EpisodesTest : public StoreTest {
+class Episodes : public StoreContract {
  protected:
   static StepStart agent(std::int64_t episode, std::int64_t shares = 1) {
     auto start = marker("agent" + std::to_string(episode), episode * 10);
@@ -28,7 +28,7 @@ class EpisodesTest : public StoreTest {
   }
 };
 
-TEST_F(EpisodesTest, EachHasOneOpenMarker) {
+TEST_P(Episodes, EachHasOneOpenMarker) {
   create({{"a"}});
   const Claim held = claim();
   ASSERT_TRUE(begin(held, agent(1)));
@@ -41,7 +41,7 @@ TEST_F(EpisodesTest, EachHasOneOpenMarker) {
   EXPECT_TRUE(begin(held, whole)->started) << "and what is of none";
 }
 
-TEST_F(EpisodesTest, EachTakesItsPartOfWhatIsLeft) {
+TEST_P(Episodes, EachTakesItsPartOfWhatIsLeft) {
   const std::string run = create({{"a"}});
   ASSERT_TRUE(store_->operator_budget(run, kTokens, 1000, {}, now_));
   const Claim held = claim();
@@ -58,7 +58,7 @@ TEST_F(EpisodesTest, EachTakesItsPartOfWhatIsLeft) {
   EXPECT_EQ(phase(run, "a").lease_owner, "");
 }
 
-TEST_F(EpisodesTest, AnEndIsRecordedWhileOthersGoOn) {
+TEST_P(Episodes, AnEndIsRecordedWhileOthersGoOn) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
   ASSERT_TRUE(begin(held, agent(1)));
@@ -81,7 +81,7 @@ TEST_F(EpisodesTest, AnEndIsRecordedWhileOthersGoOn) {
       << "the lease is another's";
 }
 
-TEST_F(EpisodesTest, TheEndOfTheAttemptSaysWhichOneCounts) {
+TEST_P(Episodes, TheEndOfTheAttemptSaysWhichOneCounts) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
   ASSERT_TRUE(begin(held, agent(1)));
@@ -100,15 +100,10 @@ TEST_F(EpisodesTest, TheEndOfTheAttemptSaysWhichOneCounts) {
   const auto chain = *store_->ledger(run, "a", 1, 10);
   EXPECT_NE(chain.back().line.find(R"("episodes":[{"changed_lines":3,"episode":1,"failing_signals":0,)"),
             std::string::npos);
-  constexpr std::int64_t kOfEpisodes = 8;  // the migration that added the episodes' rows
-  while (schema_status("sqlite:" + path_)->database > kOfEpisodes)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
-  EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied);
-  EXPECT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
 }
 
 // The operator's process may die before it ends the supervisors. The next process that looks ends them.
-TEST_F(EpisodesTest, GatesThatAnOperatorEndsAreEndedByTheNextWhoLooks) {
+TEST_P(Episodes, GatesThatAnOperatorEndsAreEndedByTheNextWhoLooks) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
   for (const std::int64_t episode : {1, 2}) {
@@ -125,7 +120,7 @@ TEST_F(EpisodesTest, GatesThatAnOperatorEndsAreEndedByTheNextWhoLooks) {
   EXPECT_EQ(store_->ledger(run, "a", 1, 100)->size(), rows) << "a gate has no last words";
 }
 
-TEST_F(EpisodesTest, AnOperatorEndsAllThatRun) {
+TEST_P(Episodes, AnOperatorEndsAllThatRun) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
   ASSERT_TRUE(begin(held, agent(1)));
@@ -137,6 +132,8 @@ TEST_F(EpisodesTest, AnOperatorEndsAllThatRun) {
   EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
 }
+
+PAWL_STORE_CONTRACT(Episodes);
 
 }  // namespace
 }  // namespace pawl::store

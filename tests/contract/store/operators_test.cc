@@ -3,17 +3,19 @@
 
 #include <tuple>
 
-#include "support/store_fixture.h"
+#include "contract/store/contract.h"
 
 namespace pawl::store {
 namespace {
+
+using Operators = StoreContract;
 
 std::tuple<PhaseState, PhaseOutcome, std::int64_t, std::int64_t> what_it_is(const PhaseRow& row) {
   return {row.state, row.outcome, row.attempts_used, row.max_attempts};
 }
 
 // Between two attempts, no later event would end the phase.
-TEST_F(StoreTest, AFewerAttemptsThanAreUsedEndAPhaseThatWaitsForTheNext) {
+TEST_P(Operators, AFewerAttemptsThanAreUsedEndAPhaseThatWaitsForTheNext) {
   const auto run = create({{"a", "b"}, {"c"}});
   auto held = claim();
   ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
@@ -27,7 +29,7 @@ TEST_F(StoreTest, AFewerAttemptsThanAreUsedEndAPhaseThatWaitsForTheNext) {
   EXPECT_EQ(claim().phase.max_attempts, 1);
 }
 
-TEST_F(StoreTest, AnAttemptThatRunsIsNotEndedByFewerAttempts) {
+TEST_P(Operators, AnAttemptThatRunsIsNotEndedByFewerAttempts) {
   const auto run = create({{"a"}}, false, false);
   auto held = claim();
   ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
@@ -38,7 +40,7 @@ TEST_F(StoreTest, AnAttemptThatRunsIsNotEndedByFewerAttempts) {
   EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kEscalate);
 }
 
-TEST_F(StoreTest, WhatGoesOnAfterAFailureGoesOnAfterFewerAttempts) {
+TEST_P(Operators, WhatGoesOnAfterAFailureGoesOnAfterFewerAttempts) {
   const auto run = create({{"a"}, {"b"}}, false, false);
   auto held = claim();
   ASSERT_TRUE(finish(held, step(held), "failed_retryable"));
@@ -48,7 +50,7 @@ TEST_F(StoreTest, WhatGoesOnAfterAFailureGoesOnAfterFewerAttempts) {
   EXPECT_EQ(claim().phase.phase_id, "b");
 }
 
-TEST_F(StoreTest, ARunGoesOnWithoutAPhaseThatHadFailed) {
+TEST_P(Operators, ARunGoesOnWithoutAPhaseThatHadFailed) {
   const auto run = create({{"a"}, {"b"}});
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto held = claim();
@@ -63,6 +65,8 @@ TEST_F(StoreTest, ARunGoesOnWithoutAPhaseThatHadFailed) {
   ASSERT_TRUE(finish(held, step(held), "passed"));
   EXPECT_EQ(store_->run(run)->state, RunState::kComplete);
 }
+
+PAWL_STORE_CONTRACT(Operators);
 
 }  // namespace
 }  // namespace pawl::store

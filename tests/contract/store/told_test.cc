@@ -1,13 +1,12 @@
 // Reports of agents: recorded once and counted once, whatever fails in between.
 #include <limits>
 
-#include "store/ended_phases.h"
-#include "support/store_fixture.h"
+#include "contract/store/contract.h"
 
 namespace pawl::store {
 namespace {
 
-class ToldTest : public StoreTest {
+class Reports : public StoreContract {
  protected:
   static Told told(std::int64_t first, std::int64_t last) {
     Told out{.last_seq = last};
@@ -38,7 +37,7 @@ class ToldTest : public StoreTest {
   }
 };
 
-TEST_F(ToldTest, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
+TEST_P(Reports, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
   begin(held, agent("one"));
@@ -76,7 +75,7 @@ TEST_F(ToldTest, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
                                              "usage", "executed", "attempt"}));
 }
 
-TEST_F(ToldTest, AnAgentReservesWhatIsLeftAndTheOthersWait) {
+TEST_P(Reports, AnAgentReservesWhatIsLeftAndTheOthersWait) {
   const std::string run = create({{"a", "b"}}, true);
   ASSERT_TRUE(store_->operator_budget(run, kTokens, 1000, {}, now_));
   const Claim a = claim("one"), b = claim("two");
@@ -94,7 +93,7 @@ TEST_F(ToldTest, AnAgentReservesWhatIsLeftAndTheOthersWait) {
   EXPECT_EQ(budget(run, kTokens).reserved, 300);
 }
 
-TEST_F(ToldTest, EachBudgetThatNearsItsEndIsTold) {
+TEST_P(Reports, EachBudgetThatNearsItsEndIsTold) {
   const std::string run = create({{"a"}});
   ASSERT_TRUE(store_->operator_budget(run, kTokens, 210, {}, now_));
   ASSERT_TRUE(store_->operator_budget(run, kUsdNanos, 11, {}, now_));
@@ -109,7 +108,7 @@ TEST_F(ToldTest, EachBudgetThatNearsItsEndIsTold) {
   EXPECT_EQ(gate->warnings[1].unit, kUsdNanos);
 }
 
-TEST_F(ToldTest, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
+TEST_P(Reports, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   const std::string run = create({{"a"}});
   const Claim held = claim();
   begin(held, agent("one"));
@@ -124,23 +123,7 @@ TEST_F(ToldTest, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   EXPECT_FALSE(store_->budgets(run)->empty());
 }
 
-// Late reports of an agent come after its phase was sealed, which seals it again.
-TEST(EndedPhases, WorkThatIsSealedAgainKeepsItsPlace) {
-  EndedPhases ends;
-  for (const char* phase : {"a", "b", "a"})
-    ends.add(Json{{"type", "phase_sealed"},
-                  {"phase_id", phase},
-                  {"rows", 1},
-                  {"head", ""},
-                  {"state", "COMPLETE"},
-                  {"outcome", "passed"},
-                  {"layer", std::string("of ") + phase}});
-  const LayerRow a{.phase_id = "a", .layer_id = "of a", .merge_seq = 1},
-      b{.phase_id = "b", .layer_id = "of b", .merge_seq = 2};
-  EXPECT_EQ(ends.accepted().size(), 2U);
-  EXPECT_EQ(ends.contradicted_by({a, b}), std::nullopt);
-  EXPECT_EQ(ends.contradicted_by({a}), "b");
-}
+PAWL_STORE_CONTRACT(Reports);
 
 }  // namespace
 }  // namespace pawl::store
