@@ -1,7 +1,8 @@
 // The seam between the verbs and a database: what a driver gives. The verbs (store/verbs/) decide; a driver
 // locks, runs named statements and commits.
 //
-// A statement is a block `-- name: NAME` of src/store/sql/*.sql, or the driver's own block of the same name.
+// A statement is a block `-- name: NAME` of src/store/sql/*.sql (with_columns() completes it), or the driver's
+// own block of the same name.
 // A driver has each statement that the verbs name; an unknown name aborts the process. Columns and parameters
 // are in the order of the statement. Errors have the kinds of store/store.h: kUnavailable (busy for too
 // long), kExhausted (disk full), kDenied (read-only), kConflict (a constraint), kCorrupt, kIndeterminate.

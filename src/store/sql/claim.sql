@@ -1,11 +1,11 @@
 -- name: open_runs_after
 SELECT run_id FROM runs WHERE state = 'EXECUTING' AND run_id > ?1 ORDER BY run_id LIMIT ?2;
 -- name: open_phases
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+SELECT {phases}
 FROM phases WHERE run_id = ?1 AND tier_index = ?2 AND outcome = ''
 ORDER BY phase_index;
 -- name: open_phases_not_ours
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+SELECT {phases}
 FROM phases WHERE run_id = ?1 AND tier_index = ?2 AND outcome = ''
   AND NOT (lease_owner > ?3 AND lease_owner < ?4 AND lease_until_mono > ?5 AND lease_mono_id = ?6)
   AND phase_index >= ?7
@@ -20,7 +20,7 @@ WHERE attempts.run_id = ?1 AND attempts.finished = 0 AND phases.tier_index <> ?2
 -- A barrier: later tiers wait for this one.
 SELECT tier_index FROM phases WHERE run_id = ?1 AND outcome = '' ORDER BY tier_index LIMIT 1;
 -- name: select_phase
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+SELECT {phases}
 FROM phases WHERE run_id = ?1 AND phase_id = ?2;
 -- name: lease_of_phase
 SELECT state, fence, lease_owner FROM phases WHERE run_id = ?1 AND phase_id = ?2;
@@ -45,12 +45,12 @@ INSERT INTO refusals (run_id, phase_id, at, verb, owner, fence) VALUES (?1, ?2, 
 -- name: refusals_of_run
 SELECT phase_id, at, verb, owner, fence FROM refusals WHERE run_id = ?1 ORDER BY refusal_seq;
 -- name: unfinished_attempt
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq, failure, joined_round, joined_merge_seq
+SELECT {attempts}
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 -- name: unfinished_attempt_id
 SELECT attempt_id FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 0;
 -- name: newest_finished_attempt
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq, failure, joined_round, joined_merge_seq
+SELECT {attempts}
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND finished = 1 ORDER BY number DESC LIMIT 1;
 -- name: newest_goal
 SELECT goal, attempt_id, reason FROM revisions WHERE run_id = ?1 AND phase_id = ?2 AND revision <= ?3 ORDER BY revision DESC LIMIT 1;

@@ -13,7 +13,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 -- name: insert_revision
 INSERT INTO revisions (run_id, phase_id, revision, attempt_id, goal, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 -- name: queued_phases
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+SELECT {phases}
 FROM phases WHERE run_id = ?1 AND state = 'QUEUED' ORDER BY tier_index, phase_index;
 -- name: any_open_phase
 SELECT 1 FROM phases WHERE run_id = ?1 AND outcome = '' LIMIT 1;

@@ -1,5 +1,5 @@
 -- name: phases_stopped_by
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+SELECT {phases}
 FROM phases WHERE run_id = ?1 AND state = 'SKIPPED' AND last_failure_reason = ?2 ORDER BY tier_index, phase_index;
 -- name: insert_run
 INSERT INTO runs (run_id, workflow_id, plan_text, plan_file, plan_content, source_path, base_id, base_commit, backend,

@@ -1,16 +1,16 @@
 -- name: select_run
-SELECT run_id, workflow_id, state, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
+SELECT {runs}
 FROM runs WHERE run_id = ?1;
 -- name: newest_run_start
 SELECT run_id, hash FROM ledger
 WHERE run_id = (SELECT MAX(run_id) FROM runs) AND chain = '' AND seq = 1;
 -- name: newest_runs
-SELECT run_id, workflow_id, state, plan_file, plan_content, source_path, base_id, base_commit, backend, created_at, ended_at, doctor_calls
+SELECT {runs}
 FROM runs ORDER BY run_id DESC LIMIT ?1;
 -- name: tiers_of_run
 SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 ORDER BY tier_index;
 -- name: phases_of_run
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+SELECT {phases}
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: ended_phases
 SELECT phase_id, state, outcome,
@@ -21,22 +21,22 @@ SELECT phase_id, tier_index, phase_index FROM phases WHERE run_id = ?1 ORDER BY 
 -- name: phase_ids_of_run
 SELECT phase_id FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: first_phases_of_run
-SELECT run_id, phase_id, tier_index, phase_index, state, outcome, attempts_used, max_attempts, last_attempt_timestamp, last_failure_reason, not_before, lease_owner, lease_expires_at, fence, revision, attempts_total, escalation_level, doctor_calls, replans, lease_mono_id, lease_until_mono
+SELECT {phases}
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index LIMIT ?2;
 -- name: attempts_of_phase_before
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq, failure, joined_round, joined_merge_seq
+SELECT {attempts}
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4;
 -- name: steps_in_attempt
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
+SELECT {steps}
 FROM steps WHERE run_id = ?1 AND phase_id = ?3 AND attempt_id = ?2 ORDER BY step_index, execution;
 -- name: attempts_of_phase
-SELECT run_id, phase_id, number, attempt_id, revision, model, base_merge_seq, base_has_own_tier, agent_layer, started_at, ended_at, finished, verdict, signals, failing_signals, summary, feedback, executor, build, told_seq, failure, joined_round, joined_merge_seq
+SELECT {attempts}
 FROM attempts WHERE run_id = ?1 AND phase_id = ?2 ORDER BY number;
 -- name: steps_of_phase
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
+SELECT {steps}
 FROM steps WHERE run_id = ?1 AND phase_id = ?2;
 -- name: all_open_steps
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
+SELECT {steps}
 FROM steps WHERE state = 'open';
 -- name: episodes_of_phase
 SELECT attempt_id, episode, outcome, gates_passed, failing_signals, changed_lines, kept_by

@@ -7,10 +7,10 @@ SELECT (SELECT doctor_calls FROM runs WHERE run_id = ?1), (SELECT SUM(doctor_cal
 -- name: count_doctor_call
 UPDATE runs SET doctor_calls = doctor_calls + 1 WHERE run_id = ?1 AND doctor_calls < ?2;
 -- name: select_step
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
+SELECT {steps}
 FROM steps WHERE run_id = ?1 AND phase_id = ?2 AND sandbox_run_id = ?3;
 -- name: open_step_of_phase
-SELECT sandbox_run_id, run_id, phase_id, attempt_id, step_index, gate_id, step_name, label, execution, sandbox_spec_hash, state, started_at, ended_at, run, reserved_ms, reserved_tokens, reserved_usd_nanos, episode, told_seq, decision
+SELECT {steps}
 FROM steps WHERE run_id = ?1 AND phase_id = ?2 AND state = 'open';
 -- name: end_step_of_episode
 UPDATE steps SET told_seq = ?4, decision = ?5 WHERE run_id = ?1 AND phase_id = ?2 AND sandbox_run_id = ?3;

@@ -2,6 +2,7 @@
 
 #include "embedded/sql.h"
 #include "embedded/statements.h"
+#include "store/columns.h"
 
 namespace pawl::store::sqlite {
 
@@ -9,8 +10,13 @@ const Statements& store_statements() {
   using namespace statements;  // NOLINT(google-build-using-namespace)
   // SQLite takes `?1` as it is. A statement of sql/dialect.sql has a meaning in SQLite alone, or a plan that
   // SQLite alone needs.
-  static const auto all = pawl::sqlite::statements_of(
-      {budget, claim, fork, steps, finish, operators, plans, reading, sql::dialect, sql::schema});
+  static const std::string text = [] {
+    std::string out;
+    for (const auto file : {budget, claim, fork, steps, finish, operators, plans, reading, sql::dialect})
+      out += with_columns(file);
+    return out;
+  }();
+  static const auto all = pawl::sqlite::statements_of({text, sql::schema});
   return all;
 }
 

@@ -6,19 +6,6 @@
 namespace pawl::store::verbs {
 namespace {
 
-Result<std::vector<std::string>> strings_of(std::string_view text) {
-  if (text == "[]") return std::vector<std::string>();  // the usual value
-  PAWL_TRY(const Json json, parse_json(text));
-  if (!json.is_array()) return fail(ErrorKind::kCorrupt, "a list of strings in the database is no list");
-  std::vector<std::string> out;
-  for (const auto& item : json) {
-    if (!item.is_string())
-      return fail(ErrorKind::kCorrupt, "a list of strings in the database holds something else");
-    out.push_back(item.get<std::string>());
-  }
-  return out;
-}
-
 constexpr std::size_t kInventoriesKnownMax = 1024;
 
 // Reads every row of `query` with `read`.
@@ -45,103 +32,6 @@ Result<LayerRow> read_layer(const Query& query) {
 }
 
 }  // namespace
-
-Result<PhaseRow> read_phase(const Query& query) {
-  PhaseRow row;
-  row.run_id = query.text(0);
-  row.phase_id = query.text(1);
-  row.tier_index = query.number(2);
-  row.phase_index = query.number(3);
-  PAWL_TRY(row.state, phase_state_from_name(query.view(4)));
-  PAWL_TRY(row.outcome, phase_outcome_from_name(query.view(5)));
-  row.attempts_used = query.number(6);
-  row.max_attempts = query.number(7);
-  row.last_attempt_timestamp = query.text(8);
-  row.last_failure_reason = query.text(9);
-  row.not_before = query.text(10);
-  row.lease_owner = query.text(11);
-  row.lease_expires_at = query.text(12);
-  row.fence = query.number(13);
-  row.revision = query.number(14);
-  row.attempts_total = query.number(15);
-  row.escalation_level = query.number(16);
-  row.doctor_calls = query.number(17);
-  row.replans = query.number(18);
-  row.lease_mono_id = query.text(19);
-  row.lease_until_mono = query.number(20);
-  return row;
-}
-
-Result<AttemptRow> read_attempt(const Query& query) {
-  AttemptRow row;
-  row.run_id = query.text(0);
-  row.phase_id = query.text(1);
-  row.number = query.number(2);
-  row.attempt_id = query.text(3);
-  row.revision = query.number(4);
-  row.model = query.text(5);
-  row.base_merge_seq = query.number(6);
-  row.base_has_own_tier = query.number(7) != 0;
-  row.agent_layer = query.text(8);
-  row.started_at = query.text(9);
-  row.ended_at = query.text(10);
-  row.finished = query.number(11) != 0;
-  row.verdict = query.text(12);
-  row.signals = query.text(13);
-  PAWL_TRY(row.failing_signals, strings_of(query.view(14)));
-  row.summary = query.text(15);
-  row.feedback = query.text(16);
-  row.executor = query.text(17);
-  row.build = query.text(18);
-  row.told_seq = query.number(19);
-  row.failure = query.text(20);
-  row.joined_round = query.number(21);
-  row.joined_merge_seq = query.number(22);
-  return row;
-}
-
-Result<StepRow> read_step(const Query& query) {
-  StepRow row;
-  row.sandbox_run_id = query.text(0);
-  row.run_id = query.text(1);
-  row.phase_id = query.text(2);
-  row.attempt_id = query.text(3);
-  row.step_index = query.number(4);
-  row.gate_id = query.text(5);
-  row.step_name = query.text(6);
-  row.label = query.text(7);
-  row.execution = query.number(8);
-  row.sandbox_spec_hash = query.text(9);
-  const std::string_view state = query.view(10);
-  row.state = state == "done" ? StepState::kDone : state == "lost" ? StepState::kLost : StepState::kOpen;
-  row.started_at = query.text(11);
-  row.ended_at = query.text(12);
-  row.run = query.text(13);
-  row.reserved_ms = query.number(14);
-  row.reserved_tokens = query.number(15);
-  row.reserved_usd_nanos = query.number(16);
-  row.episode = query.number(17);
-  row.told_seq = query.number(18);
-  row.decision = query.text(19);
-  return row;
-}
-
-Result<RunRow> read_run(const Query& query) {
-  RunRow row;
-  row.run_id = query.text(0);
-  row.workflow_id = query.text(1);
-  PAWL_TRY(row.state, run_state_from_name(query.text(2)));
-  row.plan_file = query.text(3);
-  row.plan_content = query.text(4);
-  row.source_path = query.text(5);
-  row.base_id = query.text(6);
-  row.base_commit = query.text(7);
-  row.backend = query.text(8);
-  row.created_at = query.text(9);
-  row.ended_at = query.text(10);
-  row.doctor_calls = query.number(11);
-  return row;
-}
 
 Status ReadingStore::read_together(const std::function<Status()>& reads) {
   PAWL_OK(database_->begin_reading());

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/columns.h"
 #include "store/database.h"
 #include "store/ledger_rows.h"
 #include "store/limits.h"
@@ -146,11 +147,5 @@ std::string stopped_by(const std::string& phase_id);
 void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out);
 // Frees the reservations of `ended`, and adds its spent amounts.
 void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told);
-
-// Reads a row whose columns are in the order of PhaseRow (attempts, steps and runs likewise).
-Result<PhaseRow> read_phase(const Query& query);
-Result<AttemptRow> read_attempt(const Query& query);
-Result<StepRow> read_step(const Query& query);
-Result<RunRow> read_run(const Query& query);
 
 }  // namespace pawl::store::verbs

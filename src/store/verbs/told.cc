@@ -29,13 +29,13 @@ Status RunStore::record_told(const StepRow& ended, const Told& told, WallTime no
 
 Result<std::vector<Owed>> ReadingStore::owed() {
   PAWL_TRY(auto query, database_->query("owed"));
-  constexpr int kToldSeq = 20;  // column after those of read_step()
+  const int told_seq = columns_of_step();
   std::vector<Owed> out;
   for (;;) {
     PAWL_TRY(const bool more, query.next());
     if (!more) return out;
     PAWL_TRY(auto step_row, read_step(query));
-    out.push_back({.step = std::move(step_row), .told_seq = query.number(kToldSeq)});
+    out.push_back({.step = std::move(step_row), .told_seq = query.number(told_seq)});
   }
 }
 
