@@ -7,8 +7,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -56,9 +58,19 @@ struct Events {
   std::vector<int> held;
 };
 
+// Why a sandbox could not be made. Callers decide by the fields and never by the message.
+struct Fault {
+  std::string mechanism;  // the Mechanism::name that failed; empty: no isolation mechanism did
+  Error error;            // `sys_errno`: errno of the failed call; `message`: for people
+
+  // Implicit, so that PAWL_TRY and PAWL_OK pass an error of another room on.
+  Fault(Error why, std::string_view of = {}) : mechanism(of), error(std::move(why)) {}
+};
+
 struct Execution {
-  SandboxRun run;       // without logs, layer and copy_out, which the caller fills in
-  bool copied = false;  // `upper` is the whole tree instead of an overlay's upper
+  SandboxRun run;              // without logs, layer and copy_out, which the caller fills in
+  std::optional<Fault> fault;  // of kSetupFailed; run.reason is its message
+  bool copied = false;         // `upper` is the whole tree instead of an overlay's upper
 };
 
 // The state of one isolation mechanism or limit, for `pawl sandbox health`.

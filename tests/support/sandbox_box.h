@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ class SandboxBox {
                                  .input = input};
     const auto execution = (*backend)->execute(spec, folders, events, id);
     copied = execution.copied;
+    fault = execution.fault;
     return execution.run;
   }
 
@@ -54,6 +56,7 @@ class SandboxBox {
   std::function<bool()> should_stop;
   std::string out, err, id, network, trace;
   bool copied = false;
+  std::optional<sandbox::Fault> fault;
   int input = -1;  // as in Events
 
  private:

@@ -48,7 +48,8 @@ class Init {
   [[noreturn]] void run() {
     if (job_.walls.descriptors) close_what_is_not_ours();
     die_with_parent(job_);
-    need(unshare(namespaces_of_init(job_.walls)) == 0, kNoNamespaces);
+    if (unshare(namespaces_of_init(job_.walls)) != 0)
+      report_failure(job_.report_fd, errno, kNoNamespaces, "", ChildReport::Failed::kNamespaces);
     umask(022);                  // independent of the caller's umask
     need(chdir("/") == 0, "/");  // pivot_root moves the processes that are at the old root
     // The new session has no terminal, so no process inside can push characters into the
@@ -267,9 +268,10 @@ void report(int report_fd, const ChildReport& words) {
   static_cast<void>(write(report_fd, &words, sizeof words) == 0);
 }
 
-void report_failure(int report_fd, int error, const char* mechanism, const char* on) {
-  ChildReport words{.value = error};
-  std::snprintf(words.mechanism, sizeof words.mechanism, "%s%s", mechanism, on);
+void report_failure(int report_fd, int error, const char* action, const char* on,
+                    ChildReport::Failed failed) {
+  ChildReport words{.value = error, .failed = failed};
+  std::snprintf(words.action, sizeof words.action, "%s%s", action, on);
   report(report_fd, words);
   _exit(1);
 }

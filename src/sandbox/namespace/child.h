@@ -96,12 +96,15 @@ struct ChildJob {
 // The final report of the child, one write(2) to the pipe.
 struct ChildReport {
   enum class Kind : std::uint32_t { kFailed, kExited, kSignaled } kind = Kind::kFailed;
-  std::int32_t value = 0;    // errno, exit code or signal
-  std::int32_t op = -1;      // of kFailed: the index in plan->ops; -1: see mechanism
-  char mechanism[240] = {};  // NUL-terminated
+  std::int32_t value = 0;  // errno, exit code or signal
+  std::int32_t op = -1;    // of kFailed: the index in plan->ops; -1: see `failed` and `action`
+  // Of kFailed: the mechanism that callers tell from all others.
+  enum class Failed : std::uint32_t { kOther, kNamespaces, kTrace } failed = Failed::kOther;
+  char action[240] = {};  // for people, NUL-terminated
 };
 void report(int report_fd, const ChildReport& words);
-[[noreturn]] void report_failure(int report_fd, int error, const char* mechanism, const char* on = "");
+[[noreturn]] void report_failure(int report_fd, int error, const char* action, const char* on = "",
+                                 ChildReport::Failed failed = ChildReport::Failed::kOther);
 
 // Reads one byte. At end of file the peer gave up and has reported why: this process then exits, too.
 void await(int fd);

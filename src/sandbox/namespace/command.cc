@@ -208,7 +208,7 @@ class Command {
     int listener = -1;
     if (job_.spec->enable_trace) {
       listener = install_asking_filter(Asks::kAll);
-      need(listener >= 0, kNoTrace);
+      if (listener < 0) report_failure(job_.report_fd, errno, kNoTrace, "", ChildReport::Failed::kTrace);
       need(hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "hand over the trace");
     } else if (asks_for_renames()) {
       listener = install_asking_filter(Asks::kRenames);

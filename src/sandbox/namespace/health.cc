@@ -51,7 +51,7 @@ class Report {
   void namespaces(const SandboxRun& run) {
     runs_ = run.outcome != Outcome::kSetupFailed;
     health_.usable = runs_;
-    add("namespaces", runs_, "user, mount, pid, net, ipc, uts, cgroup",
+    add(std::string(kNamespaces), runs_, "user, mount, pid, net, ipc, uts, cgroup",
         run.reason + std::string(kNamespaceAdvice));
   }
   void degraded(const std::string& name, std::string_view instead) {
@@ -94,7 +94,7 @@ void add_walls(Backend& backend, Report& report) {
   report.add("rename", trial.printed("rename"), "of the base's folders, too",
              std::string(report.runs() ? kNoRename : kNoSandbox));
   if (trial.execution.copied) return report.degraded(std::string(kOverlay), kNoOverlay);
-  report.add("overlay", report.runs(), "userxattr", std::string(kNoSandbox));
+  report.add(std::string(kOverlay), report.runs(), "userxattr", std::string(kNoSandbox));
 }
 
 void add_limits(Backend& backend, Report& report) {
@@ -126,7 +126,8 @@ void add_egress_and_trace(Backend& backend, Report& report) {
   Trial trial = try_out(backend, spec);
   const bool traced = trial.trace.find("getent") != std::string::npos;
   const std::string untraced = trial.execution.run.reason;
-  if (untraced.starts_with(kNoTrace)) {
+  const auto& fault = trial.execution.fault;
+  if (fault && fault->mechanism == kTrace) {
     spec.enable_trace = false;
     trial = try_out(backend, spec);
   }
@@ -136,7 +137,8 @@ void add_egress_and_trace(Backend& backend, Report& report) {
              why.empty()
                  ? "getent asked for no name in there (Debian, Ubuntu: libc-bin; Fedora: glibc-common)"
                  : why);
-  report.add("trace", traced, "seccomp user notification", untraced.empty() ? kTraceIsEmpty : untraced);
+  report.add(std::string(kTrace), traced, "seccomp user notification",
+             untraced.empty() ? kTraceIsEmpty : untraced);
 }
 
 }  // namespace

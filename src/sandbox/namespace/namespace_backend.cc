@@ -236,6 +236,8 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+using Made = std::expected<void, Fault>;
+
 class NamespaceBackend final : public Backend {
  public:
   std::string name() const override { return "namespace"; }
@@ -257,9 +259,10 @@ class NamespaceBackend final : public Backend {
     run.egress_allowlist = spec.egress_allowlist;
     run.degraded = degraded();
     run.started_at = rfc3339(clock.wall());
-    if (auto status = try_modes(spec, folders, events, execution); !status) {
+    if (auto made = try_modes(spec, folders, events, execution); !made) {
       run.outcome = Outcome::kSetupFailed;
-      run.reason = status.error().message;
+      run.reason = made.error().error.message;
+      execution.fault = std::move(made).error();
     }
     run.ended_at = rfc3339(clock.wall());
     run.duration_ms = (clock.mono().micros - start.micros) / 1000;
@@ -326,20 +329,19 @@ class NamespaceBackend final : public Backend {
 
   // Runs with an overlay. Where the kernel or the file system does not support one, runs
   // with a copy of the trees.
-  Status try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
-                   Execution& execution) {
+  Made try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
+                 Execution& execution) {
     PAWL_TRY(Input input, Input::make(events.input, sandbox_identity()));
     const Try one{spec, folders, events, input, execution};
-    auto status = run_once(one, false);
-    const bool no_overlay = !status && status.error().message.find("overlay /") != std::string::npos;
-    if (!no_overlay) return status;
+    auto made = run_once(one, false);
+    if (made || made.error().mechanism != kOverlay) return made;
     PAWL_OK(copy_merged(folders.lower, folders.upper));
     execution.copied = true;
     execution.run.degraded.emplace_back(kOverlay);
     return run_once(one, true);
   }
 
-  static Status run_once(const Try& one, bool copied) {
+  static Made run_once(const Try& one, bool copied) {
     const auto& [spec, folders, events, input, execution] = one;
     PAWL_OK(make_large_files(folders));
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch, copied));
@@ -380,10 +382,10 @@ class NamespaceBackend final : public Backend {
       job.listeners = &listeners;
     }
     DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
-    auto status = start_and_watch(one, job, cgroup, disk, egress ? &*egress : nullptr);
+    auto made = start_and_watch(one, job, cgroup, disk, egress ? &*egress : nullptr);
     if (egress) execution.run.egress_refused = egress->refused();
     cgroup.remove();
-    return status;
+    return made;
   }
 
   // The /proc files of an undumpable process belong to root, and an ordinary user could not write
@@ -395,8 +397,8 @@ class NamespaceBackend final : public Backend {
     return pid;
   }
 
-  static Status start_and_watch(const Try& one, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
-                                egress::Egress* egress) {
+  static Made start_and_watch(const Try& one, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
+                              egress::Egress* egress) {
     const Events& events = one.events;
     SandboxRun& run = one.execution.run;
     int into_cgroup = -1;
@@ -408,7 +410,7 @@ class NamespaceBackend final : public Backend {
     ways.lend_to(job);
     int pidfd = -1;
     const int pid = clone_init(job.walls, into_cgroup, pidfd);
-    if (pid < 0) return fail_errno(errno, kNoNamespaces);
+    if (pid < 0) return std::unexpected(Fault(fail_errno(errno, kNoNamespaces).error(), kNamespaces));
     if (pid == 0) run_child(job);
     job.processors.send_elsewhere(pid);
     // The init prepares itself from here on. The parent first sends what the init waits for.
@@ -450,13 +452,27 @@ class NamespaceBackend final : public Backend {
                        report->value);
   }
 
-  static Status conclude(const Ending& ending, const MountPlan& plan, SandboxRun& run) {
-    if (ending.report && ending.report->kind == ChildReport::Kind::kFailed) {
-      const auto& words = *ending.report;
-      return fail_errno(words.value, words.op < 0
-                                         ? words.mechanism
-                                         : to_text(plan.ops[static_cast<std::size_t>(words.op)], plan));
+  static Fault fault_of(const ChildReport& report, const MountPlan& plan) {
+    if (report.op >= 0) {
+      const auto& op = plan.ops[static_cast<std::size_t>(report.op)];
+      return {fail_errno(report.value, to_text(op, plan)).error(),
+              op.kind == MountOp::Kind::kOverlay ? kOverlay : std::string_view()};
     }
+    const auto error = fail_errno(report.value, report.action).error();
+    switch (report.failed) {
+      case ChildReport::Failed::kOther:
+        return error;
+      case ChildReport::Failed::kNamespaces:
+        return {error, kNamespaces};
+      case ChildReport::Failed::kTrace:
+        return {error, kTrace};
+    }
+    return error;
+  }
+
+  static Made conclude(const Ending& ending, const MountPlan& plan, SandboxRun& run) {
+    if (ending.report && ending.report->kind == ChildReport::Kind::kFailed)
+      return std::unexpected(fault_of(*ending.report, plan));
     run.cpu_ms = ending.use.cpu_ms.value_or(ending.cpu_ms);
     run.max_rss_kib = ending.use.memory_peak_kib > 0 ? ending.use.memory_peak_kib : ending.max_rss_kib;
     if (ending.forced) {

@@ -300,6 +300,10 @@ TEST_P(Sandbox, SetupFailedNamesTheMechanism) {
   box.folders.lower.push_back(box.temp / "is not there");
   const auto run = box.sh("true");
   EXPECT_EQ(run.outcome, Outcome::kSetupFailed);
+  ASSERT_TRUE(box.fault);
+  EXPECT_EQ(box.fault->error.sys_errno, ENOENT);
+  EXPECT_EQ(box.fault->error.message, run.reason);
+  ASSERT_TRUE(succeeded(SandboxBox(GetParam()).sh("true")));
   EXPECT_NE(run.reason.find("is not there"), std::string::npos) << run.reason;
 }
 
@@ -448,6 +452,7 @@ TEST_P(Sandbox, SaysThatATraceCantBeHadAndWhatToDo) {
     box.spec.enable_trace = true;
     const auto run = box.sh("echo ran");
     std::fprintf(stderr, "%s; %s\n", run.reason.c_str(), box.out.c_str());
+    if (!box.fault || box.fault->mechanism != "trace") std::exit(3);
     for (const auto& mechanism : (*make_backend(GetParam()))->health().mechanisms)
       std::fprintf(stderr, "%s is %s: %s\n", mechanism.name.c_str(), mechanism.status.c_str(),
                    mechanism.detail.c_str());
