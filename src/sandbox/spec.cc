@@ -18,6 +18,7 @@
 #include "os/file.h"
 #include "os/process.h"
 #include "os/walls.h"
+#include "sandbox/inside.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -38,7 +39,7 @@ Status in_range(std::string_view field, std::int64_t value, std::int64_t least, 
 // Checks where a plan may place a file: never over a path that the sandbox itself consists of.
 Status check_destination(const std::string& dst) {
   static constexpr std::array kSystem = {"/usr",    "/bin", "/sbin", "/lib",  "/lib32", "/lib64",
-                                         "/libx32", "/etc", "/dev",  "/proc", "/sys",   "/workspace"};
+                                         "/libx32", "/etc", "/dev",  "/proc", "/sys",   inside::kWorkspace};
   const auto bad = [&](std::string_view why) {
     return fail(ErrorKind::kInvalid, "copy_in: dst \"" + dst + "\" " + std::string(why));
   };

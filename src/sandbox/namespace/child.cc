@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/handover.h"
 #include "sandbox/namespace/renames.h"
@@ -60,7 +61,7 @@ class Init {
     become_the_sandbox_user();
     die_with_parent(job_);  // a change of ids clears the signal (prctl(2))
     start_command();
-    need(!job_.walls.uts || sethostname("pawl", 4) == 0, "host name");
+    need(!job_.walls.uts || sethostname(inside::kHostName, std::strlen(inside::kHostName)) == 0, "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
     make_mounts();
     enter_root();
@@ -95,8 +96,8 @@ class Init {
     // glibc's wrappers would ask the parent's other threads, which do not exist here,
     // to do the same (nptl(7)).
     need(!job_.start.privileged || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
-    need(syscall(SYS_setresgid, kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
-    need(syscall(SYS_setresuid, kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
+    need(syscall(SYS_setresgid, inside::kUid, inside::kUid, inside::kUid) == 0, "group id");
+    need(syscall(SYS_setresuid, inside::kUid, inside::kUid, inside::kUid) == 0, "user id");
     prctl(PR_SET_DUMPABLE, 1);  // needed for access to each other's /proc entries and namespaces
   }
 

@@ -15,7 +15,6 @@
 #include "os/walls.h"
 #include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
-#include "sandbox/namespace/user.h"
 
 namespace pawl::sandbox {
 

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sandbox/inside.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/filter.h"
@@ -100,7 +101,7 @@ class Command {
     if (job_.walls.seccomp) filter();
     await(init_fd_);
     need(job_.processors.take_back(), "processors");
-    need(chdir("/workspace") == 0, "/workspace");
+    need(chdir(inside::kWorkspace) == 0, inside::kWorkspace);
     connect_input();
     need(!job_.use_landlock || !job_.walls.landlock || restrict_writing(job_.writable), "landlock");
     exec();

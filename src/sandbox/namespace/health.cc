@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sandbox/inside.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/idmap.h"
@@ -73,8 +74,8 @@ void add_walls(Backend& backend, Report& report) {
   const auto wall = [&](const std::string& name, const std::string& detail, std::string_view advice = "") {
     report.wall(name, trial.printed(name), detail, advice);
   };
-  wall("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs", kInsideUid,
-                                 sandbox_identity().outside_uid));
+  wall("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs",
+                                 inside::kUid, sandbox_identity().outside_uid));
   wall("seccomp", "a list of allowed calls; other numberings are killed",
        "; the kernel needs CONFIG_SECCOMP_FILTER, as Debian's, Ubuntu's and Fedora's have it");
   report.limit("landlock", landlock_abi() < kLandlockAbiMin || trial.printed("landlock"),

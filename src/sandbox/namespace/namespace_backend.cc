@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -24,6 +23,7 @@
 #include "os/random.h"
 #include "os/temporary_folder.h"
 #include "os/walls.h"
+#include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
@@ -45,9 +45,6 @@ namespace {
 // The reason of a SIGXFSZ. No file is longer than the limit here: otherwise the outcome would be disk_limit.
 constexpr std::string_view kFileSignal =
     "SIGXFSZ: sent by itself, met at a file limit that it had set, or at a write far past disk_limit_mib";
-
-// The variables that login(1) would set for the sandbox's user, whose line in /etc/passwd comes from etc.cc.
-constexpr std::array kUserOfThePasswd = {"HOME=/tmp", "LOGNAME=agent", "USER=agent"};
 
 struct Pipe {
   os::UniqueFd read_end, write_end;
@@ -155,8 +152,9 @@ Status make_large_files(const Folders& folders) {
 std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folders& folders,
                                            const std::vector<CopiedIn>& copied_in) {
   std::vector<WritablePath> out;
-  if (!folders.upper.empty()) out.push_back({.outside = folders.upper, .inside = "/workspace"});
-  if (!folders.scratch.empty()) out.push_back({.outside = large_files_of(folders), .inside = kLargeFiles});
+  if (!folders.upper.empty()) out.push_back({.outside = folders.upper, .inside = inside::kWorkspace});
+  if (!folders.scratch.empty())
+    out.push_back({.outside = large_files_of(folders), .inside = inside::kLargeFiles});
   for (std::size_t i = 0; i < copied_in.size(); ++i)
     if (spec.copy_in[i].access == Access::kReadWrite)
       out.push_back({.outside = copied_in[i].path, .inside = spec.copy_in[i].dst});
@@ -221,7 +219,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 // The paths that a step may write to. Elsewhere the mounts are read-only, and Landlock
 // denies writing once more.
 std::vector<std::string> writable_paths(const SandboxSpec& spec) {
-  std::vector<std::string> out{"/workspace", "/tmp", kLargeFiles, "/dev", "/run"};
+  std::vector<std::string> out{inside::kWorkspace, inside::kTemporary, inside::kLargeFiles, "/dev",
+                               inside::kRun};
   for (const auto& item : spec.copy_in)
     if (item.access == Access::kReadWrite) out.push_back(item.dst);
   return out;
@@ -247,8 +246,8 @@ class NamespaceBackend final : public Backend {
                     const std::string& sandbox_run_id) override {
     SandboxSpec spec = wanted;
     add_default(spec.env, path_inside());
-    for (const char* entry : kUserOfThePasswd) add_default(spec.env, entry);
-    if (!folders.scratch.empty()) add_default(spec.env, std::string("TMPDIR=") + kLargeFiles);
+    for (const char* entry : inside::kUserEnvironment) add_default(spec.env, entry);
+    if (!folders.scratch.empty()) add_default(spec.env, std::string("TMPDIR=") + inside::kLargeFiles);
     const os::SystemClock clock;
     const MonoTime start = clock.mono();
     Execution execution;

@@ -15,7 +15,7 @@
 
 #include "os/clock.h"
 #include "sandbox/namespace/handover.h"
-#include "sandbox/namespace/inside.h"
+#include "sandbox/namespace/processes.h"
 
 namespace pawl::sandbox {
 namespace {

@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "os/process.h"
+#include "sandbox/inside.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/trace/tracer.h"
 #include "support/sandbox_box.h"
@@ -77,7 +78,7 @@ TEST_P(Sandbox, IsAnOrdinaryUserWithoutCapabilitiesOrNewPrivileges) {
   const auto run =
       box.sh("id -u; grep -E 'CapEff|CapBnd|CapPrm|NoNewPrivs' /proc/self/status; cat /proc/self/uid_map");
   ASSERT_TRUE(succeeded(run)) << run.reason;
-  EXPECT_NE(box.out.find("1000\n"), std::string::npos);
+  EXPECT_NE(box.out.find(std::to_string(inside::kUid) + "\n"), std::string::npos);
   for (const char* line : {"CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"})
     EXPECT_NE(box.out.find(line), std::string::npos) << box.out;
   EXPECT_EQ(box.out.find(" 0          1"), std::string::npos) << "not root outside: " << box.out;
@@ -184,7 +185,7 @@ TEST_P(Sandbox, InheritsNoDescriptorAndNoEnvironment) {
       << box.out;  // 3 belongs to ls
   EXPECT_EQ(box.out.find("leaked"), std::string::npos);
   EXPECT_NE(box.out.find("PAWL_GOAL=mend it"), std::string::npos);
-  EXPECT_NE(box.out.find("HOME=/tmp"), std::string::npos);
+  EXPECT_NE(box.out.find(inside::kUserEnvironment.front()), std::string::npos);
 }
 
 TEST_P(Sandbox, CopyInIsReadOnlyOrAPrivateCopy) {
@@ -303,7 +304,6 @@ TEST_P(Sandbox, SetupFailedNamesTheMechanism) {
   ASSERT_TRUE(box.fault);
   EXPECT_EQ(box.fault->error.sys_errno, ENOENT);
   EXPECT_EQ(box.fault->error.message, run.reason);
-  ASSERT_TRUE(succeeded(SandboxBox(GetParam()).sh("true")));
   EXPECT_NE(run.reason.find("is not there"), std::string::npos) << run.reason;
 }
 

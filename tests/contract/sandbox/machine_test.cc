@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sandbox/inside.h"
 #include "sandbox/namespace/cgroup.h"
 #include "support/sandbox_box.h"
 
@@ -32,6 +33,18 @@ TEST_P(Machine, SaysTheSameOfItsUserEverywhere) {
   box.spec.env = {"USER=somebody"};
   box.sh("echo $USER $LOGNAME");
   EXPECT_EQ(box.out, "somebody agent\n") << "what the plan passes stands";
+}
+
+TEST_P(Machine, HasTheFilesThatEveryBackendGives) {
+  SandboxBox box(GetParam());
+  for (const auto& [name, content] : inside::kEtcFiles) {
+    box.sh(std::string("cat /etc/") + name);
+    EXPECT_EQ(box.out, content) << name << box.err;
+  }
+  for (const char* entry : inside::kUserEnvironment) {
+    box.sh(std::string("env | grep -Fx ") + entry);
+    EXPECT_EQ(box.out, std::string(entry) + "\n") << box.err;
+  }
 }
 
 TEST_P(Machine, HasTheTerminalThatAProgramMakesForItself) {
@@ -165,7 +178,7 @@ TEST_P(Machine, HasRoomForLargeTemporaryFilesOnDisk) {
   EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << "with a name or not" << box.err;
   box.spec.env = {"TMPDIR=/workspace"};
   box.sh("echo $TMPDIR");
-  EXPECT_EQ(box.out, "/workspace\n");
+  EXPECT_EQ(box.out, std::string(inside::kWorkspace) + "\n");
   box.folders = {.in_memory = true};
   box.spec.env.clear();
   box.sh("echo $TMPDIR; echo x >/tmp/x; cat /var/tmp/x");
