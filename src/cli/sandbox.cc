@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/private_names.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/state_folder.h"
@@ -17,6 +18,8 @@
 #include "os/process.h"
 #include "os/temporary_folder.h"
 #include "sandbox/backend.h"
+#include "sandbox/environment.h"
+#include "sandbox/shown.h"
 
 namespace pawl::cli {
 namespace {
@@ -40,7 +43,7 @@ Result<sandbox::SandboxSpec> spec_of(const ExecOptions& options) {
   sandbox::SandboxSpec spec;
   spec.cmd = options.command;
   for (const auto& name : options.env)
-    if (sandbox::is_denied_env_name(name))
+    if (is_secret_variable(name))
       return fail(ErrorKind::kInvalid, "--env " + name + ": looks like a secret and never passes");
   spec.env = sandbox::allowed_environment(options.env);
   std::ranges::sort(spec.env);

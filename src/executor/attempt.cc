@@ -13,6 +13,7 @@
 #include "os/walls.h"
 #include "plan/policy.h"
 #include "plan/script.h"
+#include "sandbox/environment.h"
 #include "sandbox/inside.h"
 #include "supervisor/supervisor.h"
 

@@ -1,7 +1,6 @@
 #include "sandbox/namespace/namespace_backend.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -23,10 +22,12 @@
 #include "os/random.h"
 #include "os/temporary_folder.h"
 #include "os/walls.h"
+#include "sandbox/environment.h"
 #include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
+#include "sandbox/namespace/conclude.h"
 #include "sandbox/namespace/copy_tree.h"
 #include "sandbox/namespace/dumpable.h"
 #include "sandbox/namespace/etc.h"
@@ -41,10 +42,6 @@
 
 namespace pawl::sandbox {
 namespace {
-
-// The reason of a SIGXFSZ. No file is longer than the limit here: otherwise the outcome would be disk_limit.
-constexpr std::string_view kFileSignal =
-    "SIGXFSZ: sent by itself, met at a file limit that it had set, or at a write far past disk_limit_mib";
 
 struct Pipe {
   os::UniqueFd read_end, write_end;
@@ -234,8 +231,6 @@ void raise_descriptor_limit() {
   limit.rlim_cur = std::min(limit.rlim_max, kWanted);
   setrlimit(RLIMIT_NOFILE, &limit);
 }
-
-using Made = std::expected<void, Fault>;
 
 class NamespaceBackend final : public Backend {
  public:
@@ -440,59 +435,6 @@ class NamespaceBackend final : public Backend {
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own report is more specific
     return conclude(ending, *job.plan, run);
-  }
-
-  // How the command itself ended, for a reason: a limit takes precedence, and the command may
-  // have ended later and well.
-  static std::string own_end(const std::optional<ChildReport>& report) {
-    if (!report) return {};
-    return fmt::format("the command itself {} {}",
-                       report->kind == ChildReport::Kind::kExited ? "exited with" : "was ended by signal",
-                       report->value);
-  }
-
-  static Fault fault_of(const ChildReport& report, const MountPlan& plan) {
-    if (report.op >= 0) {
-      const auto& op = plan.ops[static_cast<std::size_t>(report.op)];
-      return {fail_errno(report.value, to_text(op, plan)).error(),
-              op.kind == MountOp::Kind::kOverlay ? kOverlay : std::string_view()};
-    }
-    const auto error = fail_errno(report.value, report.action).error();
-    switch (report.failed) {
-      case ChildReport::Failed::kOther:
-        return error;
-      case ChildReport::Failed::kNamespaces:
-        return {error, kNamespaces};
-      case ChildReport::Failed::kTrace:
-        return {error, kTrace};
-    }
-    return error;
-  }
-
-  static Made conclude(const Ending& ending, const MountPlan& plan, SandboxRun& run) {
-    if (ending.report && ending.report->kind == ChildReport::Kind::kFailed)
-      return std::unexpected(fault_of(*ending.report, plan));
-    run.cpu_ms = ending.use.cpu_ms.value_or(ending.cpu_ms);
-    run.max_rss_kib = ending.use.memory_peak_kib > 0 ? ending.use.memory_peak_kib : ending.max_rss_kib;
-    if (ending.forced) {
-      run.outcome = *ending.forced;
-      run.signal = run.outcome == Outcome::kSignaled ? SIGKILL : 0;
-      run.reason = ending.stopped ? "cancelled" : own_end(ending.report);
-    } else if (ending.use.oom_kills > 0) {
-      run.outcome = Outcome::kOomKilled;
-      run.reason = own_end(ending.report);
-    } else if (!ending.report) {
-      run.outcome = Outcome::kSignaled;  // a process outside of the sandbox killed the init
-      run.signal = SIGKILL;
-    } else if (ending.report->kind == ChildReport::Kind::kExited) {
-      run.outcome = Outcome::kExited;
-      run.exit_code = ending.report->value;
-    } else {
-      run.outcome = Outcome::kSignaled;
-      run.signal = ending.report->value;
-      if (run.signal == SIGXFSZ) run.reason = kFileSignal;
-    }
-    return {};
   }
 };
 
