@@ -25,7 +25,7 @@ namespace pawl::cli {
 namespace {
 
 struct ExecOptions {
-  std::string workspace, copy_out, backend = "namespace", network = "none", trace;
+  std::string workspace, copy_out, backend = sandbox::default_backend(), network = "none", trace;
   std::vector<std::string> ro, egress, env, command;
   std::int64_t memory_mib = 2048, pids = 512, cpu_millis = 2000, disk_mib = 4096;
   std::int64_t time_budget_seconds = 600, output_limit_bytes = 67108864;
@@ -100,11 +100,12 @@ class TraceFile {
 };
 
 // Moves the changes of the command to --copy-out, and names what it deleted.
-Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool copied,
+Status copy_out(const std::string& folder, const sandbox::Folders& folders, sandbox::Changes changes,
                 std::int64_t disk_bytes, const std::string& target) {
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
-  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied,
-                                                {.bytes = disk_bytes, .outer_links = false}));
+  PAWL_TRY(const auto layer,
+           workspaces.collect(folders.upper, folders.lower, changes == sandbox::Changes::kWholeTree,
+                              {.bytes = disk_bytes, .outer_links = false}));
   for (const auto& path : layer.refused) tell("pawl: not copied out: {}\n", visible(path));
   if (const auto more = layer.refused_total - static_cast<std::int64_t>(layer.refused.size()); more > 0)
     tell("pawl: not copied out: and {} more\n", more);
@@ -155,7 +156,7 @@ Result<int> exec(const ExecOptions& options) {
   PAWL_TRY(const os::UniqueFd input, input_to_pass_on());
   PAWL_TRY(const auto spec, spec_of(options));
   PAWL_TRY(const auto backend,
-           sandbox::make_backend(options.backend == "auto" ? "namespace" : options.backend));
+           sandbox::make_backend(options.backend == "auto" ? sandbox::default_backend() : options.backend));
   if (!options.copy_out.empty() && os::exists(options.copy_out))
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
   const bool in_memory = options.workspace.empty() && options.copy_out.empty();
@@ -200,7 +201,7 @@ Result<int> exec(const ExecOptions& options) {
   const auto& run = execution.run;
   if (!options.copy_out.empty() && run.outcome != sandbox::Outcome::kSetupFailed)
     PAWL_OK(
-        copy_out(temporary.path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
+        copy_out(temporary.path(), folders, execution.changes, spec.disk_limit_mib << 20, options.copy_out));
   PAWL_OK(trace.check_written());
   if (options.json) {
     tell("{}\n", json_text(run));

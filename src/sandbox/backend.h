@@ -1,8 +1,8 @@
-// Executes one sandbox in this process. Both SandboxClient (client.h) and probes (probe.h) are built on it. A
-// backend is registered by name.
+// One way to make sandboxes. Steps (supervisor/step_runner.h) and probes (probe.h) are built on it. A backend
+// is registered by name, and no other room names one.
 //
-// When the calling thread dies for any reason, the kernel kills the whole sandbox (PR_SET_PDEATHSIG on the
-// init of its pid namespace).
+// A sandbox belongs to the process that called execute(). After the death of that process the backend's own
+// mechanism or end() ends the sandbox.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ namespace pawl::sandbox {
 // The workspace as folders of the host. The sandbox changes only `upper`.
 struct Folders {
   std::vector<std::string> lower;  // trees, topmost first, the base last; may be empty
-  // Exists and is empty. Changes are stored here in overlayfs form (c 0:0 whiteouts, user.overlay.opaque), or
-  // as the whole tree when Execution::copied is true. Empty path: the workspace is read-only.
+  // Exists and is empty. Changes are stored here, in the form that Execution::changes says. Empty path: the
+  // workspace is read-only.
   std::string upper;
   std::string work;  // exists, empty, same file system as upper
   // Exists and is empty. Holds /var/tmp, which has room for large temporary files, and the private copies of
@@ -67,10 +67,17 @@ struct Fault {
   Fault(Error why, std::string_view of = {}) : mechanism(of), error(std::move(why)) {}
 };
 
+// The form in which the changes of a sandbox lie in Folders::upper. Another form, such as an archive from
+// another machine, is another value here: the compiler then names each place that collects changes.
+enum class Changes {
+  kOverlay,    // as overlayfs stores them: c 0:0 whiteouts, user.overlay.opaque
+  kWholeTree,  // the whole tree; what differs from Folders::lower is the change
+};
+
 struct Execution {
   SandboxRun run;              // without logs, layer and copy_out, which the caller fills in
   std::optional<Fault> fault;  // of kSetupFailed; run.reason is its message
-  bool copied = false;         // `upper` is the whole tree instead of an overlay's upper
+  Changes changes = Changes::kOverlay;
 };
 
 // The state of one isolation mechanism or limit, for `pawl sandbox health`.
@@ -91,32 +98,39 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
+  // What its sandboxes share with the host, as cost rows and attestations say it.
   virtual std::string gate_isolation_class() const = 0;
+  // Whether the sandbox of `spec` can be made on this machine. Makes one with its mechanisms in milliseconds,
+  // without a workspace, a network and the spec's command; with enable_trace, checks that the trace has
+  // content. Thread-safe. kDenied names the obstacle.
+  virtual Status check(const SandboxSpec& spec) = 0;
   // Blocks until every process of the sandbox has ended and its cgroups are removed. REQUIRES:
   // validate(spec) holds. Never fails because of the command. A sandbox that could not be made has the
   // outcome kSetupFailed, with the mechanism in `reason`. Thread-safe with a read-only workspace and no
   // network; otherwise one call at a time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
+  // Attacks and limits real sandboxes, and says which mechanisms work.
   virtual Health health() = 0;
   // The mechanisms in degraded mode in every sandbox here, with their replacements. Makes no sandbox.
-  virtual std::vector<Mechanism> does_without() = 0;
-  // Whether a sandbox can be made. Makes one, in milliseconds, without a workspace; only the cached view of
-  // /etc stays on disk (namespace/etc.h). Thread-safe. kDenied names the obstacle.
-  virtual Status usable() = 0;
-  // The same with enable_trace, and checks that the trace has content.
-  virtual Status traceable() = 0;
-  // Removes what a sandbox whose supervisor was killed left in the kernel (cgroups). Idempotent.
-  virtual void clean_up(const std::string& sandbox_run_id) = 0;
-  // Removes what sandboxes of any id left in the kernel and in temporary folders after their maker was
-  // killed. This includes sandboxes without a marker (probes, `pawl sandbox exec` and `health`). Never
-  // touches a living sandbox. Reads the folder of every cgroup of the machine, about 40 us each.
-  virtual void sweep() = 0;
+  virtual std::vector<Mechanism> degraded() = 0;
+  // The form of the changes in `folders.upper` of a sandbox whose maker died before execute() returned.
+  virtual Changes changes_left(const Folders& folders) = 0;
+  // Ends the sandbox of this id, if it outlived its maker, and removes what it left outside of its folders.
+  // Idempotent. REQUIRES: the process that called execute() is dead.
+  virtual void end(const std::string& sandbox_run_id) = 0;
+  // The same for sandboxes of any id, and for temporary folders. This includes sandboxes without a marker
+  // (probes, `pawl sandbox exec` and `health`). Never touches the sandbox of a living process. Takes about 40
+  // us for each cgroup of the machine.
+  virtual void clean_up() = 0;
 };
 
-// The only backend today is "namespace". The caller resolves "auto", once a run.
 // kNotFound lists the known names.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
 std::vector<std::string> backend_names();
+// The backend for runs whose plan leaves the choice to Pawl ("auto").
+std::string default_backend();
+// Backend::gate_isolation_class() of this backend; empty for a name that is not registered.
+std::string isolation_class_of(std::string_view backend);
 
 }  // namespace pawl::sandbox

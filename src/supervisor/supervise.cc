@@ -86,11 +86,12 @@ void add_refusals(const workspace::Collected& of, sandbox::SandboxRun& run) {
 }
 
 // Turns the changes of the step into objects and puts their ids into the run.
-Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
+Status collect_changes(const Job& job, const WorkFolders& work, sandbox::Changes changes,
                        workspace::Workspaces& workspaces, sandbox::SandboxRun& run) {
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = work.folders.upper;
-  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = job.agent.empty()};
+  const bool copied = changes == sandbox::Changes::kWholeTree;
+  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent};
   if (copied) {
     // The upper is the whole tree: only the differences are the step's own.
     PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true, caps));
@@ -157,7 +158,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   // Held until the result names the objects that are made.
   PAWL_TRY(const auto hold, workspaces.hold());
   for (const auto* file : {&output, &network, &trace}) PAWL_OK(file->status());
-  PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));
+  PAWL_OK(collect_changes(job, work, execution.changes, workspaces, run));
   for (auto& path : run.refused) path = redactor->redact(path);
   run.logs_bytes = output.size();
   const auto keep = [&](const OutputFile& file, std::string_view name, std::string& id) -> Status {

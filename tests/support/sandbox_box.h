@@ -16,7 +16,7 @@ namespace pawl::testing {
 
 class SandboxBox {
  public:
-  explicit SandboxBox(std::string backend = "namespace") : backend_(std::move(backend)) {
+  explicit SandboxBox(std::string backend = sandbox::default_backend()) : backend_(std::move(backend)) {
     folders.lower = {temp / "lower"};
     folders.upper = temp / "rw/upper";
     folders.work = temp / "rw/work";
@@ -45,7 +45,7 @@ class SandboxBox {
                                  .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
                                  .input = input};
     const auto execution = (*backend)->execute(spec, folders, events, id);
-    copied = execution.copied;
+    copied = execution.changes == sandbox::Changes::kWholeTree;
     fault = execution.fault;
     return execution.run;
   }

@@ -234,8 +234,15 @@ void raise_descriptor_limit() {
 
 class NamespaceBackend final : public Backend {
  public:
-  std::string name() const override { return "namespace"; }
-  std::string gate_isolation_class() const override { return "shared_kernel"; }
+  std::string name() const override { return std::string(kNamespaceBackend); }
+  std::string gate_isolation_class() const override { return std::string(kNamespaceIsolationClass); }
+  // Where namespaces are available, a masked /proc (containers) or an AppArmor profile may still prevent a
+  // sandbox. Only the cached view of /etc stays on disk (etc.h).
+  Status check(const SandboxSpec& spec) override {
+    PAWL_TRY(const std::string trace, make_one(spec.enable_trace));
+    if (!spec.enable_trace || trace.find("/bin/true") != std::string::npos) return {};
+    return fail(ErrorKind::kDenied, std::string(kTraceIsEmpty));
+  }
 
   Execution execute(const SandboxSpec& wanted, const Folders& folders, const Events& events,
                     const std::string& sandbox_run_id) override {
@@ -251,7 +258,7 @@ class NamespaceBackend final : public Backend {
     run.backend = name();
     run.gate_isolation_class = gate_isolation_class();
     run.egress_allowlist = spec.egress_allowlist;
-    run.degraded = degraded();
+    run.degraded = degraded_names();
     run.started_at = rfc3339(clock.wall());
     if (auto made = try_modes(spec, folders, events, execution); !made) {
       run.outcome = Outcome::kSetupFailed;
@@ -264,23 +271,18 @@ class NamespaceBackend final : public Backend {
   }
 
   Health health() override { return namespace_health(*this); }
-  // Makes a sandbox with every isolation mechanism. Where namespaces are available, a masked /proc
-  // (containers) or an AppArmor profile may still prevent a sandbox.
-  Status usable() override {
-    PAWL_OK(make_one(false));
-    return {};
+  std::vector<Mechanism> degraded() override { return namespace_does_without(); }
+  // overlayfs creates this folder.
+  Changes changes_left(const Folders& folders) override {
+    return os::is_folder(os::join(folders.work, "work")) ? Changes::kOverlay : Changes::kWholeTree;
   }
-  Status traceable() override {
-    PAWL_TRY(const std::string trace, make_one(true));
-    if (trace.find("/bin/true") != std::string::npos) return {};
-    return fail(ErrorKind::kDenied, std::string(kTraceIsEmpty));
-  }
-  std::vector<Mechanism> does_without() override { return namespace_does_without(); }
 
-  void clean_up(const std::string& sandbox_run_id) override {
+  // No process of it is left: the kernel kills the whole sandbox when the thread that called execute() dies
+  // (PR_SET_PDEATHSIG on the init of its pid namespace).
+  void end(const std::string& sandbox_run_id) override {
     if (cgroup_home().kind != CgroupKind::kNone) remove_cgroups(kCgroupRoot, sandbox_run_id);
   }
-  void sweep() override {
+  void clean_up() override {
     if (cgroup_home().kind != CgroupKind::kNone) sweep_cgroups(kCgroupRoot);
     os::sweep_temporary_folders(os::temporary_stem());
     sweep_etc_views();
@@ -304,7 +306,7 @@ class NamespaceBackend final : public Backend {
   }
 
   // Decided once a process, because the facts behind it do not change.
-  static const std::vector<std::string>& degraded() {
+  static const std::vector<std::string>& degraded_names() {
     static const std::vector<std::string> names = [] {
       std::vector<std::string> out;
       for (const auto& each : namespace_does_without()) out.push_back(each.name);
@@ -330,7 +332,7 @@ class NamespaceBackend final : public Backend {
     auto made = run_once(one, false);
     if (made || made.error().mechanism != kOverlay) return made;
     PAWL_OK(copy_merged(folders.lower, folders.upper));
-    execution.copied = true;
+    execution.changes = Changes::kWholeTree;
     execution.run.degraded.emplace_back(kOverlay);
     return run_once(one, true);
   }

@@ -8,7 +8,7 @@
 
 namespace pawl::sandbox {
 
-// Implements Backend::does_without().
+// Implements Backend::degraded().
 std::vector<Mechanism> namespace_does_without();
 
 // Names of mechanisms, as in Mechanism::name and Fault::mechanism.
