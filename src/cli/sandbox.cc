@@ -14,6 +14,7 @@
 #include "cli/state_folder.h"
 #include "cli/terminal.h"
 #include "cli/visible.h"
+#include "egress/egress.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
@@ -185,12 +186,12 @@ Result<int> exec(const ExecOptions& options) {
   events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
     left = !pass_on(stream == sandbox::Stream::kStdout ? stdout : stderr, bytes) || left;
   };
-  events.on_network = [](std::string_view line) {
-    const auto tried = parse_json(line);
-    const auto verdict = tried ? text_in(*tried, "verdict") : "";
-    if (tried && verdict != "allowed")
-      tell("pawl: {}:{}: {}\n", text_in(*tried, "host"), integer_in(*tried, "port"), verdict);
-  };
+  PAWL_TRY(events.open_outlet, egress::outlet_of(spec, [](std::string_view line) {
+             const auto tried = parse_json(line);
+             const auto verdict = tried ? text_in(*tried, "verdict") : "";
+             if (tried && verdict != "allowed")
+               tell("pawl: {}:{}: {}\n", text_in(*tried, "host"), integer_in(*tried, "port"), verdict);
+           }));
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };
   os::catch_interrupts();  // the sandbox must end with this process
@@ -218,7 +219,7 @@ int health(bool json) {
   for (const auto& backend_name : sandbox::backend_names()) {
     const auto backend = sandbox::make_backend(backend_name);
     if (!backend) continue;
-    const auto found = (*backend)->health();
+    const auto found = (*backend)->health(egress::closed_outlet());
     usable = usable || found.usable;
     Json mechanisms = Json::array();
     for (const auto& mechanism : found.mechanisms)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "sandbox/outlet.h"
 #include "sandbox/spec.h"
 
 namespace pawl::sandbox {
@@ -44,10 +45,10 @@ struct Events {
   // Called a few times a second; true ends the sandbox (outcome kSignaled, SIGKILL, reason "cancelled").
   // Optional.
   std::function<bool()> should_stop;
-  // Lines about each access to the network (egress/egress.h) and about executed programs
-  // (trace/tracer.h), without newlines. Required with network scoped, and with enable_trace. Other
-  // threads call on_network, one at a time.
-  std::function<void(std::string_view)> on_network, on_trace;
+  // Makes what the inside may reach. Required with network scoped.
+  OpenOutlet open_outlet;
+  // Lines about executed programs (trace/tracer.h), without newlines. Required with enable_trace.
+  std::function<void(std::string_view)> on_trace;
   // Replaces the secrets in an argument of the trace, before the argument is cut. Optional.
   std::function<std::string(std::string_view)> redact;
   // The command's standard input is a copy of this descriptor, up to its end; -1: the input is empty. The
@@ -110,8 +111,9 @@ class Backend {
   // network; otherwise one call at a time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
-  // Attacks and limits real sandboxes, and says which mechanisms work.
-  virtual Health health() = 0;
+  // Attacks and limits real sandboxes, and says which mechanisms work. `open_outlet`: of an outlet that allows
+  // no name.
+  virtual Health health(const OpenOutlet& open_outlet) = 0;
   // The mechanisms in degraded mode in every sandbox here, with their replacements. Makes no sandbox.
   virtual std::vector<Mechanism> degraded() = 0;
   // The form of the changes in `folders.upper` of a sandbox whose maker died before execute() returned.

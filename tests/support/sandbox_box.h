@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "egress/egress.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
@@ -36,14 +37,15 @@ class SandboxBox {
     os::SystemRandom random;
     id = os::uuid7(os::SystemClock().wall(), random);
     auto backend = sandbox::make_backend(backend_);
-    const sandbox::Events events{.on_output =
-                                     [this](sandbox::Stream stream, std::string_view bytes) {
-                                       (stream == sandbox::Stream::kStdout ? out : err) += bytes;
-                                     },
-                                 .should_stop = should_stop,
-                                 .on_network = [this](std::string_view line) { (network += line) += '\n'; },
-                                 .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
-                                 .input = input};
+    const sandbox::Events events{
+        .on_output =
+            [this](sandbox::Stream stream, std::string_view bytes) {
+              (stream == sandbox::Stream::kStdout ? out : err) += bytes;
+            },
+        .should_stop = should_stop,
+        .open_outlet = *egress::outlet_of(spec, [this](std::string_view line) { (network += line) += '\n'; }),
+        .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
+        .input = input};
     const auto execution = (*backend)->execute(spec, folders, events, id);
     copied = execution.changes == sandbox::Changes::kWholeTree;
     fault = execution.fault;

@@ -78,7 +78,7 @@ struct ChildJob {
   std::vector<char*> argv, env;                      // of the command, with the final nullptr
   std::string shown;                                 // the program for messages, safe for a terminal
   std::vector<std::string> writable;                 // paths inside that Landlock allows to be written
-  const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
+  const std::vector<Listener>* listeners = nullptr;  // of the outlet; null without one
   // The ChildStart arrives here, then trees; the child sends descriptors back (handover.h). Hangs up
   // when the parent has ended.
   int sync_fd = -1;

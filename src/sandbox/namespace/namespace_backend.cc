@@ -223,15 +223,6 @@ std::vector<std::string> writable_paths(const SandboxSpec& spec) {
   return out;
 }
 
-// An egress holds a descriptor for each of its sockets, and six for each connection.
-void raise_descriptor_limit() {
-  constexpr rlim_t kWanted = 8192;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kWanted) return;
-  limit.rlim_cur = std::min(limit.rlim_max, kWanted);
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 class NamespaceBackend final : public Backend {
  public:
   std::string name() const override { return std::string(kNamespaceBackend); }
@@ -270,7 +261,7 @@ class NamespaceBackend final : public Backend {
     return execution;
   }
 
-  Health health() override { return namespace_health(*this); }
+  Health health(const OpenOutlet& open_outlet) override { return namespace_health(*this, open_outlet); }
   std::vector<Mechanism> degraded() override { return namespace_does_without(); }
   // overlayfs creates this folder.
   Changes changes_left(const Folders& folders) override {
@@ -353,12 +344,7 @@ class NamespaceBackend final : public Backend {
                          .etc = etc.path,
                          .quotas = namespace_quotas()};
     const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::walls());
-    std::optional<egress::Egress> egress;
-    if (spec.network == Network::kScoped) {
-      PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
-      raise_descriptor_limit();
-      egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
-    }
+    const auto outlet = spec.network == Network::kScoped ? events.open_outlet() : nullptr;
     ChildJob job{.spec = &spec,
                  .plan = &plan,
                  .trees = std::vector<int>(plan.sources.size(), -1),
@@ -372,14 +358,10 @@ class NamespaceBackend final : public Backend {
                  .writable = writable_paths(spec),
                  .stdin_fd = input.read_end(),
                  .held = events.held};
-    std::vector<Listener> listeners;
-    if (egress) {
-      listeners = egress->listeners();
-      job.listeners = &listeners;
-    }
+    if (outlet) job.listeners = &outlet->listeners();
     DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
-    auto made = start_and_watch(one, job, cgroup, disk, egress ? &*egress : nullptr);
-    if (egress) execution.run.egress_refused = egress->refused();
+    auto made = start_and_watch(one, job, cgroup, disk, outlet.get());
+    if (outlet) execution.run.egress_refused = outlet->refused();
     cgroup.remove();
     return made;
   }
@@ -394,7 +376,7 @@ class NamespaceBackend final : public Backend {
   }
 
   static Made start_and_watch(const Try& one, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
-                              egress::Egress* egress) {
+                              Outlet* outlet) {
     const Events& events = one.events;
     SandboxRun& run = one.execution.run;
     int into_cgroup = -1;
@@ -422,7 +404,7 @@ class NamespaceBackend final : public Backend {
                     .report_fd = std::move(ways.report.read_end),
                     .input = &one.input,
                     .sync_fd = std::move(ways.sync.ours),
-                    .egress = egress,
+                    .outlet = outlet,
                     .has_layers = job.has_layers && job.walls.pid,
                     .disk = &disk,
                     .watch_memory = !home.limits("memory") || !home.limits("pids"),

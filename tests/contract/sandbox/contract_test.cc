@@ -351,7 +351,7 @@ TEST_P(Sandbox, LeavesNoProcessAndNoCgroup) {
 
 TEST_P(Sandbox, HealthSaysWhatWorks) {
   auto backend = make_backend(GetParam());
-  const auto health = (*backend)->health();
+  const auto health = (*backend)->health(egress::closed_outlet());
   EXPECT_TRUE(health.usable);
   std::set<std::string> degraded;
   for (const auto& mechanism : (*backend)->degraded()) degraded.insert(mechanism.name);
@@ -377,7 +377,7 @@ TEST_P(Sandbox, HealthSaysWhenAWallDoesNotHold) {
   };
   for (const auto& [off, name] : walls) {
     setenv("PAWL_WALLS_OFF", off, 1);
-    const auto health = (*make_backend(GetParam()))->health();
+    const auto health = (*make_backend(GetParam()))->health(egress::closed_outlet());
     EXPECT_FALSE(health.usable) << off;
     for (const auto& mechanism : health.mechanisms)
       EXPECT_EQ(mechanism.status == "missing",
@@ -457,7 +457,7 @@ TEST_P(Sandbox, SaysThatATraceCantBeHadAndWhatToDo) {
     const auto run = box.sh("echo ran");
     std::fprintf(stderr, "%s; %s\n", run.reason.c_str(), box.out.c_str());
     if (!box.fault || box.fault->mechanism != "trace") std::exit(3);
-    for (const auto& mechanism : (*make_backend(GetParam()))->health().mechanisms)
+    for (const auto& mechanism : (*make_backend(GetParam()))->health(egress::closed_outlet()).mechanisms)
       std::fprintf(stderr, "%s is %s: %s\n", mechanism.name.c_str(), mechanism.status.c_str(),
                    mechanism.detail.c_str());
     std::exit(run.outcome == Outcome::kSetupFailed && box.out.empty() ? 0 : 2);

@@ -1,6 +1,7 @@
 // How a sandbox ended, and its usage. The outcome reports a measurement, which a program cannot fake.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "support/sandbox_box.h"

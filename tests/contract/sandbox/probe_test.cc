@@ -119,7 +119,7 @@ TEST_P(Probe, IsAskedForInManyThreadsAtOnce) {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       for (int turn = 0; turn < 200; ++turn)
-        if (const auto usable = backend->usable(); !usable) {
+        if (const auto usable = backend->check({}); !usable) {
           const std::lock_guard guard(mutex);
           refused.push_back(usable.error().message);
         }
@@ -155,12 +155,12 @@ TEST_P(Probe, LeavesNothingThatASweepDoesNotTakeWhenItIsKilled) {
     ASSERT_FALSE(ids.empty());
   }
   const auto made = testing::cgroups_of(ids);
-  backend->sweep();
+  backend->clean_up();
   EXPECT_EQ(testing::cgroups_of(ids), made) << "it lives";
   kill(prober, SIGKILL);
   waitpid(prober, nullptr, 0);
   EXPECT_EQ(testing::what_stays([&] {
-              backend->sweep();  // the probe's init may still be ending
+              backend->clean_up();  // the probe's init may still be ending
               return testing::cgroups_of(ids);
             }),
             std::vector<std::string>());
