@@ -104,9 +104,8 @@ class TraceFile {
 Status copy_out(const std::string& folder, const sandbox::Folders& folders, sandbox::Changes changes,
                 std::int64_t disk_bytes, const std::string& target) {
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
-  PAWL_TRY(const auto layer,
-           workspaces.collect(folders.upper, folders.lower, changes == sandbox::Changes::kWholeTree,
-                              {.bytes = disk_bytes, .outer_links = false}));
+  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, sandbox::is_whole_tree(changes),
+                                                {.bytes = disk_bytes, .outer_links = false}));
   for (const auto& path : layer.refused) tell("pawl: not copied out: {}\n", visible(path));
   if (const auto more = layer.refused_total - static_cast<std::int64_t>(layer.refused.size()); more > 0)
     tell("pawl: not copied out: and {} more\n", more);

@@ -68,12 +68,22 @@ struct Fault {
   Fault(Error why, std::string_view of = {}) : mechanism(of), error(std::move(why)) {}
 };
 
-// The form in which the changes of a sandbox lie in Folders::upper. Another form, such as an archive from
-// another machine, is another value here: the compiler then names each place that collects changes.
+// The form in which the changes of a sandbox lie in Folders::upper.
 enum class Changes {
   kOverlay,    // as overlayfs stores them: c 0:0 whiteouts, user.overlay.opaque
   kWholeTree,  // the whole tree; what differs from Folders::lower is the change
 };
+// For the places that collect changes. A switch, so that the compiler asks here for the form of a new backend,
+// such as an archive from another machine.
+constexpr bool is_whole_tree(Changes changes) {
+  switch (changes) {
+    case Changes::kOverlay:
+      return false;
+    case Changes::kWholeTree:
+      return true;
+  }
+  return false;
+}
 
 struct Execution {
   SandboxRun run;              // without logs, layer and copy_out, which the caller fills in
@@ -99,7 +109,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  // What its sandboxes share with the host, as cost rows and attestations say it.
+  // The isolation class: what sandboxes share with the host, in the word of cost rows and attestations.
   virtual std::string gate_isolation_class() const = 0;
   // Whether the sandbox of `spec` can be made on this machine. Makes one with its mechanisms in milliseconds,
   // without a workspace, a network and the spec's command; with enable_trace, checks that the trace has

@@ -1,4 +1,4 @@
-// What the inside of a sandbox with network scoped may reach. A backend knows sockets only: it makes the
+// The way out of a sandbox with network scoped. A backend knows sockets only: it makes the
 // addresses of the listeners local inside, opens a socket for each, and gives the sockets to the outlet. The
 // outlet, outside of the sandbox, decides what each connection may reach. There is no other way out.
 #pragma once

@@ -1,4 +1,4 @@
-// Which files and folders of the host a user may show in a sandbox. Reads the host.
+// Decides whether a user may show a file or folder of the host in a sandbox. Reads the host.
 #pragma once
 
 #include <string>

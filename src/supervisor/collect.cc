@@ -19,7 +19,7 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
   auto& run = execution.run;
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = folders.upper;
-  const bool copied = execution.changes == sandbox::Changes::kWholeTree;
+  const bool copied = sandbox::is_whole_tree(execution.changes);
   const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent};
   if (copied) {
     // The upper is the whole tree: only the differences are the step's own.

@@ -1,4 +1,4 @@
-// What is collected at the end of a step: its changes, as objects. A detail of this room.
+// Collects the changes of a step at its end, as objects. A detail of this room.
 #pragma once
 
 #include "base/error.h"

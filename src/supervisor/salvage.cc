@@ -22,8 +22,7 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const std
   run.exit_code = 0;
   run.reason = "its result was lost; the probe found that its effect had happened";
   PAWL_TRY(const auto layer,
-           workspaces.collect(os::join(spool.work_folder(), "upper"), lower,
-                              changes == sandbox::Changes::kWholeTree,
+           workspaces.collect(os::join(spool.work_folder(), "upper"), lower, sandbox::is_whole_tree(changes),
                               {.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent}));
   run.layer = layer.layer_id;
   PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
@@ -70,7 +69,7 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   sandbox::ProbeSpec spec{.cmd = probe, .env = job.spec.env, .lower = {upper}, .shown = job.spec.copy_in};
   spec.hidden = hidden_folders(spool, job);
   spec.time_budget_seconds = kProbeSeconds;
-  if (changes == sandbox::Changes::kOverlay) spec.lower.insert(spec.lower.end(), lower.begin(), lower.end());
+  if (!sandbox::is_whole_tree(changes)) spec.lower.insert(spec.lower.end(), lower.begin(), lower.end());
   PAWL_TRY(const auto probed, sandbox::run_in_sandbox(*backend, spec));
   Salvage out;
   if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;

@@ -1,4 +1,4 @@
-// Which files of the host a user may show.
+// The files of the host that a user may show.
 #include "sandbox/shown.h"
 
 #include <gmock/gmock.h>

@@ -43,11 +43,13 @@ class SandboxBox {
               (stream == sandbox::Stream::kStdout ? out : err) += bytes;
             },
         .should_stop = should_stop,
-        .open_outlet = *egress::outlet_of(spec, [this](std::string_view line) { (network += line) += '\n'; }),
+        .open_outlet = open_outlet ? open_outlet
+                                   : *egress::outlet_of(
+                                         spec, [this](std::string_view line) { (network += line) += '\n'; }),
         .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
         .input = input};
     const auto execution = (*backend)->execute(spec, folders, events, id);
-    copied = execution.changes == sandbox::Changes::kWholeTree;
+    copied = sandbox::is_whole_tree(execution.changes);
     fault = execution.fault;
     return execution.run;
   }
@@ -59,7 +61,8 @@ class SandboxBox {
   std::string out, err, id, network, trace;
   bool copied = false;
   std::optional<sandbox::Fault> fault;
-  int input = -1;  // as in Events
+  int input = -1;                   // as in Events
+  sandbox::OpenOutlet open_outlet;  // instead of an egress with the spec's allowlist
 
  private:
   const std::string backend_;

@@ -97,7 +97,7 @@ struct ChildReport {
   enum class Kind : std::uint32_t { kFailed, kExited, kSignaled } kind = Kind::kFailed;
   std::int32_t value = 0;  // errno, exit code or signal
   std::int32_t op = -1;    // of kFailed: the index in plan->ops; -1: see `failed` and `action`
-  // Of kFailed: the mechanism that callers tell from all others.
+  // The mechanism that failed, where callers tell it from all others. Valid with kFailed.
   enum class Failed : std::uint32_t { kOther, kNamespaces, kTrace } failed = Failed::kOther;
   char action[240] = {};  // for people, NUL-terminated
 };

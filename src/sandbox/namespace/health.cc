@@ -94,8 +94,7 @@ void add_walls(Backend& backend, Report& report) {
   wall("workspace", "can be written", "; is there room below TMPDIR, or /var/tmp?");
   report.add("rename", trial.printed("rename"), "of the base's folders, too",
              std::string(report.runs() ? kNoRename : kNoSandbox));
-  if (trial.execution.changes == Changes::kWholeTree)
-    return report.degraded(std::string(kOverlay), kNoOverlay);
+  if (is_whole_tree(trial.execution.changes)) return report.degraded(std::string(kOverlay), kNoOverlay);
   report.add(std::string(kOverlay), report.runs(), "userxattr", std::string(kNoSandbox));
 }
 

@@ -13,7 +13,7 @@ std::vector<Mechanism> namespace_does_without();
 
 // Names of mechanisms, as in Mechanism::name and Fault::mechanism.
 inline constexpr std::string_view kNamespaces = "namespaces", kOverlay = "overlay", kTrace = "trace";
-// What replaces kOverlay.
+// The replacement of kOverlay.
 inline constexpr std::string_view kNoOverlay = "the whole workspace is copied for each step";
 
 // Advice to the user about a mechanism in degraded mode: "" or "; ...".

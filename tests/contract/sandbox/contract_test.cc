@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <set>
 
 #include "os/process.h"
 #include "sandbox/inside.h"
@@ -347,45 +346,6 @@ TEST_P(Sandbox, LeavesNoProcessAndNoCgroup) {
     std::ranges::replace(command, '\0', ' ');
     EXPECT_NE(command, mine + " ") << pid;
   }
-}
-
-TEST_P(Sandbox, HealthSaysWhatWorks) {
-  auto backend = make_backend(GetParam());
-  const auto health = (*backend)->health(egress::closed_outlet());
-  EXPECT_TRUE(health.usable);
-  std::set<std::string> degraded;
-  for (const auto& mechanism : (*backend)->degraded()) degraded.insert(mechanism.name);
-  std::vector<std::string> names;
-  for (const auto& mechanism : health.mechanisms) {
-    EXPECT_NE(mechanism.status, "missing") << mechanism.name;
-    names.push_back(mechanism.name);
-    for (const std::string limit : {"memory", "pids", "cpu"})
-      if (mechanism.name == limit) {
-        EXPECT_EQ(mechanism.status, degraded.contains(limit) ? "degraded" : "works") << limit;
-      }
-  }
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"namespaces", "memory", "pids", "cpu", "disk", "output", "time",
-                                              "egress", "trace", "overlay", "files", "workspace", "rename"}));
-  EXPECT_FALSE(make_backend("docker"));
-}
-
-TEST_P(Sandbox, HealthSaysWhenAWallDoesNotHold) {
-  const std::vector<std::pair<const char*, std::string>> walls = {
-      {"seccomp", "seccomp"}, {"landlock", "landlock"}, {"read_only", "read_only"},
-      {"masks", "proc"},      {"session", "session"},   {"descriptors", "descriptors"},
-      {"init", "init"},       {"limits", "rlimits"},    {"supervisor", "supervisor"},
-  };
-  for (const auto& [off, name] : walls) {
-    setenv("PAWL_WALLS_OFF", off, 1);
-    const auto health = (*make_backend(GetParam()))->health(egress::closed_outlet());
-    EXPECT_FALSE(health.usable) << off;
-    for (const auto& mechanism : health.mechanisms)
-      EXPECT_EQ(mechanism.status == "missing",
-                mechanism.name == name ||
-                    (name == "seccomp" && (mechanism.name == "trace" || mechanism.name == "rename")))
-          << off << ": " << mechanism.name;
-  }
-  unsetenv("PAWL_WALLS_OFF");
 }
 
 TEST_P(Sandbox, TracesWhatIsExecutedConnectedToAndDenied) {

@@ -1,4 +1,4 @@
-// What the namespace backend promises beside the contract of every backend: how its sandboxes see cgroups.
+// The promises of the namespace backend beside the contract of every backend: how its sandboxes see cgroups.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
