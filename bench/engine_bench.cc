@@ -46,13 +46,14 @@ class NoEpisodes final : public pawl::executor::Episodes {
   void forget(const pawl::agent::EpisodeKey&) override {}
 };
 
-class InstantSandboxes final : public sandbox::SandboxClient {
+class InstantSandboxes final : public supervisor::StepRunner {
  public:
-  Status start(const std::string&, const sandbox::SandboxSpec&, const std::vector<sandbox::ContextFile>&,
-               const std::string&) override {
+  Status start(const std::string&, const std::string&, const sandbox::SandboxSpec&,
+               const std::vector<supervisor::ContextFile>&,
+               const std::optional<pawl::agent::Context>&) override {
     return {};
   }
-  Result<sandbox::Found> find(const std::string&) override { return sandbox::Found::kNothing; }
+  Result<supervisor::Found> find(const std::string&) override { return supervisor::Found::kNothing; }
   Status wait(const std::string&, const std::function<bool()>&) override { return {}; }
   Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id, const std::string&) override {
     return sandbox::SandboxRun{.run_id = sandbox_run_id,
@@ -62,12 +63,11 @@ class InstantSandboxes final : public sandbox::SandboxClient {
                                .exit_code = 0};
   }
   Status abandon(const std::string&) override { return {}; }
-  Result<sandbox::Salvage> salvage(const std::string&, const std::vector<std::string>&) override {
-    return sandbox::Salvage{};
+  Result<supervisor::Salvage> salvage(const std::string&, const std::vector<std::string>&) override {
+    return supervisor::Salvage{};
   }
   void forget(const std::string&) override {}
   void forget_lost(const std::string&) override {}
-  Result<sandbox::Health> health() override { return sandbox::Health{}; }
 };
 
 class NoObjects final : public workspace::ObjectStore {

@@ -57,7 +57,7 @@ Tree& tree() {
 // The time from the call to the first instruction of a command in the workspace, and back.
 void WorkspaceOpen(benchmark::State& state) {
   tree();  // made before the measurement
-  auto backend = *pawl::sandbox::make_backend("namespace");
+  auto backend = *pawl::sandbox::make_backend(pawl::sandbox::default_backend());
   pawl::sandbox::SandboxSpec spec;
   spec.cmd = {"/bin/true"};
   int n = 0;
@@ -65,7 +65,7 @@ void WorkspaceOpen(benchmark::State& state) {
     const auto folders = tree().fresh(++n);
     const auto done =
         backend->execute(spec, folders, {.on_output = [](auto, auto) {}}, "bench-" + std::to_string(n));
-    PAWL_CHECK(succeeded(done.run) && !done.copied);
+    PAWL_CHECK(succeeded(done.run) && done.changes == sandbox::Changes::kOverlay);
   }
 }
 BENCHMARK(WorkspaceOpen)->Unit(benchmark::kMillisecond)->Iterations(50)->UseRealTime();

@@ -110,6 +110,15 @@ bool is_secret_variable(std::string_view name) {
          std::ranges::find(kLastWords, last) != std::ranges::end(kLastWords);
 }
 
+bool has_url_credentials(std::string_view value) {
+  for (auto start = value.find("://"); start != std::string_view::npos;
+       start = value.find("://", start + 3)) {
+    const auto authority = value.substr(start + 3, value.find_first_of("/?# ", start + 3) - (start + 3));
+    if (authority.find('@') != std::string_view::npos) return true;  // RFC 3986, section 3.2.1: userinfo
+  }
+  return false;
+}
+
 bool has_password(std::string_view text) { return lower_case(text).find("password=") != std::string::npos; }
 
 }  // namespace pawl

@@ -18,6 +18,8 @@ bool has_private_key(std::string_view text);
 // CREDENTIAL, or its last word is PASS, PWD or COOKIE, in any letter case. The shell's own PWD and OLDPWD are
 // no secrets.
 bool is_secret_variable(std::string_view name);
+// Whether the text contains a URL with a user or a password (`http://me:word@host/`).
+bool has_url_credentials(std::string_view text);
 // Whether the text contains `password=`, in any letter case, as in a URL of JDBC.
 bool has_password(std::string_view text);
 

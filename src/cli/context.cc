@@ -116,15 +116,14 @@ Result<State> open_state(const StateOptions& options) {
   return open_state(options, folder);
 }
 
-Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
-                                                            const std::string& backend,
-                                                            std::vector<std::string> hidden) {
+Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
+                                                                 std::vector<std::string> hidden) {
   PAWL_TRY(const std::string own, os::own_executable());
-  std::string supervisor = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
-  if (!os::exists(supervisor))
+  std::string program = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
+  if (!os::exists(program))
     return fail(ErrorKind::kNotFound,
-                supervisor + ": no such program; it belongs beside pawl: copy all four from one build");
-  return supervisor::make_client(folder, std::move(supervisor), backend, std::move(hidden));
+                program + ": no such program; it belongs beside pawl: copy all four from one build");
+  return supervisor::make_step_runner(folder, std::move(program), std::move(hidden));
 }
 
 int report(const Error& error) {

@@ -13,8 +13,8 @@
 #include "ledger/ledger.h"
 #include "os/clock.h"
 #include "os/random.h"
-#include "sandbox/client.h"
 #include "store/store.h"
+#include "supervisor/step_runner.h"
 #include "workspace/workspace.h"
 
 namespace pawl::cli {
@@ -51,11 +51,10 @@ std::string store_location(const StateOptions& options, const std::string& folde
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create = false);
 Result<State> open_state(const StateOptions& options);  // in find_folder()
 
-// Makes the client that starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
+// Makes what starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
 // supervisor's program is not beside this one.
-Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
-                                                            const std::string& backend,
-                                                            std::vector<std::string> hidden = {});
+Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
+                                                                 std::vector<std::string> hidden = {});
 
 // Prints "pawl: message" to stderr and returns the exit code: 14 when busy, 13 when forged, 130 when
 // cancelled, else 1.

@@ -201,8 +201,8 @@ Result<bool> gate(const GateOptions& options) {
   PAWL_TRY(const auto what, what_is_asked(state, options, run, plan));
   PAWL_OK(check_evidence(state, run));
   PAWL_TRY(const auto backend, sandbox::make_backend(run.backend));
-  PAWL_OK(backend->usable());
-  PAWL_TRY(const auto sandboxes, make_client(state.folder, run.backend, {run.source_path}));
+  PAWL_OK(backend->check({}));
+  PAWL_TRY(const auto sandboxes, make_step_runner(state.folder, {run.source_path}));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
   const auto episodes = executor::open_episodes(state.folder);

@@ -151,9 +151,11 @@ Result<std::int64_t> take_away(const State& state, const std::string& limit, Fou
     PAWL_TRY(found, look(state, limit));
     PAWL_TRY(aside, state.workspaces->put_aside(found.paths()));
   }
-  PAWL_TRY(const auto backend, sandbox::make_backend("namespace"));
-  for (const auto& step : found.steps) backend->clean_up(step.substr(step.rfind('/') + 1));
-  backend->sweep();
+  for (const auto& name : sandbox::backend_names()) {
+    PAWL_TRY(const auto backend, sandbox::make_backend(name));
+    for (const auto& step : found.steps) backend->end(step.substr(step.rfind('/') + 1));
+    backend->clean_up();
+  }
   const std::int64_t bytes = workspace::bytes_on_disk(aside.path());
   PAWL_OK(os::remove_tree(aside.path()));
   return bytes;

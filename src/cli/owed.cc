@@ -6,7 +6,7 @@
 namespace pawl::cli {
 
 Status pay_what_is_owed(const State& state) {
-  PAWL_TRY(const auto sandboxes, make_client(state.folder, "namespace"));
+  PAWL_TRY(const auto sandboxes, make_step_runner(state.folder));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
   const auto episodes = executor::open_episodes(state.folder);

@@ -12,6 +12,7 @@
 #include "executor/start_run.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "sandbox/backend.h"
 
 namespace pawl::cli {
 namespace {
@@ -61,13 +62,12 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
     if (files == 0) return {};
     return fmt::format("{} files, {} MiB of the source", files.load(), bytes.load() >> 20U);
   });
-  // There is one backend today, so "auto" can only mean that one.
   PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
                                                          {.plan = *file.parsed.plan,
                                                           .plan_text = file.text,
                                                           .plan_file = file.file,
                                                           .policy_text = file.policy_text,
-                                                          .backend = "namespace"}));
+                                                          .backend = sandbox::default_backend()}));
   PAWL_OK(set_max_attempts(options.max_attempts, state, run_id));
   PAWL_OK(tell_pointers(state, run_id));
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));

@@ -60,7 +60,7 @@ class BackendCheck {
   explicit BackendCheck(sandbox::Backend& backend) : backend_(backend) {}
   Status usable(MonoTime now) {
     if (now.micros < good_until_.micros) return {};
-    auto status = backend_.usable();
+    auto status = backend_.check({});
     if (status) good_until_.micros = now.micros + kBackendGoodMs * 1000;
     return status;
   }
@@ -71,15 +71,14 @@ class BackendCheck {
 };
 
 // No step sees the folder that a run is about, wherever the folder lies.
-Result<std::unique_ptr<sandbox::SandboxClient>> client_of(const State& state,
-                                                          const std::vector<std::string>& run_ids,
-                                                          const std::string& backend) {
+Result<std::unique_ptr<supervisor::StepRunner>> client_of(const State& state,
+                                                          const std::vector<std::string>& run_ids) {
   std::vector<std::string> sources;
   for (const auto& run_id : run_ids) {
     PAWL_TRY(const auto run, state.store->run(run_id));
     sources.push_back(run.source_path);
   }
-  return make_client(state.folder, backend, std::move(sources));
+  return make_step_runner(state.folder, std::move(sources));
 }
 
 // Whether another process holds what a turn needs, and will release it. An errno means that something is
@@ -124,7 +123,7 @@ Status work(Shared& shared, int worker) {
     PAWL_TRY(state.store, shared.group->open());
   }
   PAWL_TRY(const auto first, state.store->run(shared.options.run_ids.front()));
-  PAWL_TRY(const auto sandboxes, client_of(state, shared.options.run_ids, first.backend));
+  PAWL_TRY(const auto sandboxes, client_of(state, shared.options.run_ids));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
   const auto episodes = executor::open_episodes(state.folder);
@@ -304,7 +303,7 @@ Status check_needs(sandbox::Backend& backend, store::Store& store, const std::ve
     PAWL_TRY(const auto run, store.run(run_id));
     PAWL_TRY(const auto plan, executor::common_of(store, run));
     if (plan.traced.empty() || traceable) continue;
-    if (const auto status = backend.traceable(); !status)
+    if (const auto status = backend.check({.enable_trace = true}); !status)
       return fail(ErrorKind::kDenied,
                   fmt::format("run {}: {}: trace: {}{}", run_id, plan.traced, status.error().message,
                               run_ids.size() == 1 ? ""
@@ -317,7 +316,7 @@ Status check_needs(sandbox::Backend& backend, store::Store& store, const std::ve
 
 // Degraded mechanisms are always reported: each step of the run lacks them.
 void say_degraded(sandbox::Backend& backend) {
-  for (const auto& mechanism : backend.does_without())
+  for (const auto& mechanism : backend.degraded())
     tell("pawl: {} is degraded: {} (`pawl sandbox health` says what to do)\n", mechanism.name,
          mechanism.detail);
 }
@@ -331,8 +330,8 @@ Status check_backend(const LoopOptions& options) {
   }
   PAWL_TRY(const auto first, state.store->run(options.run_ids.front()));
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
-  backend->sweep();
-  auto status = backend->usable();
+  backend->clean_up();
+  auto status = backend->check({});
   if (status) status = check_needs(*backend, *state.store, options.run_ids);
   if (status) say_degraded(*backend);
   if (!status)

@@ -8,21 +8,25 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/private_names.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/state_folder.h"
 #include "cli/terminal.h"
 #include "cli/visible.h"
+#include "egress/egress.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
 #include "sandbox/backend.h"
+#include "sandbox/environment.h"
+#include "sandbox/shown.h"
 
 namespace pawl::cli {
 namespace {
 
 struct ExecOptions {
-  std::string workspace, copy_out, backend = "namespace", network = "none", trace;
+  std::string workspace, copy_out, backend = sandbox::default_backend(), network = "none", trace;
   std::vector<std::string> ro, egress, env, command;
   std::int64_t memory_mib = 2048, pids = 512, cpu_millis = 2000, disk_mib = 4096;
   std::int64_t time_budget_seconds = 600, output_limit_bytes = 67108864;
@@ -40,7 +44,7 @@ Result<sandbox::SandboxSpec> spec_of(const ExecOptions& options) {
   sandbox::SandboxSpec spec;
   spec.cmd = options.command;
   for (const auto& name : options.env)
-    if (sandbox::is_denied_env_name(name))
+    if (is_secret_variable(name))
       return fail(ErrorKind::kInvalid, "--env " + name + ": looks like a secret and never passes");
   spec.env = sandbox::allowed_environment(options.env);
   std::ranges::sort(spec.env);
@@ -97,10 +101,10 @@ class TraceFile {
 };
 
 // Moves the changes of the command to --copy-out, and names what it deleted.
-Status copy_out(const std::string& folder, const sandbox::Folders& folders, bool copied,
+Status copy_out(const std::string& folder, const sandbox::Folders& folders, sandbox::Changes changes,
                 std::int64_t disk_bytes, const std::string& target) {
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(os::join(folder, "objects")));
-  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, copied,
+  PAWL_TRY(const auto layer, workspaces.collect(folders.upper, folders.lower, sandbox::is_whole_tree(changes),
                                                 {.bytes = disk_bytes, .outer_links = false}));
   for (const auto& path : layer.refused) tell("pawl: not copied out: {}\n", visible(path));
   if (const auto more = layer.refused_total - static_cast<std::int64_t>(layer.refused.size()); more > 0)
@@ -152,7 +156,7 @@ Result<int> exec(const ExecOptions& options) {
   PAWL_TRY(const os::UniqueFd input, input_to_pass_on());
   PAWL_TRY(const auto spec, spec_of(options));
   PAWL_TRY(const auto backend,
-           sandbox::make_backend(options.backend == "auto" ? "namespace" : options.backend));
+           sandbox::make_backend(options.backend == "auto" ? sandbox::default_backend() : options.backend));
   if (!options.copy_out.empty() && os::exists(options.copy_out))
     return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
   const bool in_memory = options.workspace.empty() && options.copy_out.empty();
@@ -181,12 +185,12 @@ Result<int> exec(const ExecOptions& options) {
   events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
     left = !pass_on(stream == sandbox::Stream::kStdout ? stdout : stderr, bytes) || left;
   };
-  events.on_network = [](std::string_view line) {
-    const auto tried = parse_json(line);
-    const auto verdict = tried ? text_in(*tried, "verdict") : "";
-    if (tried && verdict != "allowed")
-      tell("pawl: {}:{}: {}\n", text_in(*tried, "host"), integer_in(*tried, "port"), verdict);
-  };
+  PAWL_TRY(events.open_outlet, egress::outlet_of(spec, [](std::string_view line) {
+             const auto tried = parse_json(line);
+             const auto verdict = tried ? text_in(*tried, "verdict") : "";
+             if (tried && verdict != "allowed")
+               tell("pawl: {}:{}: {}\n", text_in(*tried, "host"), integer_in(*tried, "port"), verdict);
+           }));
   PAWL_TRY(auto trace, TraceFile::open(options.trace));
   events.on_trace = [&](std::string_view line) { trace.append(line); };
   os::catch_interrupts();  // the sandbox must end with this process
@@ -197,7 +201,7 @@ Result<int> exec(const ExecOptions& options) {
   const auto& run = execution.run;
   if (!options.copy_out.empty() && run.outcome != sandbox::Outcome::kSetupFailed)
     PAWL_OK(
-        copy_out(temporary.path(), folders, execution.copied, spec.disk_limit_mib << 20, options.copy_out));
+        copy_out(temporary.path(), folders, execution.changes, spec.disk_limit_mib << 20, options.copy_out));
   PAWL_OK(trace.check_written());
   if (options.json) {
     tell("{}\n", json_text(run));
@@ -214,7 +218,7 @@ int health(bool json) {
   for (const auto& backend_name : sandbox::backend_names()) {
     const auto backend = sandbox::make_backend(backend_name);
     if (!backend) continue;
-    const auto found = (*backend)->health();
+    const auto found = (*backend)->health(egress::closed_outlet());
     usable = usable || found.usable;
     Json mechanisms = Json::array();
     for (const auto& mechanism : found.mechanisms)

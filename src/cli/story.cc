@@ -16,7 +16,7 @@ constexpr std::size_t kRefusedShownMax = 100;    // for one step
 constexpr std::int64_t kOperatorRowsRead = 500;  // from the run's chain, which has a row for each phase
 
 // Describes a step. For an open marker it asks whether the step still runs.
-std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client) {
+std::string state_of(const store::StepRow& step, supervisor::StepRunner& client) {
   switch (step.state) {
     case store::StepState::kDone:
       return "done";
@@ -26,7 +26,7 @@ std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client)
       break;
   }
   const auto found = client.find(step.sandbox_run_id);
-  const bool lives = found && *found != sandbox::Found::kNothing;
+  const bool lives = found && *found != supervisor::Found::kNothing;
   return lives ? "running" : "execute started, result missing";
 }
 
@@ -52,7 +52,7 @@ Json refused_tries(const State& state, const Json& run) {
 
 class Reader {
  public:
-  Reader(const State& state, const Page& page, sandbox::SandboxClient& client)
+  Reader(const State& state, const Page& page, supervisor::StepRunner& client)
       : state_(state), page_(page), client_(client) {}
 
   Result<PhaseStory> phase(const store::PhaseRow& row) {
@@ -110,7 +110,7 @@ class Reader {
 
   const State& state_;
   const Page& page_;
-  sandbox::SandboxClient& client_;
+  supervisor::StepRunner& client_;
 };
 
 // The phases of the page.
@@ -156,7 +156,7 @@ Result<Story> story_of(const State& state, const std::string& run_id, const Page
   PAWL_TRY(out.fork, store.fork_of(run_id));
   PAWL_TRY(out.budgets, store.budgets(run_id));
   PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
-  PAWL_TRY(const auto client, make_client(state.folder, out.run.backend));
+  PAWL_TRY(const auto client, make_step_runner(state.folder));
   PAWL_TRY(auto phases, phases_of(store, run_id, page));
   out.more_phases = phases.size() > page.phases_max;
   if (out.more_phases) phases.pop_back();

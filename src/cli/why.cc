@@ -64,29 +64,27 @@ std::optional<os::LockHolder> lasting_holder(const Look& look) {
 
 // Describes the step of an open marker: it runs, is over, or does not run because it has not begun or is
 // lost.
-Result<std::string> of_step(const State& state, const store::RunRow& run, const store::StepRow& step,
-                            WallTime now) {
-  PAWL_TRY(const auto client, make_client(state.folder, run.backend));
+Result<std::string> of_step(const State& state, const store::StepRow& step, WallTime now) {
+  PAWL_TRY(const auto client, make_step_runner(state.folder));
   PAWL_TRY(const auto found, client->find(step.sandbox_run_id));
   const std::string since = duration_text(ms_between(step.started_at, now));
   switch (found) {
-    case sandbox::Found::kRunning:
+    case supervisor::Found::kRunning:
       return fmt::format("step {} runs for {}", step.label, since);
-    case sandbox::Found::kSpooled:
+    case supervisor::Found::kSpooled:
       return fmt::format("step {} is over, and its result is not recorded yet", step.label);
-    case sandbox::Found::kNothing:
+    case supervisor::Found::kNothing:
       break;
   }
   return fmt::format("step {} is to run since {}, and does not run", step.label, since);
 }
 
-Result<Reason> of_lease(const State& state, const store::RunRow& run, const store::PhaseRow& phase,
-                        WallTime now) {
+Result<Reason> of_lease(const State& state, const store::PhaseRow& phase, WallTime now) {
   PAWL_TRY(const auto steps, state.store->steps(phase.run_id, phase.phase_id));
   const auto open = std::ranges::find(steps, store::StepState::kOpen, &store::StepRow::state);
   std::string step = "between two steps";
   if (open != steps.end()) {
-    PAWL_TRY(step, of_step(state, run, *open, now));
+    PAWL_TRY(step, of_step(state, *open, now));
   }
   const auto owner = os::parse_identity(phase.lease_owner);
   const std::string who =
@@ -111,7 +109,7 @@ Reason of_question(const OpenQuestion& open) {
 
 Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
   const auto backend = sandbox::make_backend(run.backend);
-  if (const auto usable = backend ? (*backend)->usable() : Status(std::unexpected(backend.error())); !usable)
+  if (const auto usable = backend ? (*backend)->check({}) : Status(std::unexpected(backend.error())); !usable)
     return {.waits_for = "backend",
             .phase_id = phase.phase_id,
             .sentence = fmt::format("phase {} can go on as soon as a sandbox can be made: {}", phase.phase_id,
@@ -152,7 +150,7 @@ Result<Reason> reason_of(const State& state, const store::RunRow& run,
   if (found.phase) return of_claimable(run, *found.phase);
   if (!found.waited_for) return of_ended(store, run, phases);
   const auto& phase = *found.waited_for;
-  if (found.nothing == store::Nothing::kLeased) return of_lease(state, run, phase, now);
+  if (found.nothing == store::Nothing::kLeased) return of_lease(state, phase, now);
   Reason reason{.phase_id = phase.phase_id, .sentence = found.waits_for};
   if (found.nothing == store::Nothing::kBudget) {
     reason.waits_for = "budget";

@@ -13,6 +13,8 @@
 #include "os/walls.h"
 #include "plan/policy.h"
 #include "plan/script.h"
+#include "sandbox/environment.h"
+#include "sandbox/inside.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
@@ -403,7 +405,7 @@ sandbox::CopyIn Attempt::plan_of(const PlannedStep& step) const {
   const auto trees = world_.objects.trees_of(folder);
   return sandbox::CopyIn{.src = trees.front(),
                          .below = {trees.begin() + 1, trees.end()},
-                         .dst = "/plan",
+                         .dst = sandbox::inside::kPlan,
                          .access = sandbox::Access::kReadOnly,
                          .content = folder};
 }
@@ -442,8 +444,10 @@ Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Con
   spec.env = sandbox::allowed_environment(plan_->env);
   // The supervisor fills in `src`. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)
-    spec.copy_in.push_back(
-        {.src = "", .dst = "/pawl", .access = sandbox::Access::kReadOnly, .content = content_of(context)});
+    spec.copy_in.push_back({.src = "",
+                            .dst = sandbox::inside::kPawl,
+                            .access = sandbox::Access::kReadOnly,
+                            .content = content_of(context)});
   if (step.role == StepRole::kAgent) {
     std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
     if (episode_ > 0) spec.env.push_back("PAWL_EPISODE=" + std::to_string(episode_));
@@ -473,7 +477,7 @@ std::vector<std::string> Attempt::agent_environment(bool with_feedback) const {
       "PAWL_GOAL_ID=" + claim_->phase.phase_id,
       // A resumed attempt keeps its episode; a new attempt opens a new one.
       "PAWL_EPISODE_ID=" + episode_of(*claim_, episode_).episode_id,
-      "PAWL_SOCKET=/pawl/" + std::string(supervisor::kAgentSocket),
+      std::string("PAWL_SOCKET=") + sandbox::inside::kPawl + "/" + std::string(supervisor::kAgentSocket),
       std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),
   };
 }

@@ -7,6 +7,7 @@
 #include "executor/start_run.h"
 #include "gates/moving.h"
 #include "os/file.h"
+#include "sandbox/environment.h"
 
 namespace pawl::executor {
 namespace {

@@ -29,7 +29,7 @@ struct Evidence {
 // files as /pawl/evidence/<label>.<their path, with "_" for "/">.
 std::vector<std::string> paths_inside(const World& world, const Evidence& evidence);
 
-using Context = std::vector<sandbox::ContextFile>;  // the files that a step finds in /pawl, by path
+using Context = std::vector<supervisor::ContextFile>;  // the files that a step finds in /pawl, by path
 
 // Adds `evidence` under the paths of paths_inside(): the end of each log, the beginning and end of each
 // report.

@@ -5,6 +5,7 @@
 
 #include "base/planted.h"
 #include "executor/told.h"
+#include "sandbox/backend.h"
 #include "store/cost_row.h"
 
 namespace pawl::executor {
@@ -56,13 +57,14 @@ Status Ends::lose(Try& one, const store::StepStart& start, Recovery recovery) {
   if (!planted("usage_of_lost_steps_dropped")) {
     PAWL_TRY(resume.told, told_of(one, start));
   }
-  resume.lost_cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
-                                          .run_id = claim_.run.run_id,
-                                          .gate_id = start.gate_id,
-                                          .sandbox_run_id = start.sandbox_run_id,
-                                          .backend = claim_.run.backend,
-                                          .gate_isolation_class = "shared_kernel",
-                                          .emitted_at = now()});
+  resume.lost_cost_row =
+      store::cost_row({.workflow_id = claim_.run.workflow_id,
+                       .run_id = claim_.run.run_id,
+                       .gate_id = start.gate_id,
+                       .sandbox_run_id = start.sandbox_run_id,
+                       .backend = claim_.run.backend,
+                       .gate_isolation_class = sandbox::isolation_class_of(claim_.run.backend),
+                       .emitted_at = now()});
   lost_.push_back(start.sandbox_run_id);
   resume_ = std::move(resume);
   return {};

@@ -20,9 +20,9 @@
 #include "os/clock.h"
 #include "os/random.h"
 #include "plan/plan.h"
-#include "sandbox/client.h"
 #include "secrets/redact.h"
 #include "store/store.h"
+#include "supervisor/step_runner.h"
 #include "workspace/object_store.h"
 
 namespace pawl::executor {
@@ -47,7 +47,7 @@ class Episodes {  // thread-safe
 // The interfaces to the outside world. All must outlive the executor.
 struct World {
   store::Store& store;
-  sandbox::SandboxClient& sandboxes;
+  supervisor::StepRunner& sandboxes;
   workspace::ObjectStore& objects;
   os::Clock& clock;
   os::Random& random;

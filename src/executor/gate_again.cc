@@ -4,11 +4,12 @@ namespace pawl::executor {
 namespace {
 
 // This run has no row in the store. No other process knows its id, so it is always cleaned up here.
-Result<sandbox::SandboxRun> run_alone(const World& world, const sandbox::SandboxSpec& spec,
-                                      const Context& context, const std::function<bool()>& stop) {
+Result<sandbox::SandboxRun> run_alone(const World& world, const std::string& backend,
+                                      const sandbox::SandboxSpec& spec, const Context& context,
+                                      const std::function<bool()>& stop) {
   const std::string id = os::uuid7(world.clock.wall(), world.random);
   auto run = [&]() -> Result<sandbox::SandboxRun> {
-    PAWL_OK(world.sandboxes.start(id, spec, context, ""));
+    PAWL_OK(world.sandboxes.start(id, backend, spec, context, {}));
     PAWL_OK(world.sandboxes.wait(id, stop));
     return world.sandboxes.collect(id, sandbox::spec_hash(spec));
   }();
@@ -39,7 +40,7 @@ Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan,
     PAWL_TRY(const auto context, attempt.context_of(*step));
     PAWL_TRY(const auto spec, attempt.spec_of(*step, context));
     PAWL_OK(attempt.objects_fit());
-    PAWL_TRY(auto run, run_alone(world, spec, context, stop));
+    PAWL_TRY(auto run, run_alone(world, what.run.backend, spec, context, stop));
     ended(spec.label, run);
     attempt.record(step->index, std::move(run));
   }

@@ -25,13 +25,13 @@ bool was_killed(const sandbox::SandboxRun& run) {
   return signaled || (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
 }
 
-Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution) {
+Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution) {
   switch (found) {
-    case sandbox::Found::kRunning:
+    case supervisor::Found::kRunning:
       return Recovery::kReattach;
-    case sandbox::Found::kSpooled:
+    case supervisor::Found::kSpooled:
       return Recovery::kAdopt;
-    case sandbox::Found::kNothing:
+    case supervisor::Found::kNothing:
       break;
   }
   switch (policy) {
@@ -52,7 +52,7 @@ bool of_one_boot(std::string_view owner, std::string_view other) {
   return a && b && a->boot_id != os::kNoBoot && a->boot_id == b->boot_id;
 }
 
-std::optional<std::int64_t> answer_of(const sandbox::Salvage& salvaged, bool same_boot) {
+std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool same_boot) {
   if (salvaged.began) return salvaged.exit_code;
   return same_boot ? std::optional(kItDidNot) : std::nullopt;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "plan/plan.h"
-#include "sandbox/client.h"
+#include "supervisor/step_runner.h"
 
 namespace pawl::executor {
 
@@ -27,7 +27,7 @@ enum class Recovery {
 bool was_killed(const sandbox::SandboxRun& run);
 
 // `execution` is that of the open marker.
-Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution);
+Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution);
 
 // Whether two owners of leases (or of attempts) ran in the same boot of one machine; false when it is
 // unknown.
@@ -35,7 +35,7 @@ bool of_one_boot(std::string_view owner, std::string_view other);
 
 // The response of a probe, or its replacement. A step without any sign that it began did not happen. After a
 // reboot since its marker that is unknown, because unwritten data was lost: no value.
-std::optional<std::int64_t> answer_of(const sandbox::Salvage& salvaged, bool same_boot);
+std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool same_boot);
 
 // `exit_code` of the probe; no value when the probe could not respond.
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);

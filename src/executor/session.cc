@@ -163,7 +163,7 @@ class Session {
 
   bool has_ended(const Try& one) {
     const auto found = world_.sandboxes.find(one.running->start.sandbox_run_id);
-    return found && *found != sandbox::Found::kRunning;
+    return found && *found != supervisor::Found::kRunning;
   }
 
   Status look_at_others(const Try& first) {
@@ -224,16 +224,16 @@ class Session {
     const auto [step, start, found] = *one.running;
     PAWL_TRY(const auto state, world_.sandboxes.find(start.sandbox_run_id));
     switch (state) {
-      case sandbox::Found::kRunning:
+      case supervisor::Found::kRunning:
         if (planted("running_steps_abandoned")) return give_up(one);
         PAWL_OK(need_objects(one));
         PAWL_OK(ends_.note(start, Recovery::kReattach));
         one.running->found = false;
         return {};
-      case sandbox::Found::kSpooled:
+      case supervisor::Found::kSpooled:
         if (planted("results_not_adopted")) return give_up(one);
         return adopt(one);
-      case sandbox::Found::kNothing:
+      case supervisor::Found::kNothing:
         return give_up(one);
     }
     return {};
@@ -280,7 +280,7 @@ class Session {
       PAWL_TRY(spent, tries_.spending(world_, one, start));
     }
     if (planted("marker_after_start"))
-      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, ""));
+      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, claim_.run.backend, spec, context, {}));
     const auto begun = world_.store.begin_step(claim_.lease, start, ends_.result(), ends_.resume(), now());
     if (!begun && begun.error().kind == ErrorKind::kExhausted &&
         start.counted == store::Counted::kDoctorCall) {
@@ -295,11 +295,11 @@ class Session {
     if (out_of_budget_) return {};
     executions_[step.index] = start.execution;
     observer_.step_started(claim_, start);
-    const std::string agent = step.role == StepRole::kAgent
-                                  ? agent_of(claim_, one.attempt.phase(), step.episode, *begun, spent)
-                                  : "";
+    std::optional<agent::Context> agent;
+    if (step.role == StepRole::kAgent)
+      agent = agent_of(claim_, one.attempt.phase(), step.episode, *begun, spent);
     if (!planted("marker_after_start"))
-      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, spec, context, agent));
+      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, claim_.run.backend, spec, context, agent));
     one.attempt.look_beside();
     hold_.reset();  // the step's row names the objects now
     one.running = Running{.step = &step, .start = std::move(start)};
@@ -353,7 +353,7 @@ class Session {
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
     const auto& resume = one.attempt.phase().resume;
     const auto policy = step->role == StepRole::kAgent ? resume.policy : plan::ResumePolicy::kReExecute;
-    Recovery recovery = decide_recovery(sandbox::Found::kNothing, policy, start.execution);
+    Recovery recovery = decide_recovery(supervisor::Found::kNothing, policy, start.execution);
     if (recovery == Recovery::kProbe) {
       PAWL_TRY(auto salvaged, world_.sandboxes.salvage(start.sandbox_run_id, resume.probe));
       // Markers of an attempt that was reserved in this boot are of this boot; others may be, too.

@@ -141,24 +141,23 @@ Result<bool> budget_is_spent(const World& world, const store::Claim& claim, cons
   });
 }
 
-std::string agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
-                     const store::Begun& begun, const agent::Spent& spent) {
+agent::Context agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
+                        const store::Begun& begun, const agent::Spent& spent) {
   // The server counts everything that the episode has spent, including earlier executions of the step.
   const auto cap = [](const std::optional<std::int64_t>& granted, std::int64_t unit, std::int64_t before) {
     return granted ? std::optional(*granted / unit + before) : std::nullopt;
   };
-  return canonical(
-      to_json(agent::Context{.key = episode_of(claim, episode),
-                             .phase_id = claim.phase.phase_id,
-                             .goal = claim.revised_goal.empty() ? phase.goal : claim.revised_goal,
-                             .model = claim.attempt.model,
-                             .attempt = claim.attempt.number,
-                             .plan = claim.run.plan_content,
-                             .usd_micros_cap = cap(begun.usd_nanos, kNanosOfMicro, spent.usd_micros),
-                             .tokens_cap = cap(begun.tokens, 1, spent.tokens),
-                             .children_max = phase.max_children,
-                             .best_effort = phase.durable == plan::Durable::kBestEffort,
-                             .usage = phase.agent_usage}));
+  return {.key = episode_of(claim, episode),
+          .phase_id = claim.phase.phase_id,
+          .goal = claim.revised_goal.empty() ? phase.goal : claim.revised_goal,
+          .model = claim.attempt.model,
+          .attempt = claim.attempt.number,
+          .plan = claim.run.plan_content,
+          .usd_micros_cap = cap(begun.usd_nanos, kNanosOfMicro, spent.usd_micros),
+          .tokens_cap = cap(begun.tokens, 1, spent.tokens),
+          .children_max = phase.max_children,
+          .best_effort = phase.durable == plan::Durable::kBestEffort,
+          .usage = phase.agent_usage};
 }
 
 }  // namespace pawl::executor

@@ -43,8 +43,8 @@ store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Pha
 // kExhausted: it is.
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run);
 
-// The facts and caps for the agent of a claim, for its socket: canonical JSON of an agent::Context.
-std::string agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
-                     const store::Begun& begun, const agent::Spent& spent);
+// The facts and caps for the agent of a claim, for its socket.
+agent::Context agent_of(const store::Claim& claim, const plan::Phase& phase, std::int64_t episode,
+                        const store::Begun& begun, const agent::Spent& spent);
 
 }  // namespace pawl::executor

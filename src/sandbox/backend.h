@@ -1,17 +1,20 @@
-// Executes one sandbox in this process. Both SandboxClient (client.h) and probes (probe.h) are built on it. A
-// backend is registered by name.
+// One way to make sandboxes. Steps (supervisor/step_runner.h) and probes (probe.h) are built on it. A backend
+// is registered by name, and no other room names one.
 //
-// When the calling thread dies for any reason, the kernel kills the whole sandbox (PR_SET_PDEATHSIG on the
-// init of its pid namespace).
+// A sandbox belongs to the process that called execute(). After the death of that process the backend's own
+// mechanism or end() ends the sandbox.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "sandbox/outlet.h"
 #include "sandbox/spec.h"
 
 namespace pawl::sandbox {
@@ -19,8 +22,8 @@ namespace pawl::sandbox {
 // The workspace as folders of the host. The sandbox changes only `upper`.
 struct Folders {
   std::vector<std::string> lower;  // trees, topmost first, the base last; may be empty
-  // Exists and is empty. Changes are stored here in overlayfs form (c 0:0 whiteouts, user.overlay.opaque), or
-  // as the whole tree when Execution::copied is true. Empty path: the workspace is read-only.
+  // Exists and is empty. Changes are stored here, in the form that Execution::changes says. Empty path: the
+  // workspace is read-only.
   std::string upper;
   std::string work;  // exists, empty, same file system as upper
   // Exists and is empty. Holds /var/tmp, which has room for large temporary files, and the private copies of
@@ -42,10 +45,10 @@ struct Events {
   // Called a few times a second; true ends the sandbox (outcome kSignaled, SIGKILL, reason "cancelled").
   // Optional.
   std::function<bool()> should_stop;
-  // Lines about each access to the network (egress/egress.h) and about executed programs
-  // (trace/tracer.h), without newlines. Required with network scoped, and with enable_trace. Other
-  // threads call on_network, one at a time.
-  std::function<void(std::string_view)> on_network, on_trace;
+  // Makes what the inside may reach. Required with network scoped.
+  OpenOutlet open_outlet;
+  // Lines about executed programs (trace/tracer.h), without newlines. Required with enable_trace.
+  std::function<void(std::string_view)> on_trace;
   // Replaces the secrets in an argument of the trace, before the argument is cut. Optional.
   std::function<std::string(std::string_view)> redact;
   // The command's standard input is a copy of this descriptor, up to its end; -1: the input is empty. The
@@ -56,9 +59,36 @@ struct Events {
   std::vector<int> held;
 };
 
+// Why a sandbox could not be made. Callers decide by the fields and never by the message.
+struct Fault {
+  std::string mechanism;  // the Mechanism::name that failed; empty: no isolation mechanism did
+  Error error;            // `sys_errno`: errno of the failed call; `message`: for people
+
+  // Implicit, so that PAWL_TRY and PAWL_OK pass an error of another room on.
+  Fault(Error why, std::string_view of = {}) : mechanism(of), error(std::move(why)) {}
+};
+
+// The form in which the changes of a sandbox lie in Folders::upper.
+enum class Changes {
+  kOverlay,    // as overlayfs stores them: c 0:0 whiteouts, user.overlay.opaque
+  kWholeTree,  // the whole tree; what differs from Folders::lower is the change
+};
+// For the places that collect changes. A switch, so that the compiler asks here for the form of a new backend,
+// such as an archive from another machine.
+constexpr bool is_whole_tree(Changes changes) {
+  switch (changes) {
+    case Changes::kOverlay:
+      return false;
+    case Changes::kWholeTree:
+      return true;
+  }
+  return false;
+}
+
 struct Execution {
-  SandboxRun run;       // without logs, layer and copy_out, which the caller fills in
-  bool copied = false;  // `upper` is the whole tree instead of an overlay's upper
+  SandboxRun run;              // without logs, layer and copy_out, which the caller fills in
+  std::optional<Fault> fault;  // of kSetupFailed; run.reason is its message
+  Changes changes = Changes::kOverlay;
 };
 
 // The state of one isolation mechanism or limit, for `pawl sandbox health`.
@@ -79,32 +109,40 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
+  // The isolation class: what sandboxes share with the host, in the word of cost rows and attestations.
   virtual std::string gate_isolation_class() const = 0;
+  // Whether the sandbox of `spec` can be made on this machine. Makes one with its mechanisms in milliseconds,
+  // without a workspace, a network and the spec's command; with enable_trace, checks that the trace has
+  // content. Thread-safe. kDenied names the obstacle.
+  virtual Status check(const SandboxSpec& spec) = 0;
   // Blocks until every process of the sandbox has ended and its cgroups are removed. REQUIRES:
   // validate(spec) holds. Never fails because of the command. A sandbox that could not be made has the
   // outcome kSetupFailed, with the mechanism in `reason`. Thread-safe with a read-only workspace and no
   // network; otherwise one call at a time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
-  virtual Health health() = 0;
+  // Attacks and limits real sandboxes, and says which mechanisms work. `open_outlet`: of an outlet that allows
+  // no name.
+  virtual Health health(const OpenOutlet& open_outlet) = 0;
   // The mechanisms in degraded mode in every sandbox here, with their replacements. Makes no sandbox.
-  virtual std::vector<Mechanism> does_without() = 0;
-  // Whether a sandbox can be made. Makes one, in milliseconds, without a workspace; only the cached view of
-  // /etc stays on disk (namespace/etc.h). Thread-safe. kDenied names the obstacle.
-  virtual Status usable() = 0;
-  // The same with enable_trace, and checks that the trace has content.
-  virtual Status traceable() = 0;
-  // Removes what a sandbox whose supervisor was killed left in the kernel (cgroups). Idempotent.
-  virtual void clean_up(const std::string& sandbox_run_id) = 0;
-  // Removes what sandboxes of any id left in the kernel and in temporary folders after their maker was
-  // killed. This includes sandboxes without a marker (probes, `pawl sandbox exec` and `health`). Never
-  // touches a living sandbox. Reads the folder of every cgroup of the machine, about 40 us each.
-  virtual void sweep() = 0;
+  virtual std::vector<Mechanism> degraded() = 0;
+  // The form of the changes in `folders.upper` of a sandbox whose maker died before execute() returned.
+  virtual Changes changes_left(const Folders& folders) = 0;
+  // Ends the sandbox of this id, if it outlived its maker, and removes what it left outside of its folders.
+  // Idempotent. REQUIRES: the process that called execute() is dead.
+  virtual void end(const std::string& sandbox_run_id) = 0;
+  // The same for sandboxes of any id, and for temporary folders. This includes sandboxes without a marker
+  // (probes, `pawl sandbox exec` and `health`). Never touches the sandbox of a living process. Takes about 40
+  // us for each cgroup of the machine.
+  virtual void clean_up() = 0;
 };
 
-// The only backend today is "namespace". The caller resolves "auto", once a run.
 // kNotFound lists the known names.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
 std::vector<std::string> backend_names();
+// The backend for runs whose plan leaves the choice to Pawl ("auto").
+std::string default_backend();
+// Backend::gate_isolation_class() of this backend; empty for a name that is not registered.
+std::string isolation_class_of(std::string_view backend);
 
 }  // namespace pawl::sandbox

@@ -1,23 +1,13 @@
 #include "sandbox/spec.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <cstdlib>
-#include <memory>
-#include <mutex>
 
 #include "base/endpoint.h"
 #include "base/hash.h"
 #include "base/json_members.h"
 #include "base/private_names.h"
-#include "os/clock.h"
-#include "os/file.h"
-#include "os/process.h"
-#include "os/walls.h"
+#include "sandbox/inside.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -38,7 +28,7 @@ Status in_range(std::string_view field, std::int64_t value, std::int64_t least, 
 // Checks where a plan may place a file: never over a path that the sandbox itself consists of.
 Status check_destination(const std::string& dst) {
   static constexpr std::array kSystem = {"/usr",    "/bin", "/sbin", "/lib",  "/lib32", "/lib64",
-                                         "/libx32", "/etc", "/dev",  "/proc", "/sys",   "/workspace"};
+                                         "/libx32", "/etc", "/dev",  "/proc", "/sys",   inside::kWorkspace};
   const auto bad = [&](std::string_view why) {
     return fail(ErrorKind::kInvalid, "copy_in: dst \"" + dst + "\" " + std::string(why));
   };
@@ -57,68 +47,6 @@ Status check_source(const std::string& src) {
   if (src.empty() || (src.starts_with('/') && clean)) return {};
   return fail(ErrorKind::kInvalid, "copy_in: src \"" + src + "\" is not an absolute path without ..");
 }
-
-bool is_in(const std::string& path, const std::string& folder) {
-  if (folder.empty()) return false;
-  return path == folder || path.starts_with(folder + "/");
-}
-
-// The home folder of this process, with links resolved; empty without HOME.
-std::string home_folder() {
-  const auto home = os::environment_value("HOME");
-  return home ? os::absolute_path(*home).value_or(*home) : std::string();
-}
-
-bool is_home(const std::string& path) {
-  return path == "/root" || path == "/home" || os::folder_of(path) == "/home" || path == home_folder();
-}
-
-// Searches a folder for keys, state and sockets, at any depth; does not follow links.
-class ShownTree {
- public:
-  explicit ShownTree(std::string root) : root_(std::move(root)) {}
-
-  // The reason why the folder must not be shown, or "".
-  std::string fault() {
-    std::vector<std::string> folders = {root_};
-    while (!folders.empty()) {
-      const std::string folder = std::move(folders.back());
-      folders.pop_back();
-      const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
-      if (!open) continue;  // unreadable to us, and no process in the sandbox has more rights
-      while (const dirent* entry = readdir(open.get())) {
-        const std::string name = entry->d_name;
-        if (name == "." || name == "..") continue;
-        if (++entries_ > kEntriesMax || clock_.mono().micros - start_.micros > kMicrosMax) return kTooMuch;
-        const std::string path = os::join(folder, name);
-        const auto type = type_of(*entry, path);
-        if (type == DT_SOCK) return "it has a socket in it: " + path;
-        if (is_key_name(path)) return "it has a " + name + " in it: " + path;
-        if (type == DT_DIR) folders.push_back(path);
-      }
-    }
-    return {};
-  }
-
- private:
-  static constexpr int kEntriesMax = 10'000;
-  static constexpr std::int64_t kMicrosMax = 1'000'000;
-  static constexpr char kTooMuch[] =
-      "it has more in it than can be looked through for keys and sockets (10,000 entries, one second): name "
-      "the folders of it that are needed";
-
-  static unsigned char type_of(const dirent& entry, const std::string& path) {
-    if (entry.d_type != DT_UNKNOWN) return entry.d_type;  // some file systems always report DT_UNKNOWN
-    struct stat status {};
-    if (lstat(path.c_str(), &status) != 0) return DT_UNKNOWN;
-    return static_cast<unsigned char>(IFTODT(status.st_mode));
-  }
-
-  const std::string root_;
-  const os::SystemClock clock_;
-  const MonoTime start_ = clock_.mono();
-  int entries_ = 0;
-};
 
 std::string json_text(const CopyIn& item, bool with_source) {
   JsonMembers members;
@@ -177,7 +105,7 @@ Status validate(const SandboxSpec& spec) {
     const auto equals = entry.find('=');
     if (equals == std::string::npos || equals == 0 || entry.find('\0') != std::string::npos)
       return fail(ErrorKind::kInvalid, "env: \"" + entry + "\" is not NAME=value");
-    if (is_denied_env_name(entry.substr(0, equals)))
+    if (is_secret_variable(entry.substr(0, equals)))
       return fail(ErrorKind::kInvalid,
                   "env: " + entry.substr(0, equals) + " looks like a secret and never passes");
     if (has_url_credentials(entry.substr(equals + 1)))
@@ -203,33 +131,6 @@ Status validate(const SandboxSpec& spec) {
   PAWL_OK(in_range("cpu_limit_millis", spec.cpu_limit_millis, kCpuMillisMin, kCpuMillisMax));
   PAWL_OK(in_range("disk_limit_mib", spec.disk_limit_mib, 1, kDiskMibMax));
   return in_range("output_limit_bytes", spec.output_limit_bytes, 0, kOutputBytesMax);
-}
-
-Status check_shown(const std::string& path) {
-  static constexpr std::array kSystem = {"/run", "/var/run", "/proc", "/sys", "/dev"};
-  std::array<char, PATH_MAX> resolved{};
-  if (realpath(path.c_str(), resolved.data()) == nullptr) return fail_errno(errno, "read", path);
-  const std::string real = resolved.data();
-  const auto no = [&](const std::string& why) {
-    return fail(ErrorKind::kInvalid, path + ": is not shown in a sandbox: " + why);
-  };
-  if (real == "/") return no("it is the whole host");
-  if (is_home(real)) return no("it is a home folder");
-  const std::string home = home_folder();
-  if (is_in(home, real)) return no("your home is in it: " + home);
-  struct stat status {};
-  if (stat(real.c_str(), &status) != 0) return fail_errno(errno, "read", path);
-  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return no("it is neither a file nor a folder");
-  for (const std::string system : kSystem)
-    if (is_in(real, system)) return no("it is below " + system);
-  for (auto end = real.find('/', 1);; end = real.find('/', end + 1)) {
-    const auto part = std::string_view(real).substr(0, end);
-    if (is_key_name(part)) return no("it is or is below a " + std::string(part.substr(part.rfind('/') + 1)));
-    if (end == std::string::npos) break;
-  }
-  if (is_in(real, "/usr") && !is_in(real, home)) return {};  // every sandbox sees /usr anyway
-  const std::string fault = S_ISDIR(status.st_mode) ? ShownTree(real).fault() : "";
-  return fault.empty() ? Status() : no(fault);
 }
 
 std::string json_text(const SandboxSpec& spec) { return members_of(spec, false).object(); }
@@ -360,70 +261,6 @@ Result<SandboxRun> run_from_json(const Json& json) {
   if (std::ranges::any_of(counts, [](std::int64_t count) { return count < 0; }))
     return fail(ErrorKind::kCorrupt, "sandbox run: a count is negative or beyond 64 bits");
   return run;
-}
-
-bool is_denied_env_name(std::string_view name) { return is_secret_variable(name); }
-
-bool has_url_credentials(std::string_view value) {
-  for (auto start = value.find("://"); start != std::string_view::npos;
-       start = value.find("://", start + 3)) {
-    const auto authority = value.substr(start + 3, value.find_first_of("/?# ", start + 3) - (start + 3));
-    if (authority.find('@') != std::string_view::npos) return true;  // RFC 3986, section 3.2.1: userinfo
-  }
-  return false;
-}
-
-namespace {
-
-constexpr std::int64_t kPathFreshMicros = 1'000'000;
-
-std::string path_of_this_host() {
-  std::string out = "PATH=/usr/local/bin";
-  const std::string local = "/usr/local";
-  const auto names = os::list_folder(local);
-  for (const auto& name : names ? *names : std::vector<std::string>()) {
-    const std::string folder = os::join(os::join(local, name), "bin");
-    const auto real = os::absolute_path(folder);
-    if (real && is_in(*real, "/usr") && os::is_folder(*real)) out += ":" + folder;
-  }
-  return out + ":/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-}
-
-}  // namespace
-
-// Cached for a second: each step needs it several times, and reading the host's folders costs more than the
-// rest of an executor's work for a step.
-std::string path_inside() {
-  static std::mutex mutex;
-  static std::string known;     // guarded by mutex
-  static std::int64_t read_at;  // guarded by mutex
-  const std::int64_t now = os::SystemClock().mono().micros;
-  const std::lock_guard guard(mutex);
-  if (known.empty() || now - read_at >= kPathFreshMicros) {
-    known = path_of_this_host();
-    read_at = now;
-  }
-  return known;
-}
-
-std::vector<std::string> allowed_environment(const std::vector<std::string>& names) {
-  const bool has_own_path = os::walls().environment;
-  std::vector<std::string> all = {"LANG", "TZ"};
-  all.insert(all.end(), names.begin(), names.end());
-#ifdef PAWL_TEST_HOOKS
-  if (!os::walls().environment)
-    for (const auto& entry : os::environment()) all.push_back(entry.substr(0, entry.find('=')));
-#endif
-  std::vector<std::string> out;
-  if (has_own_path) out.push_back(path_inside());
-  for (const auto& name : all) {
-    const auto value = os::environment_value(name);
-    if (!value || (name == "PATH" && has_own_path) || is_denied_env_name(name) ||
-        has_url_credentials(*value) || has_password(*value))
-      continue;
-    out.push_back(name + "=" + *value);
-  }
-  return out;
 }
 
 }  // namespace pawl::sandbox

@@ -1,5 +1,5 @@
-// The permissions, limits and result of a step, as plain values. Only check_shown(), path_inside() and
-// allowed_environment() read the host. Names and words are the same in the plan, the ledger and `inspect`.
+// The permissions, limits and result of a step, as plain values. No function here reads the host. Names and
+// words are the same in the plan, the ledger and `inspect`.
 #pragma once
 
 #include <cstdint>
@@ -55,12 +55,6 @@ struct SandboxSpec {
 // allowlist with network none. A dst must be absolute and not under a system folder. Reads no file: setup
 // reports a missing src.
 Status validate(const SandboxSpec& spec);
-
-// Whether a user may show this path of the host in a sandbox. The check follows links and judges the real
-// path. kInvalid with the reason: a home folder, keys (.ssh, .gnupg, ...), .pawl, sockets, /run, /proc, /sys
-// and /dev. The same for a folder that contains one of them, or is too large to search. kNotFound: the path
-// does not exist.
-Status check_shown(const std::string& path);
 
 std::string json_text(const SandboxSpec& spec);  // every field as JSON, including src
 Result<SandboxSpec> spec_from_json(const Json& json);
@@ -119,17 +113,5 @@ bool succeeded(const SandboxRun& run);
 std::string json_text(const SandboxRun& run);  // as JSON
 Result<SandboxRun> run_from_json(
     const Json& json);  // input: our own spool or database; kCorrupt: it does not match
-
-// Names and values that never pass from the host into a sandbox. Names: those of is_secret_variable()
-// (base/private_names.h). Values: those that contain a URL with credentials, and those of has_password().
-bool is_denied_env_name(std::string_view name);
-bool has_url_credentials(std::string_view value);
-
-// "PATH=...", the same for every caller: bin folders of the host's base, read at most one second ago. It does
-// not depend on the caller's PATH, whose folders may be writable by a step or absent inside. Thread-safe.
-std::string path_inside();
-// path_inside(), and LANG, TZ and `names` of this process's environment. Only these names pass, and never a
-// name or value that is_denied_env_name() or has_url_credentials() rejects.
-std::vector<std::string> allowed_environment(const std::vector<std::string>& names);
 
 }  // namespace pawl::sandbox

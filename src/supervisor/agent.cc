@@ -15,9 +15,8 @@ namespace pawl::supervisor {
 Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
                                       std::function<void(std::string_view)> on_log) {
   AgentSocket out;
-  if (job.agent.empty()) return out;
-  PAWL_TRY(const Json json, parse_json(job.agent));
-  PAWL_TRY(out.context_, agent::context_from_json(json));
+  if (!job.agent) return out;
+  out.context_ = *job.agent;
   out.pawl_folder_ = spool.pawl_folder();
   out.sandbox_run_id_ = job.sandbox_run_id;
   out.on_log_ = on_log;

@@ -9,22 +9,21 @@ namespace {
 
 constexpr std::int64_t kProbeSeconds = 20;  // shorter than the lease of the process that waits for it
 
-Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const sandbox::Backend& backend,
-                                   const std::vector<std::string>& lower, bool copied,
-                                   workspace::Workspaces& workspaces) {
+Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const std::vector<std::string>& lower,
+                                   sandbox::Changes changes, workspace::Workspaces& workspaces) {
   const std::string now = rfc3339(os::SystemClock().wall());
   sandbox::SandboxRun run;
   run.run_id = spool.id();
-  run.backend = backend.name();
-  run.gate_isolation_class = backend.gate_isolation_class();
+  run.backend = job.backend;
+  run.gate_isolation_class = sandbox::isolation_class_of(job.backend);
   run.started_at = now;
   run.ended_at = now;
   run.outcome = sandbox::Outcome::kExited;
   run.exit_code = 0;
   run.reason = "its result was lost; the probe found that its effect had happened";
   PAWL_TRY(const auto layer,
-           workspaces.collect(os::join(spool.work_folder(), "upper"), lower, copied,
-                              {.bytes = job.spec.disk_limit_mib << 20, .own_times = job.agent.empty()}));
+           workspaces.collect(os::join(spool.work_folder(), "upper"), lower, sandbox::is_whole_tree(changes),
+                              {.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent}));
   run.layer = layer.layer_id;
   PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
   for (const auto& path : layer.refused) run.refused.push_back(redactor->redact(path));
@@ -54,29 +53,29 @@ std::vector<std::string> hidden_folders(const Spool& spool, const Job& job) {
   return hidden;
 }
 
-Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
-                                 const std::vector<std::string>& probe) {
-  if (!os::exists(spool.path(kIdentityFile))) return sandbox::Salvage{.began = false};
+Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe) {
+  if (!os::exists(spool.path(kIdentityFile))) return Salvage{.began = false};
   const auto supervisor = spool.identity();
-  if (!supervisor) return sandbox::Salvage{};  // the identity is unreadable: the disk has a fault
+  if (!supervisor) return Salvage{};  // the identity is unreadable: the disk has a fault
   const std::string upper = os::join(spool.work_folder(), "upper");
   // An overlay's upper is not synced while the step runs: its content after a power cut is not evidence.
-  if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return sandbox::Salvage{};
+  if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return Salvage{};
   PAWL_TRY(const Job job, spool.read_job());
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
   const auto lower = lower_folders(job.spec.workspace, workspaces);
-  // overlayfs creates this folder. Without it the upper holds the whole tree.
-  const bool copied = !os::is_folder(os::join(os::join(spool.work_folder(), "work"), "work"));
+  PAWL_TRY(const auto backend, sandbox::make_backend(job.backend));
+  const auto changes =
+      backend->changes_left({.lower = lower, .upper = upper, .work = os::join(spool.work_folder(), "work")});
   sandbox::ProbeSpec spec{.cmd = probe, .env = job.spec.env, .lower = {upper}, .shown = job.spec.copy_in};
   spec.hidden = hidden_folders(spool, job);
   spec.time_budget_seconds = kProbeSeconds;
-  if (!copied) spec.lower.insert(spec.lower.end(), lower.begin(), lower.end());
-  PAWL_TRY(const auto probed, sandbox::run_in_sandbox(backend, spec));
-  sandbox::Salvage out;
+  if (!sandbox::is_whole_tree(changes)) spec.lower.insert(spec.lower.end(), lower.begin(), lower.end());
+  PAWL_TRY(const auto probed, sandbox::run_in_sandbox(*backend, spec));
+  Salvage out;
   if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;
   if (out.exit_code == 0) {
     PAWL_TRY(const auto hold, workspaces.hold());
-    PAWL_TRY(out.run, run_of(spool, job, backend, lower, copied, workspaces));
+    PAWL_TRY(out.run, run_of(spool, job, lower, changes, workspaces));
     // The work is a layer now: after a crash here the next recovery adopts this result.
     PAWL_OK(spool.write_result(spec_hash(job.spec), out.run));
   }

@@ -15,7 +15,7 @@ Status Spool::write_job(const Job& job) const {
                         .text("sandbox_run_id", job.sandbox_run_id)
                         .text("backend", job.backend)
                         .json("spec", json_text(job.spec))
-                        .text("agent", job.agent)
+                        .text("agent", job.agent ? canonical(to_json(*job.agent)) : "")
                         .texts("hidden", job.hidden);
   // Not durable on purpose: after a power loss there is no supervisor either, and the marker records what was
   // begun.
@@ -29,14 +29,18 @@ Result<Job> Spool::read_job() const {
     return fail(ErrorKind::kCorrupt, path("job.json") + ": no spec");
   Job job;
   PAWL_TRY(job.spec, sandbox::spec_from_json(json["spec"]));
+  std::string agent;
   try {
     job.sandbox_run_id = json.value("sandbox_run_id", "");
     job.backend = json.value("backend", "");
-    job.agent = json.value("agent", "");
+    agent = json.value("agent", "");
     job.hidden = json.value("hidden", std::vector<std::string>());
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, path("job.json") + ": " + error.what());
   }
+  if (agent.empty()) return job;
+  PAWL_TRY(const Json context, parse_json(agent));
+  PAWL_TRY(job.agent, agent::context_from_json(context));
   return job;
 }
 

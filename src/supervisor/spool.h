@@ -12,9 +12,8 @@
 #include "base/json.h"
 #include "os/file.h"
 #include "os/process.h"
-#include "sandbox/backend.h"
-#include "sandbox/client.h"
 #include "sandbox/spec.h"
+#include "supervisor/step_runner.h"
 #include "workspace/workspace.h"
 
 namespace pawl::supervisor {
@@ -29,8 +28,8 @@ constexpr int kExitExhausted = 3;  // exit code of a supervisor: the disk is ful
 struct Job {
   std::string sandbox_run_id, backend;
   sandbox::SandboxSpec spec;
-  std::string agent;                // canonical JSON of the agent::Context for its socket; "": no socket
-  std::vector<std::string> hidden;  // paths of the host, beside .pawl
+  std::optional<agent::Context> agent;  // for its socket; no value: no socket
+  std::vector<std::string> hidden;      // paths of the host, beside .pawl
 };
 
 class Spool {
@@ -80,8 +79,7 @@ std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
 // sources.
 std::vector<std::string> hidden_folders(const Spool& spool, const Job& job);
 
-// SandboxClient::salvage. REQUIRES: the step is abandoned.
-Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
-                                 const std::vector<std::string>& probe);
+// StepRunner::salvage. REQUIRES: the step is abandoned.
+Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe);
 
 }  // namespace pawl::supervisor

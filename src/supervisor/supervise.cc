@@ -1,174 +1,72 @@
-#include <fcntl.h>
+// Composes one step of a job, runs it, and spools its result.
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <mutex>
 
+#include "egress/egress.h"
 #include "os/crash_point.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
-#include "sandbox/trace/tracer.h"
-#include "secrets/redact.h"
 #include "supervisor/agent.h"
+#include "supervisor/collect.h"
+#include "supervisor/output.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::supervisor {
 namespace {
 
-// Appends output as it comes, so that `pawl logs -f` can follow it.
-class OutputFile {
- public:
-  static Result<OutputFile> create(const std::string& path) {
-    os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd) return fail_errno(errno, "create output", path);
-    return OutputFile(std::move(fd), path);
-  }
-  // Without `wanted` the result has no file, and no bytes may be appended.
-  static Result<OutputFile> create_if(bool wanted, const std::string& path) {
-    if (!wanted) return OutputFile(os::UniqueFd(), path);
-    return create(path);
-  }
-  void append(std::string_view bytes) {
-    while (!bytes.empty() && error_ == 0) {
-      const ssize_t written = write(fd_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) {
-        error_ = errno;  // remembered: a log with a hole must not pass for a whole one
-        return;
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-      size_ += written;
-    }
-  }
-  Status status() const {
-    if (error_ != 0) return fail_errno(error_, "write output", path_);
-    return {};
-  }
-  std::int64_t size() const { return size_; }
-
- private:
-  OutputFile(os::UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  os::UniqueFd fd_;
-  std::string path_;
-  int error_ = 0;
-  std::int64_t size_ = 0;
-};
-
-struct WorkFolders {
-  sandbox::Folders folders;
-};
-
-Result<WorkFolders> make_work_folders(const Spool& spool, const Job& job,
-                                      const workspace::Workspaces& workspaces) {
-  WorkFolders work;
+Result<sandbox::Folders> make_work_folders(const Spool& spool, const Job& job,
+                                           const workspace::Workspaces& workspaces) {
   const std::string root = spool.work_folder();
-  work.folders.upper = os::join(root, "upper");
-  work.folders.work = os::join(root, "work");
-  work.folders.scratch = os::join(root, "scratch");
+  sandbox::Folders folders{
+      .upper = os::join(root, "upper"), .work = os::join(root, "work"), .scratch = os::join(root, "scratch")};
   PAWL_OK(os::make_private_folder(os::folder_of(root)));
   PAWL_OK(os::make_private_folder(root));
-  for (const auto& folder : {work.folders.upper, work.folders.work, work.folders.scratch})
-    PAWL_OK(os::make_folders(folder));
+  for (const auto& folder : {folders.upper, folders.work, folders.scratch}) PAWL_OK(os::make_folders(folder));
   PAWL_OK(workspaces.check_owner(job.spec.workspace.base_id, job.spec.workspace.layers));
-  work.folders.lower = lower_folders(job.spec.workspace, workspaces);
-  work.folders.hidden = hidden_folders(spool, job);
-  return work;
+  folders.lower = lower_folders(job.spec.workspace, workspaces);
+  folders.hidden = hidden_folders(spool, job);
+  return folders;
 }
 
-void add_refusals(const workspace::Collected& of, sandbox::SandboxRun& run) {
-  run.refused.insert(run.refused.end(), of.refused.begin(), of.refused.end());
-  run.refused.resize(std::min(run.refused.size(), workspace::kRefusedNamedMax));
-  run.refused_total += of.refused_total;
-}
-
-// Turns the changes of the step into objects and puts their ids into the run.
-Status collect_changes(const Job& job, const WorkFolders& work, bool copied,
-                       workspace::Workspaces& workspaces, sandbox::SandboxRun& run) {
-  if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
-  std::string made = work.folders.upper;
-  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = job.agent.empty()};
-  if (copied) {
-    // The upper is the whole tree: only the differences are the step's own.
-    PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, true, caps));
-    add_refusals(layer, run);
-    run.rewritten = layer.rewritten;
-    if (job.spec.keep_layer) run.layer = layer.layer_id;
-    if (layer.layer_id.empty()) return {};
-    made = workspaces.layer_tree(layer.layer_id);
-  }
-  if (!job.spec.copy_out.empty()) {
-    PAWL_TRY(const auto matching, workspaces.collect_matching(made, job.spec.copy_out, caps));
-    run.copy_out = matching.layer_id;
-    if (!job.spec.keep_layer) add_refusals(matching, run);
-  }
-  if (copied || !job.spec.keep_layer) return {};
-  PAWL_TRY(const auto layer, workspaces.collect(made, work.folders.lower, false, caps));
-  run.layer = layer.layer_id;
-  run.rewritten = layer.rewritten;
-  add_refusals(layer, run);
-  return {};
+// `lock` stays held until every process of the sandbox is dead.
+Result<sandbox::Execution> run_step(const Spool& spool, const Job& job, const sandbox::Folders& folders,
+                                    StepOutput& output, int lock) {
+  PAWL_TRY(auto backend, sandbox::make_backend(job.backend));
+  PAWL_TRY(auto agent,
+           AgentSocket::open(spool, job, [&](std::string_view line) { output.add_log_line(line); }));
+  sandbox::Events events;
+  events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
+    if (stream == sandbox::Stream::kStdout) agent.hear(bytes);
+    output.add(stream, bytes);
+  };
+  events.should_stop = [&] { return agent.must_end(); };
+  PAWL_TRY(events.open_outlet,
+           egress::outlet_of(job.spec, [&](std::string_view line) { output.add_network_line(line); }));
+  events.on_trace = [&](std::string_view line) { output.add_trace_line(line); };
+  events.redact = [&](std::string_view text) { return output.redact_argument(text); };
+  events.held = {lock};
+  auto execution = backend->execute(job.spec, folders, events, job.sandbox_run_id);
+  os::crash_point("supervisor.executed");
+  agent.close();
+  agent.report(execution.run);
+  output.finish();
+  return execution;
 }
 
 Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_TRY(const Job job, spool.read_job());
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
-  PAWL_TRY(auto backend, sandbox::make_backend(job.backend));
-  PAWL_TRY(const WorkFolders work, make_work_folders(spool, job, workspaces));
-  PAWL_TRY(auto output, OutputFile::create(spool.path("output")));
-  PAWL_TRY(auto network,
-           OutputFile::create_if(job.spec.network == sandbox::Network::kScoped, spool.path("network")));
-  PAWL_TRY(auto trace, OutputFile::create_if(job.spec.enable_trace, spool.path("trace")));
-
-  PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
-  // One redactor per stream: bytes of the other stream in between are not part of a secret.
-  secrets::Redactor::Stream out(*redactor), err(*redactor);
-  std::mutex output_mutex;  // guards output: the agent's log lines come from another thread
-  PAWL_TRY(auto agent, AgentSocket::open(spool, job, [&](std::string_view line) {
-             const std::lock_guard guard(output_mutex);
-             output.append(redactor->redact(line));
-           }));
-  sandbox::Events events;
-  events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
-    if (stream == sandbox::Stream::kStdout) agent.hear(bytes);
-    const std::lock_guard guard(output_mutex);
-    output.append((stream == sandbox::Stream::kStdout ? out : err).take(bytes));
-  };
-  events.should_stop = [&] { return agent.must_end(); };
-  events.on_network = [&](std::string_view line) { network.append(redactor->redact(line) + "\n"); };
-  events.on_trace = [&](std::string_view line) { trace.append(redactor->redact(line) + "\n"); };
-  events.redact = [&](std::string_view text) {
-    // The tracer reads at most this many bytes of an argument, so a longer one is cut.
-    return text.size() < sandbox::kTraceLookBytesMax ? redactor->redact(text)
-                                                     : redactor->redact_beginning(text);
-  };
-  events.held = {lock.fd()};
-  auto execution = backend->execute(job.spec, work.folders, events, job.sandbox_run_id);
-  os::crash_point("supervisor.executed");
-  agent.close();
-  auto& run = execution.run;
-  agent.report(run);
-  output.append(out.finish());
-  output.append(err.finish());
-
+  PAWL_TRY(const auto folders, make_work_folders(spool, job, workspaces));
+  PAWL_TRY(const auto output, StepOutput::open(spool, job));
+  PAWL_TRY(auto execution, run_step(spool, job, folders, *output, lock.fd()));
   // Held until the result names the objects that are made.
   PAWL_TRY(const auto hold, workspaces.hold());
-  for (const auto* file : {&output, &network, &trace}) PAWL_OK(file->status());
-  PAWL_OK(collect_changes(job, work, execution.copied, workspaces, run));
-  for (auto& path : run.refused) path = redactor->redact(path);
-  run.logs_bytes = output.size();
-  const auto keep = [&](const OutputFile& file, std::string_view name, std::string& id) -> Status {
-    if (file.size() == 0) return {};
-    PAWL_TRY(id, workspaces.put_blob_file(spool.path(name)));
-    return {};
-  };
-  PAWL_OK(keep(output, "output", run.logs));
-  PAWL_OK(keep(network, "network", run.network_log));
-  PAWL_OK(keep(trace, "trace", run.trace));
-  return spool.write_result(spec_hash(job.spec), run);
+  PAWL_OK(output->status());
+  PAWL_OK(collect_changes(job, folders, execution, workspaces));
+  PAWL_OK(output->store(workspaces, execution.run));
+  return spool.write_result(spec_hash(job.spec), execution.run);
 }
 
 }  // namespace

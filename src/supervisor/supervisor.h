@@ -1,4 +1,4 @@
-// The process that hosts one step, and the client that talks to it. This header is the public interface of
+// The process that hosts one step, and the runner that starts and finds it. This header is the public interface of
 // the room.
 //
 // Each step has one folder, `.pawl/spool/<sandbox_run_id>/`:
@@ -20,17 +20,15 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/client.h"
+#include "supervisor/step_runner.h"
 #include "workspace/workspace.h"
 
 namespace pawl::supervisor {
 
-// The client is thread-safe. `folder` is .pawl. `executable` is the program kProgram. `backend` is a name for
-// sandbox::make_backend. `hidden` are paths that the steps do not see, beside that folder: the sources of its
-// runs.
-std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
-                                                    std::string backend,
-                                                    std::vector<std::string> hidden = {});
+// The result is thread-safe. `folder` is .pawl. `executable` is the program kProgram. `hidden` are paths that
+// the steps do not see, beside that folder: the sources of its runs.
+std::unique_ptr<StepRunner> make_step_runner(std::string folder, std::string executable,
+                                             std::vector<std::string> hidden = {});
 
 // The names of an agent's socket in /pawl, and of the operator's socket beside it in the spool.
 inline constexpr std::string_view kAgentSocket = "agent.sock", kOperatorSocket = "operator.sock";
@@ -39,7 +37,7 @@ inline constexpr std::string_view kUsageCapReason =
     "it has spent what it may: the cap of its tokens or its money";
 
 // The program that hosts a step. It lies beside `pawl` and comes from the same build. It is not for users:
-// the client starts it as `pawl-supervisor <spool folder>`.
+// a StepRunner starts it as `pawl-supervisor <spool folder>`.
 constexpr std::string_view kProgram = "pawl-supervisor";
 
 // Its main(). Returns 0 when a result was spooled, the step was abandoned or forgotten, or another supervisor

@@ -47,5 +47,12 @@ TEST(PrivateNames, OfVariables) {
   EXPECT_FALSE(has_password("no password here"));
 }
 
+TEST(PrivateNames, CredentialsAreFoundInEveryUrlOfAValue) {
+  for (const char* value : {"http://me:word@a/", "http://a/,http://me:word@b/", "http://a http://b c://me@d"})
+    EXPECT_TRUE(has_url_credentials(value)) << value;
+  for (const char* value : {"http://a/me@b", "http://a?me@b", "http://a/ me@b", "me@b", "://"})
+    EXPECT_FALSE(has_url_credentials(value)) << value;
+}
+
 }  // namespace
 }  // namespace pawl

@@ -9,7 +9,7 @@ namespace pawl::executor {
 namespace {
 
 using plan::ResumePolicy;
-using sandbox::Found;
+using supervisor::Found;
 
 TEST(Recovery, NeverPaysForWhatStillRunsOrIsSpooled) {
   for (const auto policy :

@@ -30,6 +30,11 @@ RULES = {
     # nlohmann's value() throws when a member has another type; text_in() and its like do not. The listed
     # files catch the exception.
     "reads JSON by what throws": (r"[.]value[(]\"", ["sandbox/spec.cc", "supervisor/spool.cc", "workspace/tree.cc", "gates/base.cc"]),
+    # The registry says them (sandbox/backend.h). A plan has words of its own; the store may not ask the registry.
+    "names a sandbox backend": (r"\"(shared_kernel|namespace)\"", ["sandbox/namespace/", "plan/sections.cc", "store/"]),
+    # An error has a kind and fields. Reports of test tools have messages, too, and no fields.
+    "decides by the text of an error": (r"(\.|->)message\s*(\.\s*(r?find\w*|contains|starts_with|ends_with|substr|compare)\s*\(|[!=]=\s*\")",
+                                        ["gates/formats/"]),
     "builds SQL from strings": (r"\"(SELECT|INSERT|UPDATE|DELETE) [^\"]*\"\s*\+", []),
 }
 
@@ -175,6 +180,9 @@ class House(unittest.TestCase):
                 self.assertEqual(len(rule_problems(root, ALLOCATES, CHILD)), 1, line)
             (root / "src/base/command.cc").write_text("void f(const std::vector<int>& a);  // new\n")
             self.assertEqual(rule_problems(root, ALLOCATES, CHILD), [])
+            for line in ('if (a.error().message.find("x") == 0) f();', 'if (status.error().message == "x") f();', 'if (error->message.contains("x")) f();'):
+                (root / "src/base/bad.cc").write_text(line + "\n")
+                self.assertEqual(len(rule_problems(root, RULES)), 1, line)
             # A string holds no comment, and a comment holds no call.
             hiding = ['f("http://a"); fork();', "f('\"'); g(\"//\"); fork();", 'f("\\\\"); fork();  // "', 'f(R"(" // )"); fork();',
                       "f(1'000, \"//\", '\\''); fork();"]

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "os/file.h"
-#include "sandbox/namespace/inside.h"
+#include "sandbox/namespace/processes.h"
 #include "support/temp_folder.h"
 
 namespace pawl::sandbox {

@@ -2,12 +2,7 @@
 #include "sandbox/spec.h"
 
 #include <gmock/gmock.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <functional>
 
 #include "os/file.h"
@@ -79,51 +74,6 @@ TEST(Spec, ACopyLiesWhereItsPathSays) {
   }
 }
 
-TEST(Spec, CredentialsAreFoundInEveryUrlOfAValue) {
-  for (const char* value : {"http://me:word@a/", "http://a/,http://me:word@b/", "http://a http://b c://me@d"})
-    EXPECT_TRUE(has_url_credentials(value)) << value;
-  for (const char* value : {"http://a/me@b", "http://a?me@b", "http://a/ me@b", "me@b", "://"})
-    EXPECT_FALSE(has_url_credentials(value)) << value;
-}
-
-TEST(Shown, NeverAHomeKeysSocketsOrTheState) {
-  testing::TempFolder temp;
-  ASSERT_TRUE(os::make_folders(temp / "home/project/.pawl/keys"));
-  ASSERT_TRUE(os::make_folders(temp / "home/.ssh"));
-  ASSERT_TRUE(os::make_folders(temp / "fine"));
-  ASSERT_TRUE(os::write_atomically(temp / "home/.ssh/id", "key"));
-  ASSERT_EQ(symlink((temp / "home/.ssh/id").c_str(), (temp / "fine/looks_fine").c_str()), 0);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un at{.sun_family = AF_UNIX, .sun_path = {}};
-  (temp / "docker.sock").copy(at.sun_path, sizeof at.sun_path - 1);
-  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
-  close(fd);
-  const std::string home = getenv("HOME") != nullptr ? getenv("HOME") : "";
-  setenv("HOME", (temp / "home").c_str(), 1);
-  for (const std::string& path :
-       {std::string("/"), std::string("/root"), std::string("/proc/self"), std::string("/dev/shm"),
-        temp / "home", temp / "home/.ssh", temp / "home/.ssh/id", temp / "fine/looks_fine",
-        temp / "home/project", temp / "home/project/.pawl/keys", temp / "docker.sock"}) {
-    const auto status = check_shown(path);
-    ASSERT_FALSE(status) << path;
-    EXPECT_THAT(status.error().message, HasSubstr("is not shown in a sandbox: ")) << path;
-  }
-  for (const std::string name : {".SSH", "id_rsa", ".netrc", ".git-credentials", ".Env", ".pgpass",
-                                 ".config/gcloud", ".password-store", ".config/gh/hosts.yml", ".my.cnf"}) {
-    const std::string at = temp / "keys/a/" + name;
-    ASSERT_TRUE(os::make_folders(at));
-    for (const std::string& path : {temp / "keys", at})
-      EXPECT_FALSE(check_shown(path)) << path << " " << name;
-    ASSERT_TRUE(os::remove_tree(temp / "keys"));
-  }
-  ASSERT_TRUE(os::make_folders(temp / "fine/.git"));
-  ASSERT_TRUE(os::write_atomically(temp / "fine/cacert.pem", "certificates"));
-  EXPECT_TRUE(check_shown(temp / "fine"));
-  EXPECT_TRUE(check_shown("/usr/share"));
-  EXPECT_FALSE(check_shown(temp / "absent"));
-  setenv("HOME", home.c_str(), 1);
-}
-
 TEST(Run, WhatWasRefusedIsCountedAlsoInRunsOfBeforeItWas) {
   SandboxRun run{.refused = {"a", "b"}, .refused_total = 402};
   const auto text = json_text(run);
@@ -131,34 +81,6 @@ TEST(Run, WhatWasRefusedIsCountedAlsoInRunsOfBeforeItWas) {
   Json old = Json::parse(text);
   old.erase("refused_total");
   EXPECT_EQ(run_from_json(old)->refused_total, 2);
-}
-
-TEST(Shown, LooksForThemHoweverDeepTheyLie) {
-  testing::TempFolder temp;
-  const auto why = [&](const std::string& path) {
-    const auto status = check_shown(temp / path);
-    return status ? std::string() : status.error().message;
-  };
-  for (const char* folder : {"keys/a/.ssh", "state/a/b/.pawl", "socket/a", "linked", "homes/me/here", "many"})
-    ASSERT_TRUE(os::make_folders(temp / folder));
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un at{.sun_family = AF_UNIX, .sun_path = {}};
-  (temp / "socket/a/s").copy(at.sun_path, sizeof at.sun_path - 1);
-  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
-  close(fd);
-  ASSERT_EQ(symlink((temp / "keys").c_str(), (temp / "linked/keys").c_str()), 0);
-  EXPECT_THAT(why("keys"), HasSubstr("it has a .ssh in it: " + (temp / "keys/a/.ssh")));
-  EXPECT_THAT(why("state"), HasSubstr("it has a .pawl in it: " + (temp / "state/a/b/.pawl")));
-  EXPECT_THAT(why("socket"), HasSubstr("it has a socket in it: " + (temp / "socket/a/s")));
-  EXPECT_EQ(why("linked"), "") << "a link leads nowhere inside";
-  for (int i = 0; i <= 10'000; ++i)
-    ASSERT_EQ(mknod((temp / ("many/" + std::to_string(i))).c_str(), S_IFREG | 0644, 0), 0);
-  EXPECT_THAT(why("many"), HasSubstr("10,000 entries"));
-  const std::string home = getenv("HOME") != nullptr ? getenv("HOME") : "";
-  setenv("HOME", (temp / "homes/me").c_str(), 1);
-  EXPECT_THAT(why("homes"), HasSubstr("your home is in it: " + (temp / "homes/me")));
-  EXPECT_EQ(why("homes/me/here"), "");
-  setenv("HOME", home.c_str(), 1);
 }
 
 }  // namespace

@@ -106,9 +106,8 @@ void SimSandboxes::check_base(const std::string& phase, const std::vector<std::s
   }
 }
 
-void SimSandboxes::call_models(const std::string& context, Step& step) {
+void SimSandboxes::call_models(const agent::Context& told, Step& step) {
   auto& dice = world_.dice;
-  const auto told = World::must(agent::context_from_json(World::must(parse_json(context))));
   // After any crash the same episode finds its own data again, and no other episode does.
   const std::string episode = told.key.run_id + "/" + told.key.goal_id + "/" + told.key.episode_id;
   const std::string of = told.key.run_id + "/" + step.label;
@@ -202,8 +201,10 @@ void SimSandboxes::settle(Step& step) const {
   step.ended = true;
 }
 
-Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-                           const std::vector<sandbox::ContextFile>& /*context*/, const std::string& agent) {
+Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string& /*backend*/,
+                           const sandbox::SandboxSpec& spec,
+                           const std::vector<supervisor::ContextFile>& /*context*/,
+                           const std::optional<agent::Context>& agent) {
   world_.pass("start");
   auto& step = steps_[sandbox_run_id];
   // Another process gave it up meanwhile: the supervisor sees that and exits.
@@ -222,8 +223,8 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
   step.spec_hash = std::move(spec_hash);
   step.run = outcome_of(sandbox_run_id, spec);
   step.on_base = base_step(spec);
-  if (!agent.empty()) check_base(spec.label.substr(0, spec.label.find('.')), spec.workspace.layers);
-  if (!agent.empty()) call_models(agent, step);
+  if (agent) check_base(spec.label.substr(0, spec.label.find('.')), spec.workspace.layers);
+  if (agent) call_models(*agent, step);
   const std::int64_t takes_ms =
       world_.dice.percent(10) ? 60'000 + world_.dice.below(60'000) : 1 + world_.dice.below(3000);
   step.ends_at_micros = world_.clock.mono().micros + takes_ms * 1000;
@@ -234,20 +235,20 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const sandbox::San
   return {};
 }
 
-Result<sandbox::Found> SimSandboxes::find(const std::string& sandbox_run_id) {
+Result<supervisor::Found> SimSandboxes::find(const std::string& sandbox_run_id) {
   world_.pass("find");
   const auto found = steps_.find(sandbox_run_id);
-  if (found == steps_.end()) return sandbox::Found::kNothing;
+  if (found == steps_.end()) return supervisor::Found::kNothing;
   settle(found->second);
   switch (found->second.state) {
     case State::kRunning:
-      return found->second.label.empty() ? sandbox::Found::kNothing : sandbox::Found::kRunning;
+      return found->second.label.empty() ? supervisor::Found::kNothing : supervisor::Found::kRunning;
     case State::kSpooled:
-      return sandbox::Found::kSpooled;
+      return supervisor::Found::kSpooled;
     case State::kGone:
       break;
   }
-  return sandbox::Found::kNothing;
+  return supervisor::Found::kNothing;
 }
 
 Status SimSandboxes::wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) {
@@ -295,12 +296,12 @@ Status SimSandboxes::abandon(const std::string& sandbox_run_id) {
   return {};
 }
 
-Result<sandbox::Salvage> SimSandboxes::salvage(const std::string& sandbox_run_id,
-                                               const std::vector<std::string>& /*probe*/) {
+Result<supervisor::Salvage> SimSandboxes::salvage(const std::string& sandbox_run_id,
+                                                  const std::vector<std::string>& /*probe*/) {
   world_.pass("salvage");
   const auto& step = steps_[sandbox_run_id];
   World::require(step.abandoned, "a probe looks at a step that may still run");
-  sandbox::Salvage out;
+  supervisor::Salvage out;
   if (step.label.empty()) {
     out.exit_code = 1;
   } else if (world_.dice.percent(80)) {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "sandbox/client.h"
 #include "sim/episodes.h"
 #include "sim/world.h"
 #include "store/store.h"
+#include "supervisor/step_runner.h"
 
 namespace pawl::sim {
 
@@ -31,23 +31,23 @@ struct AgentCaps {
 };
 using CapsOfPhases = std::map<std::string, AgentCaps>;  // by phase; phases without caps have none
 
-class SimSandboxes final : public sandbox::SandboxClient {
+class SimSandboxes final : public supervisor::StepRunner {
  public:
   SimSandboxes(World& world, store::Store& store, SimEpisodes& episodes)
       : world_(world), store_(store), episodes_(episodes) {}
 
-  Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-               const std::vector<sandbox::ContextFile>& context, const std::string& agent) override;
-  Result<sandbox::Found> find(const std::string& sandbox_run_id) override;
+  Status start(const std::string& sandbox_run_id, const std::string& backend,
+               const sandbox::SandboxSpec& spec, const std::vector<supervisor::ContextFile>& context,
+               const std::optional<agent::Context>& agent) override;
+  Result<supervisor::Found> find(const std::string& sandbox_run_id) override;
   Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override;
   Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
                                       const std::string& spec_hash) override;
   Status abandon(const std::string& sandbox_run_id) override;
-  Result<sandbox::Salvage> salvage(const std::string& sandbox_run_id,
-                                   const std::vector<std::string>& probe) override;
+  Result<supervisor::Salvage> salvage(const std::string& sandbox_run_id,
+                                      const std::vector<std::string>& probe) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
-  Result<sandbox::Health> health() override { return sandbox::Health{}; }
 
   // Running steps are lost. Spooled results stay, because they were synced.
   void lose_power();
@@ -92,7 +92,7 @@ class SimSandboxes final : public sandbox::SandboxClient {
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
   // Plays all of the agent's actions at once, before any caller sees the step: it loads and saves
   // checkpoints, and calls models until its cap is reached.
-  void call_models(const std::string& context, Step& step);
+  void call_models(const agent::Context& told, Step& step);
   void settle(Step& step) const;
   // A step of a round must see all accepted layers.
   void check_together(const store::StepRow& marker, const sandbox::SandboxSpec& spec) const;

@@ -48,7 +48,7 @@ class AgentSocketTest : public ::testing::Test {
                                  .goal = "g",
                                  .model = "m",
                                  .tokens_cap = 50};
-    const Job job{.sandbox_run_id = "id", .agent = canonical(to_json(context))};
+    const Job job{.sandbox_run_id = "id", .agent = context};
     auto socket = AgentSocket::open(spool_, job, [](std::string_view) {});
     EXPECT_TRUE(socket) << (socket ? "" : socket.error().message);
     EXPECT_TRUE(post_usage(tokens).starts_with("HTTP/1.1 20"));

@@ -16,6 +16,7 @@
 #include "os/file.h"
 #include "os/process.h"
 #include "os/random.h"
+#include "sandbox/backend.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 #include "support/outside.h"
@@ -50,7 +51,8 @@ class Leftovers : public ::testing::Test {
       ids.push_back(os::uuid7(os::SystemClock().wall(), random_));
       all_.insert(ids.back());
       const std::string end = ids.size() <= kills ? "echo begun; exec sleep 300" : "exit 0";
-      ASSERT_TRUE(client_->start(ids.back(), step(ids.back(), std::string(kDaemon) + end), {}, ""));
+      ASSERT_TRUE(client_->start(ids.back(), sandbox::default_backend(),
+                                 step(ids.back(), std::string(kDaemon) + end), {}, {}));
     }
     for (std::size_t i = 0; i < kills; ++i) {
       kill_supervisor_of(ids[i], i == 0 ? Kill::kEarly : Kill::kAtWork);
@@ -88,16 +90,16 @@ class Leftovers : public ::testing::Test {
     static_cast<void>(client_->wait(id, [] { return false; }));
     auto found = client_->find(id);
     // The init of a sandbox holds the lock until every process in it is dead.
-    for (; found && *found == sandbox::Found::kRunning; found = client_->find(id))
+    for (; found && *found == supervisor::Found::kRunning; found = client_->find(id))
       os::SystemClock().sleep_ms(1);
     ASSERT_TRUE(found);
     EXPECT_EQ(processes_with(id), std::vector<std::string>()) << "its lock is free";
-    if (*found == sandbox::Found::kSpooled) {
+    if (*found == supervisor::Found::kSpooled) {
       const auto result = Spool(spool_folder(temp_.path(), id)).read_any_result();
       ASSERT_TRUE(result);
       if (result->run.outcome == sandbox::Outcome::kExited && result->run.exit_code == 0) ++finished_;
     }
-    if (*found == sandbox::Found::kNothing) {
+    if (*found == supervisor::Found::kNothing) {
       ASSERT_TRUE(client_->abandon(id));
     }
     client_->forget(id);
@@ -143,8 +145,8 @@ class Leftovers : public ::testing::Test {
   testing::TempFolder temp_;
   os::SystemRandom random_;
   std::minstd_rand moments_{7};
-  std::unique_ptr<sandbox::SandboxClient> client_ =
-      make_client(temp_.path(), testing::supervisor_program(), "namespace");
+  std::unique_ptr<supervisor::StepRunner> client_ =
+      make_step_runner(temp_.path(), testing::supervisor_program());
   const std::vector<std::string> orphans_before_ = testing::orphans_in_namespaces(), files_before_ = files(),
                                  mounts_before_ = testing::mounts_with(temp_.path());
   const std::int64_t namespaces_before_ = testing::namespaces_of_kernel();
@@ -164,14 +166,14 @@ TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
   for (int round = 0; round < 40; ++round) {
     const auto id = os::uuid7(os::SystemClock().wall(), random_);
     const auto give_up = [&](int after_ms) {
-      const auto client = make_client(temp_.path(), testing::supervisor_program(), "namespace");
+      const auto client = make_step_runner(temp_.path(), testing::supervisor_program());
       os::SystemClock().sleep_ms(after_ms);
       const auto abandoned = client->abandon(id);
       EXPECT_TRUE(abandoned) << abandoned.error().message;
       client->forget(id);
     };
     std::thread first(give_up, round % 8), second(give_up, round % 8);
-    const auto started = client_->start(id, step(id, "sleep 300"), {}, "");
+    const auto started = client_->start(id, sandbox::default_backend(), step(id, "sleep 300"), {}, {});
     EXPECT_TRUE(started) << started.error().message;
     // The start may have come after both; then the waiting process sees that the step is abandoned.
     const auto waited = client_->wait(id, [] { return true; });

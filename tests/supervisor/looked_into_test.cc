@@ -10,6 +10,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
+#include "sandbox/backend.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 #include "support/outside.h"
@@ -39,7 +40,7 @@ class OfOrdinaryUser : public ::testing::Test {
   void SetUp() override { ASSERT_NE(geteuid(), 0) << "run it by `ctest -R supervisor.as_ordinary_user`"; }
 
   void start(const std::string& script) {
-    ASSERT_TRUE(client_->start(id_, {.cmd = {"sh", "-c", script}}, {}, ""));
+    ASSERT_TRUE(client_->start(id_, sandbox::default_backend(), {.cmd = {"sh", "-c", script}}, {}, {}));
   }
   // Found by its command line, because its identity is not written yet.
   std::int64_t pid() const {
@@ -52,15 +53,15 @@ class OfOrdinaryUser : public ::testing::Test {
   }
   void end() {
     static_cast<void>(client_->wait(id_, [] { return false; }));
-    EXPECT_EQ(*client_->find(id_), sandbox::Found::kSpooled);
+    EXPECT_EQ(*client_->find(id_), supervisor::Found::kSpooled);
   }
 
   testing::TempFolder temp_;
   os::SystemRandom random_;
   const std::string id_ = os::uuid7(os::SystemClock().wall(), random_);
   const Spool spool_{spool_folder(temp_.path(), id_)};
-  std::unique_ptr<sandbox::SandboxClient> client_ =
-      make_client(temp_.path(), testing::supervisor_program(), "namespace");
+  std::unique_ptr<supervisor::StepRunner> client_ =
+      make_step_runner(temp_.path(), testing::supervisor_program());
 };
 
 TEST_F(OfOrdinaryUser, SupervisorIsClosedToItsUserBeforeItsSandbox) {

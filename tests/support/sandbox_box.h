@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "egress/egress.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
@@ -15,7 +17,7 @@ namespace pawl::testing {
 
 class SandboxBox {
  public:
-  explicit SandboxBox(std::string backend = "namespace") : backend_(std::move(backend)) {
+  explicit SandboxBox(std::string backend = sandbox::default_backend()) : backend_(std::move(backend)) {
     folders.lower = {temp / "lower"};
     folders.upper = temp / "rw/upper";
     folders.work = temp / "rw/work";
@@ -35,16 +37,20 @@ class SandboxBox {
     os::SystemRandom random;
     id = os::uuid7(os::SystemClock().wall(), random);
     auto backend = sandbox::make_backend(backend_);
-    const sandbox::Events events{.on_output =
-                                     [this](sandbox::Stream stream, std::string_view bytes) {
-                                       (stream == sandbox::Stream::kStdout ? out : err) += bytes;
-                                     },
-                                 .should_stop = should_stop,
-                                 .on_network = [this](std::string_view line) { (network += line) += '\n'; },
-                                 .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
-                                 .input = input};
+    const sandbox::Events events{
+        .on_output =
+            [this](sandbox::Stream stream, std::string_view bytes) {
+              (stream == sandbox::Stream::kStdout ? out : err) += bytes;
+            },
+        .should_stop = should_stop,
+        .open_outlet = open_outlet ? open_outlet
+                                   : *egress::outlet_of(
+                                         spec, [this](std::string_view line) { (network += line) += '\n'; }),
+        .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
+        .input = input};
     const auto execution = (*backend)->execute(spec, folders, events, id);
-    copied = execution.copied;
+    copied = sandbox::is_whole_tree(execution.changes);
+    fault = execution.fault;
     return execution.run;
   }
 
@@ -54,7 +60,9 @@ class SandboxBox {
   std::function<bool()> should_stop;
   std::string out, err, id, network, trace;
   bool copied = false;
-  int input = -1;  // as in Events
+  std::optional<sandbox::Fault> fault;
+  int input = -1;                   // as in Events
+  sandbox::OpenOutlet open_outlet;  // instead of an egress with the spec's allowlist
 
  private:
   const std::string backend_;

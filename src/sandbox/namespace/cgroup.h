@@ -58,7 +58,7 @@ struct CgroupView {
 };
 
 // The cgroups of one sandbox, named "pawl-<sandbox_run_id>"; none where this process may make none. remove()
-// removes them. A cgroup that it cannot remove stays, and clean_up() finds it.
+// removes them. A cgroup that it cannot remove stays, and Backend::end() finds it.
 //
 // Each cgroup is held by flock(2) for the life of this object. By this lock sweep_cgroups() distinguishes a
 // living cgroup from one whose maker has died. An empty list of processes does not: no process may have

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/handover.h"
 #include "sandbox/namespace/renames.h"
@@ -48,7 +49,8 @@ class Init {
   [[noreturn]] void run() {
     if (job_.walls.descriptors) close_what_is_not_ours();
     die_with_parent(job_);
-    need(unshare(namespaces_of_init(job_.walls)) == 0, kNoNamespaces);
+    if (unshare(namespaces_of_init(job_.walls)) != 0)
+      report_failure(job_.report_fd, errno, kNoNamespaces, "", ChildReport::Failed::kNamespaces);
     umask(022);                  // independent of the caller's umask
     need(chdir("/") == 0, "/");  // pivot_root moves the processes that are at the old root
     // The new session has no terminal, so no process inside can push characters into the
@@ -59,7 +61,7 @@ class Init {
     become_the_sandbox_user();
     die_with_parent(job_);  // a change of ids clears the signal (prctl(2))
     start_command();
-    need(!job_.walls.uts || sethostname("pawl", 4) == 0, "host name");
+    need(!job_.walls.uts || sethostname(inside::kHostName, std::strlen(inside::kHostName)) == 0, "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
     make_mounts();
     enter_root();
@@ -94,8 +96,8 @@ class Init {
     // glibc's wrappers would ask the parent's other threads, which do not exist here,
     // to do the same (nptl(7)).
     need(!job_.start.privileged || syscall(SYS_setgroups, 0, nullptr) == 0, "supplementary groups");
-    need(syscall(SYS_setresgid, kInsideUid, kInsideUid, kInsideUid) == 0, "group id");
-    need(syscall(SYS_setresuid, kInsideUid, kInsideUid, kInsideUid) == 0, "user id");
+    need(syscall(SYS_setresgid, inside::kUid, inside::kUid, inside::kUid) == 0, "group id");
+    need(syscall(SYS_setresuid, inside::kUid, inside::kUid, inside::kUid) == 0, "user id");
     prctl(PR_SET_DUMPABLE, 1);  // needed for access to each other's /proc entries and namespaces
   }
 
@@ -267,9 +269,10 @@ void report(int report_fd, const ChildReport& words) {
   static_cast<void>(write(report_fd, &words, sizeof words) == 0);
 }
 
-void report_failure(int report_fd, int error, const char* mechanism, const char* on) {
-  ChildReport words{.value = error};
-  std::snprintf(words.mechanism, sizeof words.mechanism, "%s%s", mechanism, on);
+void report_failure(int report_fd, int error, const char* action, const char* on,
+                    ChildReport::Failed failed) {
+  ChildReport words{.value = error, .failed = failed};
+  std::snprintf(words.action, sizeof words.action, "%s%s", action, on);
   report(report_fd, words);
   _exit(1);
 }

@@ -15,7 +15,6 @@
 #include "os/walls.h"
 #include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
-#include "sandbox/namespace/user.h"
 
 namespace pawl::sandbox {
 
@@ -79,7 +78,7 @@ struct ChildJob {
   std::vector<char*> argv, env;                      // of the command, with the final nullptr
   std::string shown;                                 // the program for messages, safe for a terminal
   std::vector<std::string> writable;                 // paths inside that Landlock allows to be written
-  const std::vector<Listener>* listeners = nullptr;  // of the egress; null without one
+  const std::vector<Listener>* listeners = nullptr;  // of the outlet; null without one
   // The ChildStart arrives here, then trees; the child sends descriptors back (handover.h). Hangs up
   // when the parent has ended.
   int sync_fd = -1;
@@ -96,12 +95,15 @@ struct ChildJob {
 // The final report of the child, one write(2) to the pipe.
 struct ChildReport {
   enum class Kind : std::uint32_t { kFailed, kExited, kSignaled } kind = Kind::kFailed;
-  std::int32_t value = 0;    // errno, exit code or signal
-  std::int32_t op = -1;      // of kFailed: the index in plan->ops; -1: see mechanism
-  char mechanism[240] = {};  // NUL-terminated
+  std::int32_t value = 0;  // errno, exit code or signal
+  std::int32_t op = -1;    // of kFailed: the index in plan->ops; -1: see `failed` and `action`
+  // The mechanism that failed, where callers tell it from all others. Valid with kFailed.
+  enum class Failed : std::uint32_t { kOther, kNamespaces, kTrace } failed = Failed::kOther;
+  char action[240] = {};  // for people, NUL-terminated
 };
 void report(int report_fd, const ChildReport& words);
-[[noreturn]] void report_failure(int report_fd, int error, const char* mechanism, const char* on = "");
+[[noreturn]] void report_failure(int report_fd, int error, const char* action, const char* on = "",
+                                 ChildReport::Failed failed = ChildReport::Failed::kOther);
 
 // Reads one byte. At end of file the peer gave up and has reported why: this process then exits, too.
 void await(int fd);

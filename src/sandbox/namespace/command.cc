@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sandbox/inside.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/filter.h"
@@ -100,7 +101,7 @@ class Command {
     if (job_.walls.seccomp) filter();
     await(init_fd_);
     need(job_.processors.take_back(), "processors");
-    need(chdir("/workspace") == 0, "/workspace");
+    need(chdir(inside::kWorkspace) == 0, inside::kWorkspace);
     connect_input();
     need(!job_.use_landlock || !job_.walls.landlock || restrict_writing(job_.writable), "landlock");
     exec();
@@ -208,7 +209,7 @@ class Command {
     int listener = -1;
     if (job_.spec->enable_trace) {
       listener = install_asking_filter(Asks::kAll);
-      need(listener >= 0, kNoTrace);
+      if (listener < 0) report_failure(job_.report_fd, errno, kNoTrace, "", ChildReport::Failed::kTrace);
       need(hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "hand over the trace");
     } else if (asks_for_renames()) {
       listener = install_asking_filter(Asks::kRenames);

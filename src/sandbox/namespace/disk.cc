@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "os/file.h"
-#include "sandbox/namespace/inside.h"
+#include "sandbox/namespace/processes.h"
 
 namespace pawl::sandbox {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "os/clock.h"
 #include "os/file.h"
+#include "sandbox/inside.h"
 #include "sandbox/namespace/etc_rules.h"
 
 namespace pawl::sandbox {
@@ -24,15 +25,6 @@ constexpr std::uint64_t kRecordBytesMax = 16 << 20;
 constexpr std::int64_t kFreshSeconds = 86'400;     // so that a cleaner of /var/tmp does not take it for old
 constexpr std::int64_t kKeptSeconds = 3 * 86'400;  // views without a lock, as older versions made them
 constexpr int kNamesMax = 8;                       // another user may have taken the first names
-
-constexpr std::pair<const char*, std::string_view> kOwn[] = {
-    {"passwd",
-     "root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/tmp:/bin/sh\n"
-     "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"},
-    {"group", "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n"},
-    {"hosts", "127.0.0.1 localhost pawl\n::1 localhost\n"},
-    {"resolv.conf", ""},
-};
 
 // The stamp of a path changes with every change of it on the host.
 std::string stamp_of(const struct stat& status) {
@@ -56,7 +48,7 @@ class EtcCopy {
     if (lstat(from_.c_str(), &status) == 0) owner_ = status.st_uid;
     PAWL_OK(make_folder(""));
     PAWL_OK(add_folder(""));
-    for (const auto& [name, content] : kOwn) {
+    for (const auto& [name, content] : inside::kEtcFiles) {
       const std::string path = os::join(to_, name);
       PAWL_OK(os::write_atomically(path, content));
       if (chmod(path.c_str(), 0644) != 0) return fail_errno(errno, "chmod", path);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sandbox/inside.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/idmap.h"
@@ -51,7 +52,7 @@ class Report {
   void namespaces(const SandboxRun& run) {
     runs_ = run.outcome != Outcome::kSetupFailed;
     health_.usable = runs_;
-    add("namespaces", runs_, "user, mount, pid, net, ipc, uts, cgroup",
+    add(std::string(kNamespaces), runs_, "user, mount, pid, net, ipc, uts, cgroup",
         run.reason + std::string(kNamespaceAdvice));
   }
   void degraded(const std::string& name, std::string_view instead) {
@@ -73,8 +74,8 @@ void add_walls(Backend& backend, Report& report) {
   const auto wall = [&](const std::string& name, const std::string& detail, std::string_view advice = "") {
     report.wall(name, trial.printed(name), detail, advice);
   };
-  wall("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs", kInsideUid,
-                                 sandbox_identity().outside_uid));
+  wall("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs",
+                                 inside::kUid, sandbox_identity().outside_uid));
   wall("seccomp", "a list of allowed calls; other numberings are killed",
        "; the kernel needs CONFIG_SECCOMP_FILTER, as Debian's, Ubuntu's and Fedora's have it");
   report.limit("landlock", landlock_abi() < kLandlockAbiMin || trial.printed("landlock"),
@@ -93,8 +94,8 @@ void add_walls(Backend& backend, Report& report) {
   wall("workspace", "can be written", "; is there room below TMPDIR, or /var/tmp?");
   report.add("rename", trial.printed("rename"), "of the base's folders, too",
              std::string(report.runs() ? kNoRename : kNoSandbox));
-  if (trial.execution.copied) return report.degraded(std::string(kOverlay), kNoOverlay);
-  report.add("overlay", report.runs(), "userxattr", std::string(kNoSandbox));
+  if (is_whole_tree(trial.execution.changes)) return report.degraded(std::string(kOverlay), kNoOverlay);
+  report.add(std::string(kOverlay), report.runs(), "userxattr", std::string(kNoSandbox));
 }
 
 void add_limits(Backend& backend, Report& report) {
@@ -118,34 +119,35 @@ void add_limits(Backend& backend, Report& report) {
 }
 
 // Tests both in one sandbox, unless a trace is not available.
-void add_egress_and_trace(Backend& backend, Report& report) {
+void add_egress_and_trace(Backend& backend, const OpenOutlet& open_outlet, Report& report) {
   SandboxSpec spec{.cmd = {"getent", "hosts", "refused.invalid"},
                    .network = Network::kScoped,
                    .egress_allowlist = {"allowed.invalid:443"},
                    .enable_trace = true};
-  Trial trial = try_out(backend, spec);
+  Trial trial = try_out(backend, spec, open_outlet);
   const bool traced = trial.trace.find("getent") != std::string::npos;
   const std::string untraced = trial.execution.run.reason;
-  if (untraced.starts_with(kNoTrace)) {
+  const auto& fault = trial.execution.fault;
+  if (fault && fault->mechanism == kTrace) {
     spec.enable_trace = false;
-    trial = try_out(backend, spec);
+    trial = try_out(backend, spec, open_outlet);
   }
   const std::string& why = trial.execution.run.reason;
-  report.add("egress", trial.network.find("refused.invalid") != std::string::npos,
-             "network: scoped, by name, through the supervisor",
-             why.empty()
-                 ? "getent asked for no name in there (Debian, Ubuntu: libc-bin; Fedora: glibc-common)"
-                 : why);
-  report.add("trace", traced, "seccomp user notification", untraced.empty() ? kTraceIsEmpty : untraced);
+  report.add(
+      "egress", trial.execution.run.egress_refused > 0, "network: scoped, by name, through the supervisor",
+      why.empty() ? "getent asked for no name in there (Debian, Ubuntu: libc-bin; Fedora: glibc-common)"
+                  : why);
+  report.add(std::string(kTrace), traced, "seccomp user notification",
+             untraced.empty() ? kTraceIsEmpty : untraced);
 }
 
 }  // namespace
 
-Health namespace_health(Backend& backend) {
+Health namespace_health(Backend& backend, const OpenOutlet& open_outlet) {
   Report report(backend);
   add_walls(backend, report);
   add_limits(backend, report);
-  add_egress_and_trace(backend, report);
+  add_egress_and_trace(backend, open_outlet, report);
   return report.take();
 }
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 
 #include "os/walls.h"
+#include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/dumpable.h"
@@ -69,8 +70,8 @@ void give_pipe(int end, const Identity& identity) {
 Status write_id_maps(int pid, const Identity& identity) {
   // user_namespaces(7): without privileges, setgroups must be denied before a group can be mapped.
   if (!identity.privileged) PAWL_OK(write_proc(pid, "setgroups", "deny"));
-  PAWL_OK(write_proc(pid, "gid_map", map_line(kInsideUid, identity.outside_gid)));
-  return write_proc(pid, "uid_map", map_line(kInsideUid, identity.outside_uid));
+  PAWL_OK(write_proc(pid, "gid_map", map_line(inside::kUid, identity.outside_gid)));
+  return write_proc(pid, "uid_map", map_line(inside::kUid, identity.outside_uid));
 }
 
 Result<std::unique_ptr<IdmapNamespace>> IdmapNamespace::make(const Identity& identity) {

@@ -22,7 +22,7 @@ struct Identity {
 };
 Identity sandbox_identity();
 
-// Maps kInsideUid in the new user namespace of `pid`, a child, to `identity` outside.
+// Maps inside::kUid in the new user namespace of `pid`, a child, to `identity` outside.
 Status write_id_maps(int pid, const Identity& identity);
 
 // Lets programs of `identity` open the pipe by name: /dev/stdin, /dev/stdout.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "os/file.h"
+#include "sandbox/inside.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -91,7 +92,7 @@ void plan_etc(Builder& to, const std::string& view, bool has_network) {
   to.attach(view, Builder::root("/etc"), true, Source::Owner::kAsItIs);
   if (!has_network) return;
   const std::string resolver = Builder::stage("resolv.conf");
-  to.add(Kind::kFile, resolver, "nameserver 198.18.0.1\n");
+  to.add(Kind::kFile, resolver, std::string(inside::kResolvConf));
   to.add(Kind::kBind, Builder::root("/etc/resolv.conf"), resolver);
   to.add(Kind::kReadOnly, Builder::root("/etc/resolv.conf"));
 }
@@ -115,8 +116,8 @@ void plan_devices(Builder& to) {
 
 // Large temporary files get a place that is not in memory.
 void plan_large_files(Builder& to, const Folders& folders) {
-  const std::string at = Builder::root(kLargeFiles);
-  if (folders.scratch.empty()) return to.add(Kind::kSymlink, at, "/tmp");
+  const std::string at = Builder::root(inside::kLargeFiles);
+  if (folders.scratch.empty()) return to.add(Kind::kSymlink, at, inside::kTemporary);
   to.add(Kind::kFolder, at);
   to.attach(large_files_of(folders), at, false, Source::Owner::kGiven);
 }
@@ -151,7 +152,7 @@ void plan_copy_in(Builder& to, const CopyIn& item, const CopiedIn& copied, const
 }
 
 void plan_workspace(Builder& to, const Folders& folders, bool copied) {
-  const std::string workspace = Builder::root("/workspace");
+  const std::string workspace = Builder::root(inside::kWorkspace);
   to.add(Kind::kFolder, workspace);
   if (folders.in_memory) return;
   const bool read_only = folders.upper.empty();
@@ -201,7 +202,7 @@ std::vector<std::string> covered_of_workspace(const std::vector<std::string>& pa
   std::vector<std::string> out;
   for (const auto& path : paths)
     for (const auto& tree : lower)
-      if (path.starts_with(tree + "/")) out.push_back("/workspace" + path.substr(tree.size()));
+      if (path.starts_with(tree + "/")) out.push_back(inside::kWorkspace + path.substr(tree.size()));
   return out;
 }
 
@@ -225,8 +226,9 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   plan_devices(to);
   const std::string memory = Builder::stage("memory");
   to.add(Kind::kFolder, memory);
-  for (const std::string folder : {"/tmp", "/dev/shm", "/run", "/workspace"}) {
-    if (folder == "/workspace" && !folders.in_memory) continue;
+  for (const std::string folder :
+       {inside::kTemporary, inside::kSharedMemory, inside::kRun, inside::kWorkspace}) {
+    if (folder == inside::kWorkspace && !folders.in_memory) continue;
     const std::string source = memory + folder.substr(folder.rfind('/'));
     to.add(Kind::kSharedFolder, source);
     to.add(Kind::kFolder, Builder::root(folder));

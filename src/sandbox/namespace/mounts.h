@@ -66,9 +66,7 @@ struct CopiedIn {
   std::vector<std::string> below = {};  // lower trees that an overlay shows below it
   bool is_folder = false;
 };
-// Where large temporary files lie inside, and the folder of the host that is shown there. REQUIRES:
-// folders.scratch is not empty.
-inline constexpr char kLargeFiles[] = "/var/tmp";
+// The folder of the host that is shown at inside::kLargeFiles. REQUIRES: folders.scratch is not empty.
 std::string large_files_of(const Folders& folders);
 
 // Further parts of the host that the sandbox shows or hides.

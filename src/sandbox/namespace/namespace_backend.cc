@@ -1,7 +1,6 @@
 #include "sandbox/namespace/namespace_backend.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -24,9 +22,12 @@
 #include "os/random.h"
 #include "os/temporary_folder.h"
 #include "os/walls.h"
+#include "sandbox/environment.h"
+#include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
+#include "sandbox/namespace/conclude.h"
 #include "sandbox/namespace/copy_tree.h"
 #include "sandbox/namespace/dumpable.h"
 #include "sandbox/namespace/etc.h"
@@ -41,13 +42,6 @@
 
 namespace pawl::sandbox {
 namespace {
-
-// The reason of a SIGXFSZ. No file is longer than the limit here: otherwise the outcome would be disk_limit.
-constexpr std::string_view kFileSignal =
-    "SIGXFSZ: sent by itself, met at a file limit that it had set, or at a write far past disk_limit_mib";
-
-// The variables that login(1) would set for the sandbox's user, whose line in /etc/passwd comes from etc.cc.
-constexpr std::array kUserOfThePasswd = {"HOME=/tmp", "LOGNAME=agent", "USER=agent"};
 
 struct Pipe {
   os::UniqueFd read_end, write_end;
@@ -155,8 +149,9 @@ Status make_large_files(const Folders& folders) {
 std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folders& folders,
                                            const std::vector<CopiedIn>& copied_in) {
   std::vector<WritablePath> out;
-  if (!folders.upper.empty()) out.push_back({.outside = folders.upper, .inside = "/workspace"});
-  if (!folders.scratch.empty()) out.push_back({.outside = large_files_of(folders), .inside = kLargeFiles});
+  if (!folders.upper.empty()) out.push_back({.outside = folders.upper, .inside = inside::kWorkspace});
+  if (!folders.scratch.empty())
+    out.push_back({.outside = large_files_of(folders), .inside = inside::kLargeFiles});
   for (std::size_t i = 0; i < copied_in.size(); ++i)
     if (spec.copy_in[i].access == Access::kReadWrite)
       out.push_back({.outside = copied_in[i].path, .inside = spec.copy_in[i].dst});
@@ -221,32 +216,31 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 // The paths that a step may write to. Elsewhere the mounts are read-only, and Landlock
 // denies writing once more.
 std::vector<std::string> writable_paths(const SandboxSpec& spec) {
-  std::vector<std::string> out{"/workspace", "/tmp", kLargeFiles, "/dev", "/run"};
+  std::vector<std::string> out{inside::kWorkspace, inside::kTemporary, inside::kLargeFiles, "/dev",
+                               inside::kRun};
   for (const auto& item : spec.copy_in)
     if (item.access == Access::kReadWrite) out.push_back(item.dst);
   return out;
 }
 
-// An egress holds a descriptor for each of its sockets, and six for each connection.
-void raise_descriptor_limit() {
-  constexpr rlim_t kWanted = 8192;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kWanted) return;
-  limit.rlim_cur = std::min(limit.rlim_max, kWanted);
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 class NamespaceBackend final : public Backend {
  public:
-  std::string name() const override { return "namespace"; }
-  std::string gate_isolation_class() const override { return "shared_kernel"; }
+  std::string name() const override { return std::string(kNamespaceBackend); }
+  std::string gate_isolation_class() const override { return std::string(kNamespaceIsolationClass); }
+  // Where namespaces are available, a masked /proc (containers) or an AppArmor profile may still prevent a
+  // sandbox. Only the cached view of /etc stays on disk (etc.h).
+  Status check(const SandboxSpec& spec) override {
+    PAWL_TRY(const std::string trace, make_one(spec.enable_trace));
+    if (!spec.enable_trace || trace.find("/bin/true") != std::string::npos) return {};
+    return fail(ErrorKind::kDenied, std::string(kTraceIsEmpty));
+  }
 
   Execution execute(const SandboxSpec& wanted, const Folders& folders, const Events& events,
                     const std::string& sandbox_run_id) override {
     SandboxSpec spec = wanted;
     add_default(spec.env, path_inside());
-    for (const char* entry : kUserOfThePasswd) add_default(spec.env, entry);
-    if (!folders.scratch.empty()) add_default(spec.env, std::string("TMPDIR=") + kLargeFiles);
+    for (const char* entry : inside::kUserEnvironment) add_default(spec.env, entry);
+    if (!folders.scratch.empty()) add_default(spec.env, std::string("TMPDIR=") + inside::kLargeFiles);
     const os::SystemClock clock;
     const MonoTime start = clock.mono();
     Execution execution;
@@ -255,35 +249,31 @@ class NamespaceBackend final : public Backend {
     run.backend = name();
     run.gate_isolation_class = gate_isolation_class();
     run.egress_allowlist = spec.egress_allowlist;
-    run.degraded = degraded();
+    run.degraded = degraded_names();
     run.started_at = rfc3339(clock.wall());
-    if (auto status = try_modes(spec, folders, events, execution); !status) {
+    if (auto made = try_modes(spec, folders, events, execution); !made) {
       run.outcome = Outcome::kSetupFailed;
-      run.reason = status.error().message;
+      run.reason = made.error().error.message;
+      execution.fault = std::move(made).error();
     }
     run.ended_at = rfc3339(clock.wall());
     run.duration_ms = (clock.mono().micros - start.micros) / 1000;
     return execution;
   }
 
-  Health health() override { return namespace_health(*this); }
-  // Makes a sandbox with every isolation mechanism. Where namespaces are available, a masked /proc
-  // (containers) or an AppArmor profile may still prevent a sandbox.
-  Status usable() override {
-    PAWL_OK(make_one(false));
-    return {};
+  Health health(const OpenOutlet& open_outlet) override { return namespace_health(*this, open_outlet); }
+  std::vector<Mechanism> degraded() override { return namespace_does_without(); }
+  // overlayfs creates this folder.
+  Changes changes_left(const Folders& folders) override {
+    return os::is_folder(os::join(folders.work, "work")) ? Changes::kOverlay : Changes::kWholeTree;
   }
-  Status traceable() override {
-    PAWL_TRY(const std::string trace, make_one(true));
-    if (trace.find("/bin/true") != std::string::npos) return {};
-    return fail(ErrorKind::kDenied, std::string(kTraceIsEmpty));
-  }
-  std::vector<Mechanism> does_without() override { return namespace_does_without(); }
 
-  void clean_up(const std::string& sandbox_run_id) override {
+  // No process of it is left: the kernel kills the whole sandbox when the thread that called execute() dies
+  // (PR_SET_PDEATHSIG on the init of its pid namespace).
+  void end(const std::string& sandbox_run_id) override {
     if (cgroup_home().kind != CgroupKind::kNone) remove_cgroups(kCgroupRoot, sandbox_run_id);
   }
-  void sweep() override {
+  void clean_up() override {
     if (cgroup_home().kind != CgroupKind::kNone) sweep_cgroups(kCgroupRoot);
     os::sweep_temporary_folders(os::temporary_stem());
     sweep_etc_views();
@@ -307,7 +297,7 @@ class NamespaceBackend final : public Backend {
   }
 
   // Decided once a process, because the facts behind it do not change.
-  static const std::vector<std::string>& degraded() {
+  static const std::vector<std::string>& degraded_names() {
     static const std::vector<std::string> names = [] {
       std::vector<std::string> out;
       for (const auto& each : namespace_does_without()) out.push_back(each.name);
@@ -326,20 +316,19 @@ class NamespaceBackend final : public Backend {
 
   // Runs with an overlay. Where the kernel or the file system does not support one, runs
   // with a copy of the trees.
-  Status try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
-                   Execution& execution) {
+  Made try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
+                 Execution& execution) {
     PAWL_TRY(Input input, Input::make(events.input, sandbox_identity()));
     const Try one{spec, folders, events, input, execution};
-    auto status = run_once(one, false);
-    const bool no_overlay = !status && status.error().message.find("overlay /") != std::string::npos;
-    if (!no_overlay) return status;
+    auto made = run_once(one, false);
+    if (made || made.error().mechanism != kOverlay) return made;
     PAWL_OK(copy_merged(folders.lower, folders.upper));
-    execution.copied = true;
+    execution.changes = Changes::kWholeTree;
     execution.run.degraded.emplace_back(kOverlay);
     return run_once(one, true);
   }
 
-  static Status run_once(const Try& one, bool copied) {
+  static Made run_once(const Try& one, bool copied) {
     const auto& [spec, folders, events, input, execution] = one;
     PAWL_OK(make_large_files(folders));
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch, copied));
@@ -355,12 +344,7 @@ class NamespaceBackend final : public Backend {
                          .etc = etc.path,
                          .quotas = namespace_quotas()};
     const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::walls());
-    std::optional<egress::Egress> egress;
-    if (spec.network == Network::kScoped) {
-      PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
-      raise_descriptor_limit();
-      egress.emplace(std::move(allowlist), [&](std::string_view line) { events.on_network(line); });
-    }
+    const auto outlet = spec.network == Network::kScoped ? events.open_outlet() : nullptr;
     ChildJob job{.spec = &spec,
                  .plan = &plan,
                  .trees = std::vector<int>(plan.sources.size(), -1),
@@ -374,16 +358,12 @@ class NamespaceBackend final : public Backend {
                  .writable = writable_paths(spec),
                  .stdin_fd = input.read_end(),
                  .held = events.held};
-    std::vector<Listener> listeners;
-    if (egress) {
-      listeners = egress->listeners();
-      job.listeners = &listeners;
-    }
+    if (outlet) job.listeners = &outlet->listeners();
     DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
-    auto status = start_and_watch(one, job, cgroup, disk, egress ? &*egress : nullptr);
-    if (egress) execution.run.egress_refused = egress->refused();
+    auto made = start_and_watch(one, job, cgroup, disk, outlet.get());
+    if (outlet) execution.run.egress_refused = outlet->refused();
     cgroup.remove();
-    return status;
+    return made;
   }
 
   // The /proc files of an undumpable process belong to root, and an ordinary user could not write
@@ -395,8 +375,8 @@ class NamespaceBackend final : public Backend {
     return pid;
   }
 
-  static Status start_and_watch(const Try& one, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
-                                egress::Egress* egress) {
+  static Made start_and_watch(const Try& one, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
+                              Outlet* outlet) {
     const Events& events = one.events;
     SandboxRun& run = one.execution.run;
     int into_cgroup = -1;
@@ -408,7 +388,7 @@ class NamespaceBackend final : public Backend {
     ways.lend_to(job);
     int pidfd = -1;
     const int pid = clone_init(job.walls, into_cgroup, pidfd);
-    if (pid < 0) return fail_errno(errno, kNoNamespaces);
+    if (pid < 0) return std::unexpected(Fault(fail_errno(errno, kNoNamespaces).error(), kNamespaces));
     if (pid == 0) run_child(job);
     job.processors.send_elsewhere(pid);
     // The init prepares itself from here on. The parent first sends what the init waits for.
@@ -424,7 +404,7 @@ class NamespaceBackend final : public Backend {
                     .report_fd = std::move(ways.report.read_end),
                     .input = &one.input,
                     .sync_fd = std::move(ways.sync.ours),
-                    .egress = egress,
+                    .outlet = outlet,
                     .has_layers = job.has_layers && job.walls.pid,
                     .disk = &disk,
                     .watch_memory = !home.limits("memory") || !home.limits("pids"),
@@ -439,45 +419,6 @@ class NamespaceBackend final : public Backend {
     const Ending ending = watch(watched);
     if (!ending.report) PAWL_OK(started);  // the child's own report is more specific
     return conclude(ending, *job.plan, run);
-  }
-
-  // How the command itself ended, for a reason: a limit takes precedence, and the command may
-  // have ended later and well.
-  static std::string own_end(const std::optional<ChildReport>& report) {
-    if (!report) return {};
-    return fmt::format("the command itself {} {}",
-                       report->kind == ChildReport::Kind::kExited ? "exited with" : "was ended by signal",
-                       report->value);
-  }
-
-  static Status conclude(const Ending& ending, const MountPlan& plan, SandboxRun& run) {
-    if (ending.report && ending.report->kind == ChildReport::Kind::kFailed) {
-      const auto& words = *ending.report;
-      return fail_errno(words.value, words.op < 0
-                                         ? words.mechanism
-                                         : to_text(plan.ops[static_cast<std::size_t>(words.op)], plan));
-    }
-    run.cpu_ms = ending.use.cpu_ms.value_or(ending.cpu_ms);
-    run.max_rss_kib = ending.use.memory_peak_kib > 0 ? ending.use.memory_peak_kib : ending.max_rss_kib;
-    if (ending.forced) {
-      run.outcome = *ending.forced;
-      run.signal = run.outcome == Outcome::kSignaled ? SIGKILL : 0;
-      run.reason = ending.stopped ? "cancelled" : own_end(ending.report);
-    } else if (ending.use.oom_kills > 0) {
-      run.outcome = Outcome::kOomKilled;
-      run.reason = own_end(ending.report);
-    } else if (!ending.report) {
-      run.outcome = Outcome::kSignaled;  // a process outside of the sandbox killed the init
-      run.signal = SIGKILL;
-    } else if (ending.report->kind == ChildReport::Kind::kExited) {
-      run.outcome = Outcome::kExited;
-      run.exit_code = ending.report->value;
-    } else {
-      run.outcome = Outcome::kSignaled;
-      run.signal = ending.report->value;
-      if (run.signal == SIGXFSZ) run.reason = kFileSignal;
-    }
-    return {};
   }
 };
 

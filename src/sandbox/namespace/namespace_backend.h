@@ -3,10 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "sandbox/backend.h"
 
 namespace pawl::sandbox {
+
+inline constexpr std::string_view kNamespaceBackend = "namespace";
+inline constexpr std::string_view kNamespaceIsolationClass = "shared_kernel";
 
 std::unique_ptr<Backend> make_namespace_backend();
 

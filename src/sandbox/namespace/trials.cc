@@ -39,7 +39,8 @@ holds init '! cat /proc/1/environ && ! ls /proc/1/fd && { kill -9 1; kill -STOP 
 exit 9
 )sh";
 
-Trial run(Backend& backend, const SandboxSpec& spec, const Folders& folders, std::vector<int> held) {
+Trial run(Backend& backend, const SandboxSpec& spec, const Folders& folders, std::vector<int> held,
+          const OpenOutlet& open_outlet) {
   Trial trial;
   os::SystemRandom random;
   const auto look = [&](Stream, std::string_view bytes) {
@@ -51,7 +52,7 @@ Trial run(Backend& backend, const SandboxSpec& spec, const Folders& folders, std
                       {.on_output = look,
                        // Some shells retry a refused fork for many seconds.
                        .should_stop = [&] { return trial.out.find("fork") != std::string::npos; },
-                       .on_network = [&](std::string_view line) { trial.network += line; },
+                       .open_outlet = open_outlet,
                        .on_trace = [&](std::string_view line) { trial.trace += line; },
                        .held = std::move(held)},
                       os::uuid7(os::SystemClock().wall(), random));
@@ -64,7 +65,7 @@ bool Trial::printed(std::string_view word) const {
   return ("\n" + out).find("\n" + std::string(word) + "\n") != std::string::npos;
 }
 
-Trial try_out(Backend& backend, SandboxSpec spec) {
+Trial try_out(Backend& backend, SandboxSpec spec, const OpenOutlet& open_outlet) {
   Trial trial;
   const auto fail_with = [&](const Error& error) {
     trial.execution.run.reason = error.message;
@@ -82,7 +83,7 @@ Trial try_out(Backend& backend, SandboxSpec spec) {
     return fail_with(made.error());
   spec.time_budget_seconds = kTrialSeconds;
   spec.copy_in = {{.src = shown, .dst = "/shown"}};
-  return run(backend, spec, folders, {temporary->lock_fd()});
+  return run(backend, spec, folders, {temporary->lock_fd()}, open_outlet);
 }
 
 Trial push_at_walls(Backend& backend) {
@@ -98,7 +99,8 @@ Trial push_at_walls(Backend& backend) {
 LimitTrials meet_limits(Backend& backend) {
   LimitTrials trials;
   const auto meet = [&](Trial& trial, SandboxSpec spec) {
-    return std::jthread([&backend, &trial, spec = std::move(spec)] { trial = run(backend, spec, {}, {}); });
+    return std::jthread(
+        [&backend, &trial, spec = std::move(spec)] { trial = run(backend, spec, {}, {}, {}); });
   };
   // None has a workspace: a process can run several such sandboxes at once (backend.h).
   const std::array meeting = {

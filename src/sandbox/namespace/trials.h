@@ -11,7 +11,7 @@ namespace pawl::sandbox {
 
 struct Trial {
   Execution execution;
-  std::string out, network, trace;
+  std::string out, trace;
   bool closed = true;  // no process of our user could inspect this process while the trial ran
 
   bool printed(std::string_view word) const;
@@ -19,8 +19,8 @@ struct Trial {
 };
 
 // Runs `spec` with a workspace below /tmp whose base has below/file, and with a folder of ours
-// shown read-only at /shown.
-Trial try_out(Backend& backend, SandboxSpec spec);
+// shown read-only at /shown. `open_outlet`: as in Events.
+Trial try_out(Backend& backend, SandboxSpec spec, const OpenOutlet& open_outlet = {});
 
 // Prints the name of each isolation mechanism that holds, and exits with kPushed.
 Trial push_at_walls(Backend& backend);

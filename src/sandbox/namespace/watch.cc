@@ -15,7 +15,7 @@
 
 #include "os/clock.h"
 #include "sandbox/namespace/handover.h"
-#include "sandbox/namespace/inside.h"
+#include "sandbox/namespace/processes.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -78,8 +78,8 @@ class Watcher {
                         [this](const AskedRename& asked) {
                           return sandbox_.has_layers && send_rename(sandbox_.sync_fd.get(), asked);
                         });
-      else if (sandbox_.egress != nullptr)
-        sandbox_.egress->take(handed->index, std::move(handed->fd));
+      else if (sandbox_.outlet != nullptr)
+        sandbox_.outlet->take(handed->index, std::move(handed->fd));
     }
   }
 
@@ -160,7 +160,7 @@ class Watcher {
   Watched& sandbox_;
   const os::SystemClock clock_;
   const MonoTime start_;
-  const bool hands_over_ = sandbox_.egress != nullptr || sandbox_.spec->enable_trace;
+  const bool hands_over_ = sandbox_.outlet != nullptr || sandbox_.spec->enable_trace;
   std::optional<Tracer> tracer_;
   Ending ending_;
   std::int64_t kill_at_ = 0;  // 0: no kill is due

@@ -8,7 +8,6 @@
 
 #include "os/file.h"
 #include "sandbox/backend.h"
-#include "sandbox/egress/egress.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/disk.h"
@@ -21,9 +20,9 @@ struct Watched {
   int pid = -1;  // init of the sandbox, a child of this process
   os::UniqueFd pidfd, stdout_fd, stderr_fd, report_fd;
   Input* input = nullptr;
-  os::UniqueFd sync_fd;              // the init sends descriptors here
-  egress::Egress* egress = nullptr;  // takes the listeners; null without a network
-  bool has_layers = false;           // true: the init receives renames
+  os::UniqueFd sync_fd;      // the init sends descriptors here
+  Outlet* outlet = nullptr;  // takes the listeners; null without a network
+  bool has_layers = false;   // true: the init receives renames
   DiskWatch* disk = nullptr;
   bool watch_memory = false;  // true: no cgroup limits memory
   Cgroup* cgroup = nullptr;

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = MountOp::Kind;
 
-std::string inside(const std::string& path) { return kNewRoot + path; }
+std::string in_new_root(const std::string& path) { return kNewRoot + path; }
 
 bool has(const MountPlan& plan, const std::string& target) {
   return std::ranges::any_of(plan.ops, [&](const MountOp& op) { return op.target == target; });
@@ -25,35 +25,36 @@ std::vector<MountOp> others_of(const MountPlan& plan, const std::string& folder)
   std::vector<MountOp> out;
   const auto names = os::list_folder(folder.empty() ? "/" : folder);
   for (const auto& name : names ? *names : std::vector<std::string>())
-    if (const std::string path = folder + "/" + name; !has(plan, inside(path)))
-      out.push_back({.kind = Kind::kHost, .target = inside(path), .text = path});
+    if (const std::string path = folder + "/" + name; !has(plan, in_new_root(path)))
+      out.push_back({.kind = Kind::kHost, .target = in_new_root(path), .text = path});
   return out;
 }
 
 void show_all_of_host(MountPlan& plan) {
   std::erase_if(plan.ops, [](const MountOp& op) {
-    return op.target.starts_with(inside("/var")) || op.target.starts_with(inside("/sys"));
+    return op.target.starts_with(in_new_root("/var")) || op.target.starts_with(in_new_root("/sys"));
   });
   auto more = others_of(plan, "");
   for (auto& op : others_of(plan, "/etc")) more.push_back(std::move(op));
   const auto before = std::ranges::find(plan.ops, Kind::kReadOnlyBelow, &MountOp::kind);
-  more.insert(more.begin(), {.kind = Kind::kFolder, .target = inside("/etc")});
+  more.insert(more.begin(), {.kind = Kind::kFolder, .target = in_new_root("/etc")});
   plan.ops.insert(before, more.begin(), more.end());
 }
 
 // Other sandboxes share the view of /etc. Without the mechanisms that protect it, /etc is empty.
 void leave_out_etc(MountPlan& plan) {
-  const auto view = std::ranges::find_if(
-      plan.ops, [](const MountOp& op) { return op.kind == Kind::kAttach && op.target == inside("/etc"); });
+  const auto view = std::ranges::find_if(plan.ops, [](const MountOp& op) {
+    return op.kind == Kind::kAttach && op.target == in_new_root("/etc");
+  });
   if (view != plan.ops.end())
-    *view = {.kind = Kind::kFile, .target = inside("/etc/resolv.conf")};  // a file is bound there
+    *view = {.kind = Kind::kFile, .target = in_new_root("/etc/resolv.conf")};  // a file is bound there
 }
 
 void show_devices_of_host(MountPlan& plan) {
-  const auto at = std::ranges::find(plan.ops, inside("/dev"), &MountOp::target);
-  plan.ops.insert(at + 1, {.kind = Kind::kBind, .target = inside("/dev"), .text = "/dev"});
+  const auto at = std::ranges::find(plan.ops, in_new_root("/dev"), &MountOp::target);
+  plan.ops.insert(at + 1, {.kind = Kind::kBind, .target = in_new_root("/dev"), .text = "/dev"});
   std::erase_if(plan.ops, [](const MountOp& op) {
-    return op.target.starts_with(inside("/dev/")) && op.target != inside("/dev/shm");
+    return op.target.starts_with(in_new_root("/dev/")) && op.target != in_new_root("/dev/shm");
   });
 }
 

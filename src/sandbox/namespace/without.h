@@ -8,12 +8,13 @@
 
 namespace pawl::sandbox {
 
-// Implements Backend::does_without().
+// Implements Backend::degraded().
 std::vector<Mechanism> namespace_does_without();
 
-// /workspace is a copy of the tree.
-inline constexpr std::string_view kOverlay = "overlay",
-                                  kNoOverlay = "the whole workspace is copied for each step";
+// Names of mechanisms, as in Mechanism::name and Fault::mechanism.
+inline constexpr std::string_view kNamespaces = "namespaces", kOverlay = "overlay", kTrace = "trace";
+// The replacement of kOverlay.
+inline constexpr std::string_view kNoOverlay = "the whole workspace is copied for each step";
 
 // Advice to the user about a mechanism in degraded mode: "" or "; ...".
 std::string_view degraded_advice(std::string_view mechanism);

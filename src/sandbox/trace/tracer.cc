@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/private_names.h"
 #include "os/clock.h"
 #include "sandbox/namespace/filter.h"
 #include "sandbox/spec.h"
@@ -143,11 +144,11 @@ std::string redacted_argument(const std::string& argument, const std::string& be
   constexpr std::string_view kRedacted = "[redacted]";
   const auto equals = argument.find('=');
   const auto names_secret = [](std::string_view name) {
-    return name.starts_with('-') ? is_denied_env_name(name) : is_denied_env_name(name) && name.size() < 64;
+    return name.starts_with('-') ? is_secret_variable(name) : is_secret_variable(name) && name.size() < 64;
   };
   if (equals != std::string::npos && names_secret(argument.substr(0, equals)))
     return argument.substr(0, equals + 1) + std::string(kRedacted);
-  if (before.starts_with('-') && before.find('=') == std::string::npos && is_denied_env_name(before))
+  if (before.starts_with('-') && before.find('=') == std::string::npos && is_secret_variable(before))
     return std::string(kRedacted);
   const bool is_cut = argument.size() >= kTraceLookBytesMax;
   if (has_url_credentials(is_cut ? argument + "@" : argument)) return std::string(kRedacted);

@@ -95,9 +95,8 @@ Status check_format(git_repository& repository, const std::string& path) {
   const std::string format = there ? value.ptr : "sha1";
   git_buf_dispose(&value);
   if (format == "sha1") return {};
-  return fail(ErrorKind::kInvalid,
-              path + ": its git repository has objects of the format " + printable(format) +
-                  ", and only sha1 can be read; leave out source.ref to take the folder as it is");
+  return fail(ErrorKind::kInvalid, path + ": its git repository has objects of the format " +
+                                       printable(format) + ", and only sha1 can be read");
 }
 
 bool is_absent(const std::string& path) {
@@ -118,28 +117,35 @@ bool may_have_repository(const std::string& path) {
 }
 
 std::unexpected<Error> no_repository(const std::string& path) {
-  return fail(ErrorKind::kInvalid,
-              path +
-                  " is in no git repository; leave out source.ref to take the folder as it is, or run `git "
-                  "init` and commit");
+  return fail(ErrorKind::kNotFound, path + " is in no git repository");
+}
+
+std::unexpected<Error> advise(Error error) {
+  error.message += "; leave out source.ref to take the folder as it is";
+  if (error.kind == ErrorKind::kNotFound) error.message += ", or run `git init` and commit";
+  error.kind = ErrorKind::kInvalid;
+  return std::unexpected(std::move(error));
 }
 
 }  // namespace
 
-Result<FoundRepository> find_repository(const std::string& path) {
+Result<GitRepository> open_repository(const std::string& path) {
   if (!may_have_repository(path)) return no_repository(path);
   git_start();
-  git_repository* repository = nullptr;
-  const int opened = git_repository_open_ext(&repository, path.c_str(), 0, nullptr);
+  git_repository* raw = nullptr;
+  const int opened = git_repository_open_ext(&raw, path.c_str(), 0, nullptr);
   if (opened == GIT_ENOTFOUND) return no_repository(path);
-  if (opened != 0) {
-    auto failed = git_failure(ErrorKind::kInvalid, path + ": its git repository can't be read");
-    failed.error().message += "; leave out source.ref to take the folder as it is";
-    return failed;
-  }
-  FoundRepository found{.repository = GitRepository(repository)};
-  PAWL_OK(check_format(*repository, path));
-  const char* workdir = git_repository_workdir(repository);
+  if (opened != 0) return git_failure(ErrorKind::kInvalid, path + ": its git repository can't be read");
+  GitRepository repository(raw);
+  PAWL_OK(check_format(*raw, path));
+  return repository;
+}
+
+Result<FoundRepository> find_repository(const std::string& path) {
+  auto opened = open_repository(path);
+  if (!opened) return advise(std::move(opened).error());
+  FoundRepository found{.repository = *std::move(opened)};
+  const char* workdir = git_repository_workdir(found.repository.get());
   if (workdir == nullptr) return found;  // A bare repository: take the whole tree.
   PAWL_TRY(const std::string root, os::absolute_path(workdir));
   PAWL_TRY(const std::string inside, os::absolute_path(path));

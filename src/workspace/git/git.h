@@ -47,7 +47,10 @@ struct FoundRepository {
 };
 // From now on, writes to `database` stay in memory. Its stored objects can still be read.
 Status keep_new_objects_in_memory(git_odb& database);
-// The repository at or above `path`. kInvalid: there is none.
+// The repository at or above `path`. kNotFound: there is none. kInvalid: it can't be read.
+Result<GitRepository> open_repository(const std::string& path);
+// The same for the source of a plan. kInvalid: there is none, or it can't be read; the message advises the
+// plan's author.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
 // The commit that is checked out. kInvalid: there is none, or it can't be read. find_commit() can't replace

@@ -5,12 +5,11 @@
 namespace pawl::workspace {
 
 std::string why_no_commit(const std::string& source) {
-  const auto found = find_repository(source);
-  // The rest of that message is for users who name a commit in the plan.
-  if (!found) return found.error().message.substr(0, found.error().message.find("; leave out source.ref"));
-  if (git_repository_head_unborn(found->repository.get()) == 1)
+  const auto repository = open_repository(source);
+  if (!repository) return repository.error().message;
+  if (git_repository_head_unborn(repository->get()) == 1)
     return source + " has no commit yet: commit it, and run the plan again";
-  const auto head = head_commit(*found->repository);
+  const auto head = head_commit(**repository);
   if (head) return source + " had no commit that could be read when the run began: run the plan again";
   return source + ": its last commit can't be read: " + head.error().message;
 }

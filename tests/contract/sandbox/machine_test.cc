@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/namespace/cgroup.h"
+#include "sandbox/inside.h"
 #include "support/sandbox_box.h"
 
 namespace pawl::sandbox {
@@ -32,6 +32,18 @@ TEST_P(Machine, SaysTheSameOfItsUserEverywhere) {
   box.spec.env = {"USER=somebody"};
   box.sh("echo $USER $LOGNAME");
   EXPECT_EQ(box.out, "somebody agent\n") << "what the plan passes stands";
+}
+
+TEST_P(Machine, HasTheFilesThatEveryBackendGives) {
+  SandboxBox box(GetParam());
+  for (const auto& [name, content] : inside::kEtcFiles) {
+    box.sh(std::string("cat /etc/") + name);
+    EXPECT_EQ(box.out, content) << name << box.err;
+  }
+  for (const char* entry : inside::kUserEnvironment) {
+    box.sh(std::string("env | grep -Fx ") + entry);
+    EXPECT_EQ(box.out, std::string(entry) + "\n") << box.err;
+  }
 }
 
 TEST_P(Machine, HasTheTerminalThatAProgramMakesForItself) {
@@ -165,7 +177,7 @@ TEST_P(Machine, HasRoomForLargeTemporaryFilesOnDisk) {
   EXPECT_EQ(run.outcome, Outcome::kDiskLimit) << "with a name or not" << box.err;
   box.spec.env = {"TMPDIR=/workspace"};
   box.sh("echo $TMPDIR");
-  EXPECT_EQ(box.out, "/workspace\n");
+  EXPECT_EQ(box.out, std::string(inside::kWorkspace) + "\n");
   box.folders = {.in_memory = true};
   box.spec.env.clear();
   box.sh("echo $TMPDIR; echo x >/tmp/x; cat /var/tmp/x");
@@ -183,36 +195,6 @@ for flags in mmap.MAP_PRIVATE, mmap.MAP_SHARED:
 print("reserved"))"));
   EXPECT_EQ(run.outcome, Outcome::kExited) << name(run.outcome);
   EXPECT_EQ(box.out, "reserved\n") << box.err;
-}
-
-TEST_P(Machine, ShowsItsOwnLimitsWhereProgramsLookForThem) {
-  SandboxBox box(GetParam());
-  box.spec.memory_limit_mib = 300;
-  box.spec.cpu_limit_millis = 500;
-  const auto& home = cgroup_home();
-  box.sh(
-      "cd /sys/fs/cgroup && cat $(ls -d memory/memory.limit_in_bytes memory.max pids/pids.max pids.max "
-      "2>/dev/null)");
-  std::string expected;
-  if (home.limits("memory")) expected += std::to_string(300 << 20) + "\n";
-  if (home.limits("pids")) expected += std::to_string(box.spec.pids_limit) + "\n";
-  EXPECT_EQ(box.out, expected) << box.err;
-  if (home.kind == CgroupKind::kNone) {
-    EXPECT_FALSE(succeeded(box.sh("test -e /sys"))) << "there is nothing to show";
-    return;
-  }
-  box.sh(
-      "cut -d: -f3 /proc/self/cgroup | sort -u; find /sys -type d | wc -l; find /sys -writable -type f | wc "
-      "-l");
-  const std::size_t mounts = home.kind == CgroupKind::kV2 ? 0 : Cgroup(home, box.id, {}).size();
-  // No cgroups of other processes are below: only /sys, /sys/fs, /sys/fs/cgroup and the mounted ones.
-  EXPECT_EQ(box.out, "/\n" + std::to_string(3 + mounts) + "\n0\n") << box.err;
-  box.sh(
-      "for f in $(find /sys/fs/cgroup/ -name '*.max' -o -name '*.limit_in_bytes' -o -name cgroup.procs); do "
-      "(echo 0 >$f) 2>&1 | grep -v 'Read-only file system'; done; mkdir /sys/fs/cgroup/memory/x "
-      "/sys/fs/cgroup/x");
-  EXPECT_EQ(box.out, "") << "read-only, whoever owns them";
-  EXPECT_NE(box.err.find("Read-only file system"), std::string::npos) << box.err;
 }
 
 TEST_P(Machine, ShowsOfEtcWhatPackagesPutThere) {

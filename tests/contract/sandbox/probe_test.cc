@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -15,7 +16,6 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/random.h"
-#include "sandbox/namespace/cgroup.h"
 #include "support/outside.h"
 #include "support/temp_folder.h"
 
@@ -119,7 +119,7 @@ TEST_P(Probe, IsAskedForInManyThreadsAtOnce) {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       for (int turn = 0; turn < 200; ++turn)
-        if (const auto usable = backend->usable(); !usable) {
+        if (const auto usable = backend->check({}); !usable) {
           const std::lock_guard guard(mutex);
           refused.push_back(usable.error().message);
         }
@@ -150,53 +150,20 @@ TEST_P(Probe, LeavesNothingThatASweepDoesNotTakeWhenItIsKilled) {
   std::set<std::string> ids;
   const std::string all = testing::proc_text(command + "/cgroup");
   if (const auto at = all.find("/pawl-"); at != std::string::npos) ids.insert(all.substr(at + 6, 36));
-  if (cgroup_home().kind != CgroupKind::kNone) {
+  const auto degraded = backend->degraded();
+  if (std::ranges::find(degraded, "memory", &Mechanism::name) == degraded.end()) {
     ASSERT_FALSE(ids.empty());
   }
   const auto made = testing::cgroups_of(ids);
-  backend->sweep();
+  backend->clean_up();
   EXPECT_EQ(testing::cgroups_of(ids), made) << "it lives";
   kill(prober, SIGKILL);
   waitpid(prober, nullptr, 0);
   EXPECT_EQ(testing::what_stays([&] {
-              backend->sweep();  // the probe's init may still be ending
+              backend->clean_up();  // the probe's init may still be ending
               return testing::cgroups_of(ids);
             }),
             std::vector<std::string>());
-}
-
-// A sweep may remove a cgroup between its making and its lock; a process cannot join a removed cgroup.
-TEST(Cgroups, CanBeJoinedWhileOthersSweep) {
-  CgroupHome home = cgroup_home();
-  if (home.kind == CgroupKind::kV1) home.controllers = {home.controllers.back()};
-  // Sweeps only the folder in which this test makes cgroups: frequent sweeps hit the moment sooner.
-  const testing::TempFolder temp;
-  for (const auto& each : home.controllers)
-    ASSERT_EQ(symlink(each.folder.c_str(), (temp / each.name).c_str()), 0);
-  const std::string root = home.kind == CgroupKind::kV2 ? home.controllers.front().folder : temp.path();
-  std::atomic<bool> is_over = false;
-  std::vector<std::thread> sweepers;
-  for (int i = 0; i < 3; ++i)
-    sweepers.emplace_back([&] {
-      while (!is_over) sweep_cgroups(root);
-    });
-  os::SystemRandom random;
-  int gone = 0;
-  for (int turn = 0; turn < 3000 && !home.controllers.empty(); ++turn) {
-    const std::string id = os::uuid7(os::SystemClock().wall(), random);
-    Cgroup cgroup(home, id, {.memory_mib = 64, .pids = 64, .cpu_millis = 1'000'000});
-    ASSERT_EQ(cgroup.size(), 1U);
-    const auto made = cgroup.make(0);
-    ASSERT_TRUE(made) << made.error().message;
-    const auto joins = [&] {
-      return cgroup.is_joined() ? join_cgroup(*made) : faccessat(*made, "cgroup.procs", W_OK, 0) == 0;
-    };
-    std::thread([&] { gone += joins() ? 0 : 1; }).join();  // a thread leaves its cgroup by ending
-    cgroup.remove();
-  }
-  is_over = true;
-  for (auto& sweeper : sweepers) sweeper.join();
-  EXPECT_EQ(gone, 0);
 }
 
 }  // namespace

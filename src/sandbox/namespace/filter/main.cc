@@ -32,7 +32,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/namespace/user.h"
+#include "sandbox/inside.h"
 
 namespace {
 
@@ -174,7 +174,7 @@ Test own_ids(unsigned first, unsigned count, std::uint32_t otherwise) {
   for (unsigned argument = first; argument < first + count; ++argument) {
     test.push_back(load_argument(argument));
     test.push_back(jump(BPF_JEQ, kNoChange, 2, 0));
-    test.push_back(jump(BPF_JEQ, pawl::sandbox::kInsideUid, 1, 0));
+    test.push_back(jump(BPF_JEQ, pawl::sandbox::inside::kUid, 1, 0));
     test.push_back(give(otherwise));
   }
   test.push_back(give(kAllow));
@@ -332,7 +332,7 @@ void check(const Program& program, const char* call, std::initializer_list<std::
 }
 
 void check_ids(const Program& program, const Answers& answers, std::uint64_t high) {
-  constexpr std::uint64_t kOwn = pawl::sandbox::kInsideUid, kOther = 0;
+  constexpr std::uint64_t kOwn = pawl::sandbox::inside::kUid, kOther = 0;
   for (const std::uint64_t one : {high | kOwn, high | kNoChange, high | kOther})
     for (const std::uint64_t two : {high | kOwn, high | kNoChange, high | kOther}) {
       const bool is_other = one == (high | kOther) || two == (high | kOther);

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "sandbox/egress/wire.h"
+#include "egress/wire.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 
 // Peeks at one connected, non-blocking TCP socket. Not thread-safe.
 class Peek {
@@ -34,4 +34,4 @@ class Peek {
   std::array<char, kOpeningBytesMax> buffer_{};
 };
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

@@ -1,4 +1,4 @@
-#include "sandbox/namespace/inside.h"
+#include "sandbox/namespace/processes.h"
 
 #include <fcntl.h>
 #include <linux/kcmp.h>

@@ -1,4 +1,4 @@
-#include "sandbox/egress/egress.h"
+#include "egress/egress.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,20 +16,20 @@
 #include <cstring>
 
 #include "base/json.h"
+#include "egress/peek.h"
+#include "egress/relay.h"
+#include "egress/resolver.h"
+#include "egress/wire.h"
 #include "os/clock.h"
 #include "os/walls.h"
-#include "sandbox/egress/peek.h"
-#include "sandbox/egress/relay.h"
-#include "sandbox/egress/resolver.h"
-#include "sandbox/egress/wire.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
-constexpr std::uint32_t kOwnAddress = kSyntheticNet + 1;  // of the resolver and the proxy
+constexpr std::uint32_t kOwnAddress = sandbox::kSyntheticNet + 1;  // of the resolver and the proxy
 constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
 constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
-constexpr std::uint32_t kFirstName = kSyntheticNet + 256;
+constexpr std::uint32_t kFirstName = sandbox::kSyntheticNet + 256;
 constexpr std::string_view kTooManyBytes = "refused: more bytes than a step may move";
 constexpr std::size_t kToldBytesMax = 260;  // a name, its port and some spare bytes
 constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kWriteMs = 30'000;
@@ -436,4 +437,30 @@ void Egress::tell(const Attempt& attempt) {
   on_line_(canonical(line));
 }
 
-}  // namespace pawl::sandbox::egress
+namespace {
+
+// An egress holds a descriptor for each of its sockets, and six for each connection.
+void raise_descriptor_limit() {
+  constexpr rlim_t kWanted = 8192;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kWanted) return;
+  limit.rlim_cur = std::min(limit.rlim_max, kWanted);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+Result<sandbox::OpenOutlet> outlet_of(const sandbox::SandboxSpec& spec, Egress::OnLine on_line) {
+  if (spec.network == sandbox::Network::kNone) return sandbox::OpenOutlet();
+  PAWL_TRY(auto allowlist, net::Allowlist::parse(spec.egress_allowlist));
+  raise_descriptor_limit();
+  return [allowlist = std::move(allowlist), on_line = std::move(on_line)] {
+    return std::make_unique<Egress>(allowlist, on_line);
+  };
+}
+
+sandbox::OpenOutlet closed_outlet() {
+  return [] { return std::make_unique<Egress>(net::Allowlist(), [](std::string_view) {}); };
+}
+
+}  // namespace pawl::egress

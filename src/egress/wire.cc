@@ -1,10 +1,10 @@
-#include "sandbox/egress/wire.h"
+#include "egress/wire.h"
 
 #include <algorithm>
 
 #include "base/endpoint.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
 constexpr std::size_t kDnsHeaderBytes = 12;
@@ -310,4 +310,4 @@ ConnectRequest read_connect(std::string_view bytes) {
   return out;
 }
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

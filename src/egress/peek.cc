@@ -1,4 +1,4 @@
-#include "sandbox/egress/peek.h"
+#include "egress/peek.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 #include "os/clock.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
 constexpr std::int64_t kPressureMs = 10;
@@ -55,4 +55,4 @@ Peek::Why Peek::more(MonoTime deadline, int other) {
   }
 }
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

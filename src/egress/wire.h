@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 
 // --- DNS (RFC 1035): one question a datagram, as every stub resolver sends.
 struct Question {
@@ -46,4 +46,4 @@ struct ConnectRequest {
 };
 ConnectRequest read_connect(std::string_view bytes);
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

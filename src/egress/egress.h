@@ -1,5 +1,6 @@
-// The only way out of a sandbox with `network: scoped`. It runs outside of the sandbox and lets pass only the
-// names and addresses of the allowlist, each by its port.
+// The outlet of steps: the only way out of a sandbox with `network: scoped`. It runs outside of the sandbox and
+// lets pass only the names and addresses of the allowlist, each by its port. This header is the door of the
+// room.
 //
 // Inside, every allowed name resolves to a synthetic address that is local to the namespace. Sockets that the
 // sandbox's command opened there and handed over accept connections to it, so no program needs a setting.
@@ -19,11 +20,12 @@
 #include <vector>
 
 #include "base/endpoint.h"
+#include "egress/rate.h"
 #include "os/file.h"
-#include "sandbox/egress/rate.h"
-#include "sandbox/namespace/listeners.h"
+#include "sandbox/outlet.h"
+#include "sandbox/spec.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 
 struct OpeningResult;
 
@@ -41,7 +43,7 @@ inline constexpr int kNamesBelowMax = 64;  // distinct names for one `*.` entry
 // EgressCaps::connections of them.
 inline constexpr int kRefusalsListedMax = 8'000;
 
-class Egress {
+class Egress final : public sandbox::Outlet {
  public:
   // Called with one JSON object without a newline: {"time", "host", "port", "address", "sent", "received",
   // "verdict"}. Threads of this object call it, one at a time. After kRefusalsListedMax refusals, one line
@@ -49,15 +51,13 @@ class Egress {
   using OnLine = std::function<void(std::string_view)>;
 
   Egress(net::Allowlist allowlist, OnLine on_line, EgressCaps caps = {});
-  ~Egress();  // stops every connection and waits for its thread
+  ~Egress() override;  // stops every connection and waits for its thread
   Egress(const Egress&) = delete;
   Egress& operator=(const Egress&) = delete;
 
-  const std::vector<Listener>& listeners() const { return listeners_; }
-  // Takes the socket that was opened for listeners()[index]. When all sockets have
-  // arrived, connections are served.
-  void take(std::size_t index, os::UniqueFd socket);
-  int refused() const { return refused_; }
+  const std::vector<sandbox::Listener>& listeners() const override { return listeners_; }
+  void take(std::size_t index, os::UniqueFd socket) override;
+  std::int64_t refused() const override { return refused_; }
 
  private:
   // The host that a listener stands for. With neither name, it is the address of the listener itself.
@@ -88,7 +88,7 @@ class Egress {
   const net::Allowlist allowlist_;
   const OnLine on_line_;
   const EgressCaps caps_;
-  std::vector<Listener> listeners_;
+  std::vector<sandbox::Listener> listeners_;
   std::vector<Place> places_;
   std::vector<os::UniqueFd> sockets_;
   std::size_t missing_ = 0;
@@ -104,4 +104,10 @@ class Egress {
   std::atomic<std::int64_t> bytes_ = 0;
 };
 
-}  // namespace pawl::sandbox::egress
+// Makes an Egress with the spec's allowlist for each sandbox; empty without network scoped. Raises this
+// process's soft limit of descriptors. kInvalid: the allowlist is malformed, which validate() refuses.
+Result<sandbox::OpenOutlet> outlet_of(const sandbox::SandboxSpec& spec, Egress::OnLine on_line);
+// An outlet that allows nothing, for Backend::health().
+sandbox::OpenOutlet closed_outlet();
+
+}  // namespace pawl::egress

@@ -1,4 +1,4 @@
-#include "sandbox/egress/egress.h"
+#include "egress/egress.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <thread>
 
+#include "egress/wire.h"
 #include "os/clock.h"
-#include "sandbox/egress/wire.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -209,4 +209,4 @@ TEST_F(CappedEgressTest, BytesAreCountedOverAllConnections) {
 }
 
 }  // namespace
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

@@ -7,10 +7,10 @@
 
 #include "base/endpoint.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 
 // Blocks for `timeout_ms` at most, or until `stop_fd` is readable. kNotFound: the name has no address, or the
 // resolver did not answer. kIndeterminate: the resolver does not start. Thread-safe.
 Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t timeout_ms, int stop_fd);
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

@@ -1,3 +1,5 @@
+#include "supervisor/step_runner.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -5,6 +7,7 @@
 #include <mutex>
 
 #include "os/clock.h"
+#include "sandbox/backend.h"
 #include "secrets/redact.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
@@ -37,20 +40,23 @@ std::vector<std::string> supervisor_environment() {
   return out;
 }
 
-class Client final : public sandbox::SandboxClient {
+class SupervisedSteps final : public StepRunner {
  public:
-  Client(std::string folder, std::string executable, std::string backend, std::vector<std::string> hidden)
-      : folder_(std::move(folder)),
-        executable_(std::move(executable)),
-        backend_(std::move(backend)),
-        hidden_(std::move(hidden)) {}
+  SupervisedSteps(std::string folder, std::string executable, std::vector<std::string> hidden)
+      : folder_(std::move(folder)), executable_(std::move(executable)), hidden_(std::move(hidden)) {}
 
-  Status start(const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-               const std::vector<sandbox::ContextFile>& context, const std::string& agent) override {
+  Status start(const std::string& sandbox_run_id, const std::string& backend,
+               const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
+               const std::optional<agent::Context>& agent) override {
+    const Job job{.sandbox_run_id = sandbox_run_id,
+                  .backend = backend,
+                  .spec = spec,
+                  .agent = agent,
+                  .hidden = hidden_};
     const Spool spool(spool_folder(folder_, sandbox_run_id));
     std::int64_t pid = 0;
     PAWL_OK(unless_forgotten([&]() -> Status {
-      PAWL_OK(write_job(spool, sandbox_run_id, spec, context, agent));
+      PAWL_OK(write_job(spool, job, context));
       PAWL_TRY(pid, os::spawn_detached({executable_, spool.folder()}, supervisor_environment(),
                                        spool.path("supervisor.log")));
       return {};
@@ -60,12 +66,12 @@ class Client final : public sandbox::SandboxClient {
     return {};
   }
 
-  Result<sandbox::Found> find(const std::string& sandbox_run_id) override {
+  Result<Found> find(const std::string& sandbox_run_id) override {
     const Spool spool(spool_folder(folder_, sandbox_run_id));
-    if (!os::is_folder(spool.folder())) return sandbox::Found::kNothing;
+    if (!os::is_folder(spool.folder())) return Found::kNothing;
     PAWL_TRY(const auto lock, os::FileLock::try_lock(spool.path("lock")));
-    if (!lock) return sandbox::Found::kRunning;
-    return spool.has_result() ? sandbox::Found::kSpooled : sandbox::Found::kNothing;
+    if (!lock) return Found::kRunning;
+    return spool.has_result() ? Found::kSpooled : Found::kNothing;
   }
 
   Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override {
@@ -91,15 +97,11 @@ class Client final : public sandbox::SandboxClient {
       PAWL_TRY(const auto lock, lock_of_nobody_alive(spool));
       return spool.abandoned() ? Status() : spool.write_abandoned();
     }));
-    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
-    backend->clean_up(sandbox_run_id);
-    return {};
+    return end_sandbox(spool);
   }
 
-  Result<sandbox::Salvage> salvage(const std::string& sandbox_run_id,
-                                   const std::vector<std::string>& probe) override {
-    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
-    return supervisor::salvage(Spool(spool_folder(folder_, sandbox_run_id)), *backend, probe);
+  Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe) override {
+    return supervisor::salvage(Spool(spool_folder(folder_, sandbox_run_id)), probe);
   }
 
   void forget(const std::string& sandbox_run_id) override {
@@ -118,11 +120,6 @@ class Client final : public sandbox::SandboxClient {
         if (name != "lock" && std::ranges::find(kStepFiles, name) == kStepFiles.end())
           static_cast<void>(os::remove_tree(spool.path(name)));
     });
-  }
-
-  Result<sandbox::Health> health() override {
-    PAWL_TRY(auto backend, sandbox::make_backend(backend_));
-    return backend->health();
   }
 
  private:
@@ -145,14 +142,8 @@ class Client final : public sandbox::SandboxClient {
     children_.erase(sandbox_run_id);
   }
 
-  Status write_job(const Spool& spool, const std::string& sandbox_run_id, const sandbox::SandboxSpec& spec,
-                   const std::vector<sandbox::ContextFile>& context, const std::string& agent) const {
+  static Status write_job(const Spool& spool, Job job, const std::vector<ContextFile>& context) {
     PAWL_OK(os::make_folders(spool.folder(), 0700));
-    Job job{.sandbox_run_id = sandbox_run_id,
-            .backend = backend_,
-            .spec = spec,
-            .agent = agent,
-            .hidden = hidden_};
     for (auto& item : job.spec.copy_in)
       if (item.src.empty()) PAWL_OK(os::make_folders(item.src = spool.path("context")));
     for (const auto& file : context) {
@@ -172,6 +163,16 @@ class Client final : public sandbox::SandboxClient {
       auto written = write();
       if (written || written.error().kind != ErrorKind::kNotFound || tries == kTriesMax) return written;
     }
+  }
+
+  // The sandbox of a step whose job is gone, or never was, may be of any backend.
+  static Status end_sandbox(const Spool& spool) {
+    const auto job = spool.read_job();
+    for (const auto& name : job ? std::vector{job->backend} : sandbox::backend_names()) {
+      PAWL_TRY(const auto backend, sandbox::make_backend(name));
+      backend->end(spool.id());
+    }
+    return {};
   }
 
   // A supervisor takes the lock before it writes its identity: looks again until the identity is there. A
@@ -207,7 +208,7 @@ class Client final : public sandbox::SandboxClient {
     // The supervisor holds the lock and writes its identity within microseconds. Or its process id has no
     // meaning here, because it runs in another container or on another host.
     const auto found = find(sandbox_run_id);
-    if (found && *found != sandbox::Found::kRunning) return {.gone = true};
+    if (found && *found != Found::kRunning) return {.gone = true};
     os::SystemClock().sleep_ms(identity ? timeout_ms : 5);
     return {};
   }
@@ -227,7 +228,7 @@ class Client final : public sandbox::SandboxClient {
                 words.empty() ? "the supervisor of a step failed without a word: " + spool.folder() : words);
   }
 
-  const std::string folder_, executable_, backend_;
+  const std::string folder_, executable_;
   const std::vector<std::string> hidden_;
   std::mutex mutex_;
   std::map<std::string, std::int64_t> children_;  // pids by sandbox_run_id; guarded by mutex_
@@ -235,10 +236,9 @@ class Client final : public sandbox::SandboxClient {
 
 }  // namespace
 
-std::unique_ptr<sandbox::SandboxClient> make_client(std::string folder, std::string executable,
-                                                    std::string backend, std::vector<std::string> hidden) {
-  return std::make_unique<Client>(std::move(folder), std::move(executable), std::move(backend),
-                                  std::move(hidden));
+std::unique_ptr<StepRunner> make_step_runner(std::string folder, std::string executable,
+                                             std::vector<std::string> hidden) {
+  return std::make_unique<SupervisedSteps>(std::move(folder), std::move(executable), std::move(hidden));
 }
 
 Result<std::vector<std::string>> objects_in_use(const std::string& folder) {

@@ -1,5 +1,5 @@
-// Runs steps under a supervisor that outlives the caller. Only the executor's attempt code uses this
-// interface; the simulator and the tests of the executor replace it.
+// Runs steps, each under a supervisor that outlives the caller. The simulator and the benchmarks replace this
+// interface.
 //
 // A step is named by its sandbox_run_id, which is stored in the marker. At most one supervisor ever runs a
 // given id: start() after abandon() of the same id does nothing.
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "agent/server.h"
 #include "base/error.h"
-#include "sandbox/backend.h"
 #include "sandbox/spec.h"
 
-namespace pawl::sandbox {
+namespace pawl::supervisor {
 
 enum class Found {
   kRunning,  // its supervisor is alive: call wait()
@@ -30,19 +30,20 @@ struct ContextFile {
 struct Salvage {
   bool began = true;                      // false: there is no sign that the step began, and no probe ran
   std::optional<std::int64_t> exit_code;  // of the probe; nullopt when it had no result
-  SandboxRun run;                         // valid with exit code 0
+  sandbox::SandboxRun run;                // valid with exit code 0
 };
 
-class SandboxClient {  // thread-safe
+class StepRunner {  // thread-safe
  public:
-  virtual ~SandboxClient() = default;
+  virtual ~StepRunner() = default;
 
-  // Starts the supervisor and returns. `context`: the files that a copy_in without a src shows; its content
-  // hash binds them. `agent`: the agent::Context (agent/server.h, canonical JSON) whose socket is beside
-  // these files, or "" for none. It is not bound by the hash, because the amount that a run may spend
-  // changes. REQUIRES: the marker of `sandbox_run_id` is durable.
-  virtual Status start(const std::string& sandbox_run_id, const SandboxSpec& spec,
-                       const std::vector<ContextFile>& context, const std::string& agent) = 0;
+  // Starts the supervisor and returns. `backend`: a name for sandbox::make_backend. `context`: the files that a
+  // copy_in without a src shows; its content hash binds them. `agent`: what the agent's API says, by a socket
+  // beside these files; no value: no socket. The hash does not bind it, because the amount that a run may
+  // spend changes. REQUIRES: the marker of `sandbox_run_id` is durable.
+  virtual Status start(const std::string& sandbox_run_id, const std::string& backend,
+                       const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
+                       const std::optional<agent::Context>& agent) = 0;
   virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
   // Blocks until the supervisor has ended, or until `stop` (called a few times a second) returns true. In the
   // latter case the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor
@@ -50,7 +51,8 @@ class SandboxClient {  // thread-safe
   virtual Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) = 0;
   // Returns the spooled result. kNotFound: there is none. kCorrupt: it does not parse,
   // or has another spec hash.
-  virtual Result<SandboxRun> collect(const std::string& sandbox_run_id, const std::string& spec_hash) = 0;
+  virtual Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
+                                              const std::string& spec_hash) = 0;
   // Guarantees that this id never runs again: kills a living supervisor, forbids a late one, and removes what
   // the step left in the kernel. Durable when it returns.
   virtual Status abandon(const std::string& sandbox_run_id) = 0;
@@ -64,8 +66,6 @@ class SandboxClient {  // thread-safe
   // The same for a step without a result, but its output, trace and network log stay: users
   // look there for the cause.
   virtual void forget_lost(const std::string& sandbox_run_id) = 0;
-
-  virtual Result<Health> health() = 0;
 };
 
-}  // namespace pawl::sandbox
+}  // namespace pawl::supervisor

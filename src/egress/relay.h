@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 
 struct RelayCount {
   std::int64_t sent = 0, received = 0;  // from `inner` to `outer`, and from `outer` to `inner`
@@ -15,4 +15,4 @@ struct RelayCount {
 // sockets are non-blocking.
 RelayCount relay(int inner, int outer, int stop_fd, const std::function<bool(std::int64_t)>& may_move);
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

@@ -1,10 +1,10 @@
-#include "sandbox/egress/wire.h"
+#include "egress/wire.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
 using namespace std::string_literals;  // for strings that contain a NUL
@@ -209,4 +209,4 @@ TEST(Wire, NoiseDoesNoHarm) {
 }
 
 }  // namespace
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 
 // Allows `burst` events at once and `per_second` in the long run. Not thread-safe.
 class Rate {
@@ -33,4 +33,4 @@ class Rate {
   MonoTime last_;  // without meaning while the bucket is full, as at first
 };
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

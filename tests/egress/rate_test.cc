@@ -1,8 +1,8 @@
-#include "sandbox/egress/rate.h"
+#include "egress/rate.h"
 
 #include <gtest/gtest.h>
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
 int taken(Rate& rate, std::int64_t at_micros, int tries) {
@@ -37,4 +37,4 @@ TEST(Rate, SavesNoMoreThanItsBurstAndATimeThatGoesBackGivesNothing) {
 }
 
 }  // namespace
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

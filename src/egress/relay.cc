@@ -1,4 +1,4 @@
-#include "sandbox/egress/relay.h"
+#include "egress/relay.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "os/file.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
 constexpr int kPipeBytes = 1 << 20;  // the most for an ordinary user (pipe(7), pipe-max-size)
@@ -84,4 +84,4 @@ RelayCount relay(int inner, int outer, int stop_fd, const std::function<bool(std
   return count;
 }
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

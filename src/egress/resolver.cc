@@ -1,4 +1,4 @@
-#include "sandbox/egress/resolver.h"
+#include "egress/resolver.h"
 
 #include <ares.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "os/clock.h"
 
-namespace pawl::sandbox::egress {
+namespace pawl::egress {
 namespace {
 
 struct Answer {
@@ -87,4 +87,4 @@ Result<std::vector<net::Address>> resolve(const std::string& name, std::int64_t 
   return answer.addresses;
 }
 
-}  // namespace pawl::sandbox::egress
+}  // namespace pawl::egress

@@ -1,0 +1,16 @@
+// The environment that passes from the host into a sandbox. Reads the host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pawl::sandbox {
+
+// "PATH=...", the same for every caller: bin folders of the host's base, read at most one second ago. It does
+// not depend on the caller's PATH, whose folders may be writable by a step or absent inside. Thread-safe.
+std::string path_inside();
+// path_inside(), and LANG, TZ and `names` of this process's environment. Only these names pass, and never a
+// name of is_secret_variable() or a value of has_url_credentials() or has_password() (base/private_names.h).
+std::vector<std::string> allowed_environment(const std::vector<std::string>& names);
+
+}  // namespace pawl::sandbox

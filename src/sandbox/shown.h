@@ -1,0 +1,16 @@
+// Decides whether a user may show a file or folder of the host in a sandbox. Reads the host.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+
+namespace pawl::sandbox {
+
+// Whether a user may show this path of the host in a sandbox. The check follows links and judges the real
+// path. kInvalid with the reason: a home folder, keys (.ssh, .gnupg, ...), .pawl, sockets, /run, /proc, /sys
+// and /dev. The same for a folder that contains one of them, or is too large to search. kNotFound: the path
+// does not exist. Thread-safe.
+Status check_shown(const std::string& path);
+
+}  // namespace pawl::sandbox

@@ -1,0 +1,46 @@
+#include "supervisor/collect.h"
+
+#include <algorithm>
+#include <string>
+
+namespace pawl::supervisor {
+namespace {
+
+void add_refusals(const workspace::Collected& of, sandbox::SandboxRun& run) {
+  run.refused.insert(run.refused.end(), of.refused.begin(), of.refused.end());
+  run.refused.resize(std::min(run.refused.size(), workspace::kRefusedNamedMax));
+  run.refused_total += of.refused_total;
+}
+
+}  // namespace
+
+Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox::Execution& execution,
+                       workspace::Workspaces& workspaces) {
+  auto& run = execution.run;
+  if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
+  std::string made = folders.upper;
+  const bool copied = sandbox::is_whole_tree(execution.changes);
+  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent};
+  if (copied) {
+    // The upper is the whole tree: only the differences are the step's own.
+    PAWL_TRY(const auto layer, workspaces.collect(made, folders.lower, true, caps));
+    add_refusals(layer, run);
+    run.rewritten = layer.rewritten;
+    if (job.spec.keep_layer) run.layer = layer.layer_id;
+    if (layer.layer_id.empty()) return {};
+    made = workspaces.layer_tree(layer.layer_id);
+  }
+  if (!job.spec.copy_out.empty()) {
+    PAWL_TRY(const auto matching, workspaces.collect_matching(made, job.spec.copy_out, caps));
+    run.copy_out = matching.layer_id;
+    if (!job.spec.keep_layer) add_refusals(matching, run);
+  }
+  if (copied || !job.spec.keep_layer) return {};
+  PAWL_TRY(const auto layer, workspaces.collect(made, folders.lower, false, caps));
+  run.layer = layer.layer_id;
+  run.rewritten = layer.rewritten;
+  add_refusals(layer, run);
+  return {};
+}
+
+}  // namespace pawl::supervisor

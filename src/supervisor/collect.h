@@ -1,0 +1,18 @@
+// Collects the changes of a step at its end, as objects. A detail of this room.
+#pragma once
+
+#include "base/error.h"
+#include "sandbox/backend.h"
+#include "supervisor/spool.h"
+#include "workspace/workspace.h"
+
+namespace pawl::supervisor {
+
+// Stores the changes in `folders` and puts the ids of the objects, and the paths that were not stored, into the
+// run: the layer, when the spec wants one, and the files that match its copy_out. A sandbox that could not be
+// made has none. Durable when it returns. REQUIRES: every process of the sandbox is dead, and the caller holds
+// the store of objects until a result names the ids.
+Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox::Execution& execution,
+                       workspace::Workspaces& workspaces);
+
+}  // namespace pawl::supervisor

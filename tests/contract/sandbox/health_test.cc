@@ -1,0 +1,62 @@
+// The health of a backend says which mechanisms work, and so does its list of degraded ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "egress/egress.h"
+#include "sandbox/backend.h"
+
+namespace pawl::sandbox {
+namespace {
+
+class Healthy : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, Healthy, ::testing::ValuesIn(backend_names()),
+                         [](const auto& backend) { return backend.param; });
+
+TEST_P(Healthy, SaysWhatWorks) {
+  auto backend = make_backend(GetParam());
+  const auto health = (*backend)->health(egress::closed_outlet());
+  EXPECT_TRUE(health.usable);
+  std::set<std::string> degraded;
+  for (const auto& mechanism : (*backend)->degraded()) degraded.insert(mechanism.name);
+  std::vector<std::string> names;
+  for (const auto& mechanism : health.mechanisms) {
+    EXPECT_NE(mechanism.status, "missing") << mechanism.name;
+    names.push_back(mechanism.name);
+    for (const std::string limit : {"memory", "pids", "cpu"})
+      if (mechanism.name == limit) {
+        EXPECT_EQ(mechanism.status, degraded.contains(limit) ? "degraded" : "works") << limit;
+      }
+  }
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"namespaces", "memory", "pids", "cpu", "disk", "output", "time",
+                                              "egress", "trace", "overlay", "files", "workspace", "rename"}));
+  EXPECT_FALSE(make_backend("docker"));
+  EXPECT_EQ(isolation_class_of("docker"), "");
+}
+
+TEST_P(Healthy, SaysWhenAWallDoesNotHold) {
+  const std::vector<std::pair<const char*, std::string>> walls = {
+      {"seccomp", "seccomp"}, {"landlock", "landlock"}, {"read_only", "read_only"},
+      {"masks", "proc"},      {"session", "session"},   {"descriptors", "descriptors"},
+      {"init", "init"},       {"limits", "rlimits"},    {"supervisor", "supervisor"},
+  };
+  for (const auto& [off, name] : walls) {
+    setenv("PAWL_WALLS_OFF", off, 1);
+    const auto health = (*make_backend(GetParam()))->health(egress::closed_outlet());
+    EXPECT_FALSE(health.usable) << off;
+    for (const auto& mechanism : health.mechanisms)
+      EXPECT_EQ(mechanism.status == "missing",
+                mechanism.name == name ||
+                    (name == "seccomp" && (mechanism.name == "trace" || mechanism.name == "rename")))
+          << off << ": " << mechanism.name;
+  }
+  unsetenv("PAWL_WALLS_OFF");
+}
+
+}  // namespace
+}  // namespace pawl::sandbox

@@ -1,0 +1,97 @@
+// The promises of the namespace backend beside the contract of every backend: how its sandboxes see cgroups.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "os/clock.h"
+#include "os/random.h"
+#include "sandbox/namespace/cgroup.h"
+#include "sandbox/namespace/namespace_backend.h"
+#include "support/sandbox_box.h"
+#include "support/temp_folder.h"
+
+namespace pawl::sandbox {
+namespace {
+
+std::string namespaces() { return std::string(kNamespaceBackend); }
+
+TEST(Cgroups, OfVersion1LetTheCommandSayHowItEndedAfterAKillForMemory) {
+  testing::SandboxBox box(namespaces());
+  box.spec.memory_limit_mib = 64;
+  box.spec.time_budget_seconds = 60;
+  const auto run = box.sh("tail /dev/zero; exit 7");
+  if (cgroup_home().kind == CgroupKind::kV1) {
+    EXPECT_NE(run.reason.find("exited with 7"), std::string::npos) << run.reason;
+  }
+}
+
+TEST(Cgroups, AreShownWhereProgramsLookForTheirLimits) {
+  testing::SandboxBox box(namespaces());
+  box.spec.memory_limit_mib = 300;
+  box.spec.cpu_limit_millis = 500;
+  const auto& home = cgroup_home();
+  box.sh(
+      "cd /sys/fs/cgroup && cat $(ls -d memory/memory.limit_in_bytes memory.max pids/pids.max pids.max "
+      "2>/dev/null)");
+  std::string expected;
+  if (home.limits("memory")) expected += std::to_string(300 << 20) + "\n";
+  if (home.limits("pids")) expected += std::to_string(box.spec.pids_limit) + "\n";
+  EXPECT_EQ(box.out, expected) << box.err;
+  if (home.kind == CgroupKind::kNone) {
+    EXPECT_FALSE(succeeded(box.sh("test -e /sys"))) << "there is nothing to show";
+    return;
+  }
+  box.sh(
+      "cut -d: -f3 /proc/self/cgroup | sort -u; find /sys -type d | wc -l; find /sys -writable -type f | wc "
+      "-l");
+  const std::size_t mounts = home.kind == CgroupKind::kV2 ? 0 : Cgroup(home, box.id, {}).size();
+  // No cgroups of other processes are below: only /sys, /sys/fs, /sys/fs/cgroup and the mounted ones.
+  EXPECT_EQ(box.out, "/\n" + std::to_string(3 + mounts) + "\n0\n") << box.err;
+  box.sh(
+      "for f in $(find /sys/fs/cgroup/ -name '*.max' -o -name '*.limit_in_bytes' -o -name cgroup.procs); do "
+      "(echo 0 >$f) 2>&1 | grep -v 'Read-only file system'; done; mkdir /sys/fs/cgroup/memory/x "
+      "/sys/fs/cgroup/x");
+  EXPECT_EQ(box.out, "") << "read-only, whoever owns them";
+  EXPECT_NE(box.err.find("Read-only file system"), std::string::npos) << box.err;
+}
+
+// A sweep may remove a cgroup between its making and its lock; a process cannot join a removed cgroup.
+TEST(Cgroups, CanBeJoinedWhileOthersSweep) {
+  CgroupHome home = cgroup_home();
+  if (home.kind == CgroupKind::kV1) home.controllers = {home.controllers.back()};
+  // Sweeps only the folder in which this test makes cgroups: frequent sweeps hit the moment sooner.
+  const testing::TempFolder temp;
+  for (const auto& each : home.controllers)
+    ASSERT_EQ(symlink(each.folder.c_str(), (temp / each.name).c_str()), 0);
+  const std::string root = home.kind == CgroupKind::kV2 ? home.controllers.front().folder : temp.path();
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> sweepers;
+  for (int i = 0; i < 3; ++i)
+    sweepers.emplace_back([&] {
+      while (!is_over) sweep_cgroups(root);
+    });
+  os::SystemRandom random;
+  int gone = 0;
+  for (int turn = 0; turn < 3000 && !home.controllers.empty(); ++turn) {
+    const std::string id = os::uuid7(os::SystemClock().wall(), random);
+    Cgroup cgroup(home, id, {.memory_mib = 64, .pids = 64, .cpu_millis = 1'000'000});
+    ASSERT_EQ(cgroup.size(), 1U);
+    const auto made = cgroup.make(0);
+    ASSERT_TRUE(made) << made.error().message;
+    const auto joins = [&] {
+      return cgroup.is_joined() ? join_cgroup(*made) : faccessat(*made, "cgroup.procs", W_OK, 0) == 0;
+    };
+    std::thread([&] { gone += joins() ? 0 : 1; }).join();  // a thread leaves its cgroup by ending
+    cgroup.remove();
+  }
+  is_over = true;
+  for (auto& sweeper : sweepers) sweeper.join();
+  EXPECT_EQ(gone, 0);
+}
+
+}  // namespace
+}  // namespace pawl::sandbox
