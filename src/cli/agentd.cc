@@ -7,8 +7,8 @@
 #include "agent/server.h"
 #include "cli/context.h"
 #include "cli/say.h"
-#include "cli/state_folder.h"
 #include "cli/visible.h"
+#include "executor/state_folder.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -26,7 +26,7 @@ Result<std::string> folder_of(const AgentdOptions& options) {
   const StateOptions state{.dir = options.dir};
   const auto found = find_folder(state);
   if (!found && found.error().kind != ErrorKind::kNotFound) return found;
-  if (found) PAWL_OK(check_state_folder(*found));
+  if (found) PAWL_OK(executor::check_state_folder(*found));
   const std::string named =
       options.dir.empty() ? os::environment_value("PAWL_DIR").value_or(".pawl") : options.dir;
   const std::string folder = found ? *found : named;

@@ -6,12 +6,11 @@
 #include <cstdio>
 
 #include "cli/say.h"
-#include "cli/state_folder.h"
 #include "cli/terminal.h"
+#include "executor/state_folder.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "secrets/redact.h"
-#include "supervisor/supervisor.h"
 
 namespace pawl::cli {
 namespace {
@@ -73,7 +72,7 @@ Result<std::string> find_folder(const StateOptions& options) {
 
 std::string store_location(const StateOptions& options, const std::string& folder) {
   const std::string named = option_or_environment(options.store, "PAWL_STORE");
-  return named.empty() ? "sqlite:" + os::join(folder, "pawl.db") : named;
+  return named.empty() ? executor::default_location(folder) : named;
 }
 
 // A misspelt name must not create a new database.
@@ -82,7 +81,7 @@ Status check_named_store(const StateOptions& options, bool create) {
   constexpr std::string_view kSqlite = "sqlite:";
   if (path.starts_with(kSqlite)) path.erase(0, kSqlite.size());
   if (path.empty() || path.starts_with("postgres")) return {};
-  PAWL_OK(check_database(path));
+  PAWL_OK(executor::check_database(path));
   if (create || os::exists(path)) return {};
   return fail(ErrorKind::kNotFound,
               path + ": no such database (--store or PAWL_STORE); `pawl run` makes one");
@@ -96,35 +95,16 @@ Status check_new_store(const StateOptions& options) {
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create) {
   if (!create && !os::is_folder(folder)) return fail(ErrorKind::kNotFound, folder + ": no such state folder");
   const bool is_new = !os::exists(folder);
-  if (!is_new) PAWL_OK(check_state_folder(folder));
+  if (!is_new) PAWL_OK(executor::check_state_folder(folder));
   // Checked before a folder is made for the store.
   PAWL_OK(check_named_store(options, create));
   if (is_new) PAWL_OK(check_new_store(options));
-  State state;
-  PAWL_TRY(auto workspaces, workspace::Workspaces::open(folder));
-  state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));
-  PAWL_TRY(state.folder, os::absolute_path(folder));
-  state.location = store_location(options, state.folder);
-  PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
-  state.workspaces->use_key(ledger::key_of_objects(*state.sealer));
-  PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
-  return state;
+  return executor::open_state(folder, option_or_environment(options.store, "PAWL_STORE"));
 }
 
 Result<State> open_state(const StateOptions& options) {
   PAWL_TRY(const std::string folder, find_folder(options));
   return open_state(options, folder);
-}
-
-Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
-                                                            const std::string& backend,
-                                                            std::vector<std::string> hidden) {
-  PAWL_TRY(const std::string own, os::own_executable());
-  std::string supervisor = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
-  if (!os::exists(supervisor))
-    return fail(ErrorKind::kNotFound,
-                supervisor + ": no such program; it belongs beside pawl: copy all four from one build");
-  return supervisor::make_client(folder, std::move(supervisor), backend, std::move(hidden));
 }
 
 int report(const Error& error) {

@@ -2,7 +2,6 @@
 // command is one file.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,12 +9,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/command_line.h"
+#include "executor/state.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 #include "os/random.h"
-#include "sandbox/client.h"
 #include "store/store.h"
-#include "workspace/workspace.h"
 
 namespace pawl::cli {
 
@@ -33,14 +31,7 @@ void add_state_options(const Command& command, StateOptions& options);
 void add_json_option(const Command& command, bool& json);
 constexpr const char* kRunHelp = "An id, a unique part of its start or end, or `last`";
 
-// The open state of one .pawl folder. An object is for one thread, because a Store is.
-struct State {
-  std::string folder;    // .pawl, absolute
-  std::string location;  // where the store is
-  std::shared_ptr<const store::RowSealer> sealer;
-  std::unique_ptr<store::Store> store;
-  std::unique_ptr<workspace::Workspaces> workspaces;
-};
+using executor::State;
 
 // Finds the folder that `options` or the current directory names: --dir, PAWL_DIR, else .pawl here, in a
 // parent, or in exactly one folder below this one. kNotFound and kInvalid say what to do.
@@ -50,12 +41,6 @@ std::string store_location(const StateOptions& options, const std::string& folde
 // Opens an existing state. With `create` makes the folder first (pawl run).
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create = false);
 Result<State> open_state(const StateOptions& options);  // in find_folder()
-
-// Makes the client that starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
-// supervisor's program is not beside this one.
-Result<std::unique_ptr<sandbox::SandboxClient>> make_client(const std::string& folder,
-                                                            const std::string& backend,
-                                                            std::vector<std::string> hidden = {});
 
 // Prints "pawl: message" to stderr and returns the exit code: 14 when busy, 13 when forged, 130 when
 // cancelled, else 1.

@@ -10,11 +10,11 @@
 #include "cli/visible.h"
 #include "executor/context.h"
 #include "executor/gate_again.h"
+#include "executor/open_world.h"
 #include "executor/start_run.h"
 #include "os/process.h"
 #include "plan/parse.h"
 #include "sandbox/backend.h"
-#include "workspace/object_store.h"
 
 namespace pawl::cli {
 namespace {
@@ -202,18 +202,10 @@ Result<bool> gate(const GateOptions& options) {
   PAWL_OK(check_evidence(state, run));
   PAWL_TRY(const auto backend, sandbox::make_backend(run.backend));
   PAWL_OK(backend->usable());
-  PAWL_TRY(const auto sandboxes, make_client(state.folder, run.backend, {run.source_path}));
-  const auto objects = workspace::object_store(*state.workspaces);
-  PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
-  const auto episodes = executor::open_episodes(state.folder);
-  os::SystemClock clock;
-  os::SystemRandom random;
+  PAWL_TRY(const auto open, executor::OpenWorld::open(state, run.backend, {run.source_path}));
   os::catch_interrupts();
-  PAWL_TRY(const auto end, executor::run_gate_again(
-                               {*state.store, *sandboxes, *objects, clock, random, *redactor, *episodes},
-                               plan, what, os::interrupted, [&](const std::string& label, const auto& step) {
-                                 print_step(state, label, step);
-                               }));
+  const auto print = [&](const std::string& label, const auto& step) { print_step(state, label, step); };
+  PAWL_TRY(const auto end, executor::run_gate_again(open->world(), plan, what, os::interrupted, print));
   Json signals = Json::array();
   for (const auto& signal : end.signals) {
     PAWL_TRY(auto shown, parse_json(json_text(signal)));

@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "cli/context.h"
-#include "cli/owed.h"
 #include "cli/say.h"
+#include "executor/open_world.h"
 #include "executor/start_run.h"
 #include "os/file.h"
 #include "os/held_tree.h"
@@ -171,7 +171,7 @@ Result<Json> gc(const GcOptions& options) {
     for (const auto& path : found.paths())
       if (const auto here = tree.find(path)) bytes += workspace::bytes_on_disk(here->path());
   } else {
-    PAWL_OK(pay_what_is_owed(state));  // before the data of agents is removed
+    PAWL_OK(executor::pay_what_is_owed(state));  // before the data of agents is removed
     PAWL_TRY(bytes, take_away(state, limit, found));
   }
   return Json{{"dry_run", options.dry_run},          {"older_than", options.older_than},

@@ -2,8 +2,8 @@
 
 #include "cli/context.h"
 #include "cli/say.h"
-#include "cli/state_folder.h"
 #include "executor/executor.h"
+#include "executor/state_folder.h"
 
 namespace pawl::cli {
 namespace {
@@ -18,7 +18,7 @@ Result<store::SchemaStatus> migrate(const MigrateOptions& options) {
   std::string location = options.state.store;
   if (location.empty()) {
     PAWL_TRY(const std::string folder, find_folder(options.state));
-    PAWL_OK(check_state_folder(folder));
+    PAWL_OK(executor::check_state_folder(folder));
     location = store_location(options.state, folder);
   }
   if (options.action == "up") return store::migrate_up(location, executor::owner_is_dead);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 
 #include "cli/terminal.h"
@@ -16,7 +15,6 @@
 namespace pawl::cli {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::seconds(1);
 constexpr std::size_t kQuestionColumns = 200;  // `pawl answer` shows all of it
 
 // The episode of an attempt, or with several episodes each one whose agent has begun.
@@ -40,28 +38,6 @@ Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRo
       found.operator_socket = os::join(supervisor::spool_folder(state.folder, step->sandbox_run_id),
                                        std::string(supervisor::kOperatorSocket));
     out.push_back(std::move(found));
-  }
-  return out;
-}
-
-// Questions of agents whose steps are open; no other agent waits for an answer. The texts go into logs, so
-// secrets are removed.
-Result<std::vector<OpenQuestion>> open_of_runs(const State& state, const secrets::Redactor& redactor,
-                                               const std::vector<std::string>& run_ids) {
-  std::vector<OpenQuestion> out;
-  PAWL_TRY(const auto steps, state.store->open_steps());
-  for (const auto& step : steps) {
-    if (step.gate_id != executor::kAgentGate || std::ranges::find(run_ids, step.run_id) == run_ids.end())
-      continue;
-    const agent::EpisodeKey key{step.run_id, step.phase_id,
-                                executor::episode_id(step.attempt_id, step.episode)};
-    auto questions = questions_of(state.folder, key);
-    if (!questions) continue;  // `pawl answer` says why an episode can't be read
-    for (auto& question : *questions) {
-      if (question.answer) continue;
-      question.text = redactor.redact(question.text);
-      out.push_back({key, std::move(question)});
-    }
   }
   return out;
 }
@@ -99,9 +75,29 @@ Json to_json(const agent::EpisodeKey& key, const agent::Question& question) {
   return out;
 }
 
+Result<std::vector<OpenQuestion>> open_questions(const State& state, const secrets::Redactor& redactor,
+                                                 const std::vector<std::string>& run_ids) {
+  std::vector<OpenQuestion> out;
+  PAWL_TRY(const auto steps, state.store->open_steps());
+  for (const auto& step : steps) {
+    if (step.gate_id != executor::kAgentGate || std::ranges::find(run_ids, step.run_id) == run_ids.end())
+      continue;
+    const agent::EpisodeKey key{step.run_id, step.phase_id,
+                                executor::episode_id(step.attempt_id, step.episode)};
+    auto questions = questions_of(state.folder, key);
+    if (!questions) continue;  // `pawl answer` says why an episode can't be read
+    for (auto& question : *questions) {
+      if (question.answer) continue;
+      question.text = redactor.redact(question.text);
+      out.push_back({key, std::move(question)});
+    }
+  }
+  return out;
+}
+
 Result<std::vector<OpenQuestion>> open_questions(const State& state, const std::string& run_id) {
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
-  return open_of_runs(state, *redactor, {run_id});
+  return open_questions(state, *redactor, {run_id});
 }
 
 std::string question_line(const OpenQuestion& open) {
@@ -114,39 +110,6 @@ Json questions_json(const std::vector<OpenQuestion>& open) {
   Json out = Json::array();
   for (const auto& one : open) out.push_back(to_json(one.key, one.question));
   return out;
-}
-
-QuestionTeller::QuestionTeller(const LoopOptions& options, Progress& progress)
-    : options_(options), progress_(progress), teller_([this] { tell(); }) {}
-
-QuestionTeller::~QuestionTeller() {
-  {
-    const std::lock_guard guard(mutex_);
-    over_ = true;
-  }
-  changed_.notify_one();
-  teller_.join();
-}
-
-void QuestionTeller::tell() {
-  const auto state = open_state(options_.state, options_.folder);
-  const auto redactor = secrets::open_redactor(options_.folder);
-  if (!state || !redactor) return;  // the workers get the same error, and end the run with it
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kLookEvery, [this] { return over_; })) look(*state, **redactor);
-}
-
-// Only for agents that run. An episode that can't be read now is read again at the next look.
-void QuestionTeller::look(const State& state, const secrets::Redactor& redactor) {
-  const auto open = open_of_runs(state, redactor, options_.run_ids);
-  if (!open) return;
-  for (const auto& one : *open)
-    // A question that is asked again about another loss is another question.
-    if (told_
-            .insert(fmt::format("{}/{}/{}/{}", one.key.run_id, one.key.episode_id, one.question.asked_at,
-                                one.question.key))
-            .second)
-      progress_.line(line_of("  {}\n    {}", question_line(one), answer_command(one.key.run_id)));
 }
 
 }  // namespace pawl::cli

@@ -1,17 +1,11 @@
-// Questions of agents to people in attempts that are not over, and their display while a run goes on.
+// Questions of agents to people in attempts that are not over.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "agent/episode.h"
 #include "cli/context.h"
-#include "cli/progress.h"
-#include "cli/run_loop.h"
 #include "secrets/redact.h"
 
 namespace pawl::cli {
@@ -33,31 +27,13 @@ struct OpenQuestion {
   agent::EpisodeKey key;
   agent::Question question;  // its text without secrets
 };
+// Questions of agents whose steps are open; no other agent waits for an answer.
+Result<std::vector<OpenQuestion>> open_questions(const State& state, const secrets::Redactor& redactor,
+                                                 const std::vector<std::string>& run_ids);
 Result<std::vector<OpenQuestion>> open_questions(const State& state, const std::string& run_id);
 // For example "fix asks: Deploy?", on one line.
 std::string question_line(const OpenQuestion& open);
 std::string answer_command(const std::string& run_id);
 Json questions_json(const std::vector<OpenQuestion>& open);
-
-// While it lives, reports each question of the runs' agents once to a Progress.
-class QuestionTeller {
- public:
-  QuestionTeller(const LoopOptions& options, Progress& progress);
-  ~QuestionTeller();
-  QuestionTeller(const QuestionTeller&) = delete;
-  QuestionTeller& operator=(const QuestionTeller&) = delete;
-
- private:
-  void tell();
-  void look(const State& state, const secrets::Redactor& redactor);
-
-  const LoopOptions& options_;
-  Progress& progress_;
-  std::set<std::string> told_;  // only for the thread
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;  // guarded by mutex_
-  std::thread teller_;
-};
 
 }  // namespace pawl::cli

@@ -89,7 +89,7 @@ void add_logs(const State& state, page::Content& content) {
 
 // Made only from a base and layers that match the rows.
 Result<std::string> accepted_work(const State& state, const store::RunRow& run) {
-  PAWL_OK(check_evidence(state, run));
+  PAWL_OK(cli::check_evidence(state, run));
   PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
   PAWL_TRY(auto patch, patch_of(state, run, accepted, Purpose::kShown));
   return std::move(patch.text);

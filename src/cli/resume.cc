@@ -69,27 +69,22 @@ Status check_objects(const State& state, const std::vector<std::string>& run_ids
 }
 
 int resume(const ResumeOptions& options) {
-  LoopOptions loop{.state = options.state, .workers = options.workers};
-  {
-    const auto state = open_state(options.state);
-    if (!state) return report(state.error());
-    loop.folder = state->folder;
-    auto ids = runs_to_resume(*state->store, options.runs);
-    if (!ids) return report(ids.error());
-    loop.run_ids = *std::move(ids);
-    if (loop.run_ids.empty()) {
-      const Error none{.kind = ErrorKind::kNotFound, .message = "no run is open; `pawl status` lists them"};
-      if (!options.if_any) return report(none);
-      tell("pawl: {}\n", none.message);
-      return kDone;
-    }
-    if (const auto status = set_max_attempts(options, *state, loop.run_ids); !status) {
-      const int code = report(status.error());
-      return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
-    }
-    if (const auto status = check_objects(*state, loop.run_ids); !status) return report(status.error());
+  const auto state = open_state(options.state);
+  if (!state) return report(state.error());
+  auto ids = runs_to_resume(*state->store, options.runs);
+  if (!ids) return report(ids.error());
+  if (ids->empty()) {
+    const Error none{.kind = ErrorKind::kNotFound, .message = "no run is open; `pawl status` lists them"};
+    if (!options.if_any) return report(none);
+    tell("pawl: {}\n", none.message);
+    return kDone;
   }
-  return run_loop(loop);
+  if (const auto status = set_max_attempts(options, *state, *ids); !status) {
+    const int code = report(status.error());
+    return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
+  }
+  if (const auto status = check_objects(*state, *ids); !status) return report(status.error());
+  return run_loop(*state, {.state = options.state, .run_ids = *std::move(ids), .workers = options.workers});
 }
 
 }  // namespace

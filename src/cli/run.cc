@@ -74,8 +74,13 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
   return run_id;
 }
 
-// Returns the work for the loop, or an exit code. The plan with all its phases is freed when it returns.
-std::variant<LoopOptions, int> made(const RunOptions& options) {
+struct Made {
+  State state;
+  std::string run_id;
+};
+
+// Returns the new run, or an exit code. The plan with all its phases is freed when it returns.
+std::variant<Made, int> made(const RunOptions& options) {
   if (const auto status = check_max_attempts(options.max_attempts); !status) {
     report(status.error());
     return kUsage;
@@ -98,29 +103,24 @@ std::variant<LoopOptions, int> made(const RunOptions& options) {
     report(folder.error());
     return kUsage;
   }
-  LoopOptions loop{.state = options.state, .workers = options.workers};
-  {
-    const auto state = open_state(options.state, *folder, true);
-    if (!state) return report(state.error());
-    const auto run_id = create_run(options, *file, *state);
-    if (!run_id) {
-      const int code = report(run_id.error());
-      return run_id.error().kind == ErrorKind::kInvalid ? kUsage : code;
-    }
-    loop.folder = state->folder;
-    loop.run_ids = {*run_id};
+  auto state = open_state(options.state, *folder, true);
+  if (!state) return report(state.error());
+  auto run_id = create_run(options, *file, *state);
+  if (!run_id) {
+    const int code = report(run_id.error());
+    return run_id.error().kind == ErrorKind::kInvalid ? kUsage : code;
   }
-  say_to(options.state.json ? stderr : stdout, "run {}  {}\n", loop.run_ids.front(),
-         file->parsed.plan->workflow);
-  return loop;
+  say_to(options.state.json ? stderr : stdout, "run {}  {}\n", *run_id, file->parsed.plan->workflow);
+  return Made{.state = *std::move(state), .run_id = *std::move(run_id)};
 }
 
 int run(const RunOptions& options) {
-  const auto loop = made(options);
+  const auto found = made(options);
   // A large plan took some hundred MiB in small pieces. The loop works for hours and does not need them.
   static_cast<void>(malloc_trim(0));
-  if (const int* code = std::get_if<int>(&loop)) return *code;
-  return run_loop(std::get<LoopOptions>(loop));
+  if (const int* code = std::get_if<int>(&found)) return *code;
+  const auto& made = std::get<Made>(found);
+  return run_loop(made.state, {.state = options.state, .run_ids = {made.run_id}, .workers = options.workers});
 }
 
 }  // namespace

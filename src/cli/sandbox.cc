@@ -10,9 +10,9 @@
 
 #include "cli/context.h"
 #include "cli/say.h"
-#include "cli/state_folder.h"
 #include "cli/terminal.h"
 #include "cli/visible.h"
+#include "executor/state_folder.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
@@ -171,7 +171,7 @@ Result<int> exec(const ExecOptions& options) {
   }
   if (!options.workspace.empty()) {
     PAWL_TRY(std::string base, os::absolute_path(options.workspace));
-    folders.hidden = state_folders_below(base);
+    folders.hidden = executor::state_folders_below(base);
     if (std::ranges::find(folders.hidden, base) != folders.hidden.end())
       return fail(ErrorKind::kInvalid, options.workspace + ": is a state folder, which no sandbox sees");
     folders.lower.push_back(std::move(base));

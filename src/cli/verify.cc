@@ -2,7 +2,7 @@
 
 #include "cli/context.h"
 #include "cli/say.h"
-#include "cli/state_folder.h"
+#include "executor/state_folder.h"
 #include "ledger/attestation.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -84,7 +84,7 @@ Status compare_with_run(const StateOptions& options, const std::string& folder,
   const std::string location = store_location(options, folder);
   const std::string database = os::join(folder, "pawl.db");
   if (location == "sqlite:" + database && !os::exists(database)) return {};
-  if (os::exists(database)) PAWL_OK(check_state_folder(folder));
+  if (os::exists(database)) PAWL_OK(executor::check_state_folder(folder));
   PAWL_TRY(const auto store, store::open_store(location, nullptr));
   return ledger::compare(*store, report);
 }
@@ -97,7 +97,7 @@ Result<ledger::AttestationReport> verify_attestation(const VerifyOptions& option
   const auto folder = find_folder(options.state);
   // A user who names a folder trusts its key. A folder that is only found may have come from anywhere.
   const bool is_named = !options.state.dir.empty() || os::environment_value("PAWL_DIR");
-  if (folder && !is_named) PAWL_OK(check_state_folder(*folder));
+  if (folder && !is_named) PAWL_OK(executor::check_state_folder(*folder));
   std::string key = options.key;
   if (key.empty()) {
     auto known = folder ? ledger::public_key_of(*folder) : folder;

@@ -9,6 +9,7 @@
 #include "cli/say.h"
 #include "cli/visible.h"
 #include "executor/executor.h"
+#include "executor/open_world.h"
 #include "os/locks.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
@@ -66,7 +67,7 @@ std::optional<os::LockHolder> lasting_holder(const Look& look) {
 // lost.
 Result<std::string> of_step(const State& state, const store::RunRow& run, const store::StepRow& step,
                             WallTime now) {
-  PAWL_TRY(const auto client, make_client(state.folder, run.backend));
+  PAWL_TRY(const auto client, executor::make_client(state.folder, run.backend));
   PAWL_TRY(const auto found, client->find(step.sandbox_run_id));
   const std::string since = duration_text(ms_between(step.started_at, now));
   switch (found) {

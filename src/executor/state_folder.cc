@@ -1,12 +1,11 @@
-#include "cli/state_folder.h"
+#include "executor/state_folder.h"
 
-#include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/walls.h"
 #include "workspace/tracked.h"
 
-namespace pawl::cli {
+namespace pawl::executor {
 namespace {
 
 constexpr unsigned kWritableForOthers = 022, kAnyForOthers = 077;
@@ -109,4 +108,4 @@ std::vector<std::string> state_folders_below(const std::string& folder) {
   return out;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl::executor

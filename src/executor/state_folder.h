@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace pawl::cli {
+namespace pawl::executor {
 
 // Call this before any file in `folder`, which exists, is read. Accepts a folder that no repository brought:
 // no git index of a work tree around it lists its files, whatever the index's form (workspace/tracked.h).
@@ -23,4 +23,4 @@ Status check_database(const std::string& path);
 // key to sign with. Never follows links.
 std::vector<std::string> state_folders_below(const std::string& folder);
 
-}  // namespace pawl::cli
+}  // namespace pawl::executor
