@@ -9,15 +9,17 @@
 #include "agent/client.h"
 #include "agent/episode.h"
 #include "cli/context.h"
-#include "cli/questions.h"
 #include "cli/say.h"
 #include "cli/visible.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "supervisor/supervisor.h"
+#include "views/questions.h"
 
 namespace pawl::cli {
 namespace {
+
+using views::Asking, views::questions_of;
 
 constexpr std::string_view kLostStep = "step:";  // prefix of the key of a question about a lost step
 
@@ -45,7 +47,7 @@ Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& opti
     return out;
   }
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  return asking_of_run(state, run_id, options.phase);
+  return views::asking_of_run(state, run_id, options.phase);
 }
 
 // Prints the commands that answer the question, to be copied. All text of an agent is in quotes. Each choice
@@ -68,7 +70,7 @@ Status show(const State& state, const AnswerOptions& options, const std::vector<
   Json found = Json::array();
   for (const auto& each : all) {
     PAWL_TRY(const auto questions, questions_of(state.folder, each.key));
-    for (const auto& question : questions) found.push_back(to_json(each.key, question));
+    for (const auto& question : questions) found.push_back(views::to_json(each.key, question));
   }
   if (options.state.json) {
     print_json(found);

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/missing.h"
 #include "cli/say.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -16,9 +17,9 @@ Result<Applied> apply_run(const StateOptions& options, const std::string& text) 
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto run, state.store->run(run_id));
-  PAWL_OK(check_evidence(state, run));
-  PAWL_TRY(auto accepted, accepted_phases(*state.store, run));
-  PAWL_TRY(const auto commits, commits_of(*state.store, run, std::move(accepted)));
+  PAWL_OK(views::check_evidence(state, run));
+  PAWL_TRY(auto accepted, views::accepted_phases(*state.store, run));
+  PAWL_TRY(const auto commits, views::commits_of(*state.store, run, std::move(accepted)));
   Applied out{.branch = "pawl/" + run_id};
   PAWL_TRY(out.phases, state.store->phases(run_id));
   PAWL_TRY(out.commit, state.workspaces->apply(out.branch, commits));
@@ -46,7 +47,7 @@ void add_apply(const Command& program) {
       Json out;
       out["branch"] = applied->branch;
       out["commit"] = applied->commit;
-      out["missing"] = missing_json(applied->phases);
+      out["missing"] = views::missing_json(applied->phases);
       print_json(out);
     } else {
       say("branch {} at {}\nLook at it with: git log -p {}\n", applied->branch, applied->commit,

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <ranges>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/visible.h"
 #include "executor/start_run.h"
+#include "views/accepted.h"
 #include "workspace/object_store.h"
 
 namespace pawl::cli {
@@ -45,7 +45,7 @@ Result<std::vector<std::string>> not_judged(store::Store& store, const store::Ru
 // plan protects.
 Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, const store::RunRow& run,
                          const std::string& phase_id) {
-  PAWL_TRY(const auto newest, work_to_approve(*state.store, run.run_id, phase_id));
+  PAWL_TRY(const auto newest, views::work_to_approve(*state.store, run.run_id, phase_id));
   Work work{.what = {.phase_id = phase_id, .attempt_id = newest.attempt_id, .layer = newest.agent_layer},
             .protected_paths = {},
             .of_submodules = {},
@@ -86,7 +86,7 @@ Status approve(const ApproveOptions& options) {
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto hold, state.workspaces->hold());
   PAWL_TRY(const auto work, newest_work(state, *objects, run, options.phase));
-  PAWL_OK(check_evidence(state, run));
+  PAWL_OK(views::check_evidence(state, run));
   const auto overlaps = [&](const std::string& a, const std::string& b) {
     return may_overlap(*objects, a, b);
   };

@@ -2,12 +2,12 @@
 // (docs/attestation.md).
 #include <fmt/format.h>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/output_file.h"
 #include "cli/say.h"
 #include "executor/start_run.h"
 #include "ledger/attestation.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -28,7 +28,7 @@ struct Made {
 Result<std::string> commit_of(const State& state, const store::RunRow& run,
                               std::vector<workspace::AppliedPhase> accepted) {
   const auto found = [&]() -> Result<std::string> {
-    PAWL_TRY(const auto commits, commits_of(*state.store, run, std::move(accepted)));
+    PAWL_TRY(const auto commits, views::commits_of(*state.store, run, std::move(accepted)));
     return state.workspaces->commit_id(commits);
   }();
   if (!found) tell("pawl: no commit is attested: {}\n", found.error().message);
@@ -41,11 +41,11 @@ Result<ledger::Work> work_of(const State& state, const store::RunRow& run) {
   PAWL_TRY(out.plan_text, state.store->plan_text(run.run_id));
   if (plan.policy) out.policy_blake3 = plan.policy->blake3;
   PAWL_TRY(out.layers, state.store->accepted_layers(run.run_id));
-  PAWL_TRY(auto accepted, accepted_phases(*state.store, run));
-  if (auto whole = check_content_of(state, run); !whole)
+  PAWL_TRY(auto accepted, views::accepted_phases(*state.store, run));
+  if (auto whole = views::check_content_of(state, run); !whole)
     return std::unexpected(std::move(whole).error().in(
         "what the run changed can't be read any more (`pawl gc` takes it from old runs: attest before)"));
-  PAWL_TRY(auto patch, patch_of(state, run, accepted, Purpose::kShown));
+  PAWL_TRY(auto patch, views::patch_of(state, run, accepted, views::Purpose::kShown));
   for (const auto& left_out : patch.left_out)
     tell("pawl: not in the attested patch: {}: {}\n", printable(left_out.path), left_out.reason);
   out.patch = std::move(patch.text);
@@ -63,7 +63,7 @@ Result<Made> attest(const State& state, const std::string& run_id) {
   PAWL_TRY(const auto checked, ledger::check_run(*state.store, run_id, {.public_key = key}));
   if (!checked.report.ok) return ledger::not_whole(run_id, checked.report);
   const auto& files = checked.files;
-  PAWL_OK(check_judged(*state.store, run, files));
+  PAWL_OK(views::check_judged(*state.store, run, files));
   PAWL_TRY(const auto work, work_of(state, run));
   PAWL_TRY(Json statement, ledger::statement_of(run, files, work, key));
   // Rows and work were read one after the other. A change that opens the run again signs a new head.

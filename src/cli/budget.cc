@@ -1,4 +1,6 @@
 // Shows what a run may spend, and changes it for a person.
+#include "views/budget.h"
+
 #include <fmt/format.h>
 
 #include "base/money.h"
@@ -30,7 +32,7 @@ Status budget(const BudgetOptions& options) {
   if (!caps.empty()) PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   PAWL_TRY(const auto rows, state.store->budgets(run_id));
   if (options.state.json) {
-    print_json({{"run_id", run_id}, {"budget", budget_json(rows)}});
+    print_json({{"run_id", run_id}, {"budget", views::to_json(rows)}});
     return {};
   }
   for (const auto& row : rows) say("{}\n", budget_text(row));

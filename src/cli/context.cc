@@ -131,39 +131,12 @@ Result<store::Operator> this_operator(const State& state, const std::string& rea
   return store::Operator{.uid = os::user_id(), .reason = redactor->redact(reason)};
 }
 
-Json budget_json(const std::vector<store::BudgetRow>& rows) {
-  Json out = Json::object();
-  for (const auto& row : rows)
-    out[row.unit] = {
-        {"cap", row.cap ? Json(*row.cap) : Json()}, {"spent", row.spent}, {"reserved", row.reserved}};
-  return out;
-}
-
-std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run) {
-  const auto rows = store.budgets(run.run_id);
-  if (!rows || run.state != store::RunState::kExecuting) return std::nullopt;
-  const auto spent = std::ranges::find_if(*rows, &store::BudgetRow::is_spent);
-  return spent == rows->end() ? std::nullopt : std::optional(*spent);
-}
-
-std::string cap_option(const store::BudgetRow& row) {
-  if (row.unit == store::kTokens) return "--tokens N";
-  return row.unit == store::kUsdNanos ? "--usd N" : "--sandbox-seconds N";
-}
-
 void print_subjects(const Json& subjects) {
   for (const auto& subject : subjects)
     if (const auto digests = subject.find("digest"); digests != subject.end())
       for (const auto& [algorithm, digest] : digests->items())
         say("{}  {} ({})\n", digest.is_string() ? printable(digest.get<std::string>()) : "",
             printable(text_in(subject, "name")), printable(algorithm));
-}
-
-std::string duration_text(std::int64_t ms) {
-  if (ms < 1000) return fmt::format("{}ms", ms);
-  if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
-  if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
-  return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
 }
 
 }  // namespace pawl::cli

@@ -53,19 +53,8 @@ Status check_reason(const std::string& reason);
 // check_reason().
 Result<store::Operator> this_operator(const State& state, const std::string& reason);
 
-// {UNIT: {cap, spent, reserved}}; a null cap means that the unit is not limited.
-Json budget_json(const std::vector<store::BudgetRow>& rows);
-
-// Returns the spent budget of a run that can't go on before a person raises its cap. No value: it can go on.
-std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run);
-// The option of `pawl budget` that raises that cap.
-std::string cap_option(const store::BudgetRow& row);
-
 // Prints the subjects of an attestation, one line each, as sha256sum prints them.
 void print_subjects(const Json& subjects);
-
-// For example "3.2s", "4m05s", "2h10m".
-std::string duration_text(std::int64_t ms);
 
 // --- the commands: each adds itself to `program`.
 void add_run(const Command& program);

@@ -6,11 +6,14 @@
 
 #include "base/money.h"
 #include "cli/context.h"
-#include "cli/costs.h"
 #include "cli/say.h"
+#include "cli/words.h"
+#include "views/costs.h"
 
 namespace pawl::cli {
 namespace {
+
+using views::Costs, views::kDimensions, views::Sum;
 
 constexpr std::size_t kRunsPricedMax = 1'000'000;
 constexpr std::size_t kBarWidth = 40;
@@ -96,17 +99,17 @@ struct CostOptions {
 
 Status cost(const CostOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
-  Prices prices;
+  views::Prices prices;
   if (!options.prices.empty()) {
-    PAWL_TRY(prices, read_prices(options.prices));
+    PAWL_TRY(prices, views::read_prices(options.prices));
   }
   Costs out;
   if (options.run.empty()) {
     PAWL_TRY(const auto runs, state.store->runs(kRunsPricedMax));
-    for (const auto& run : runs) PAWL_OK(add_run_costs(*state.store, run.run_id, prices, out));
+    for (const auto& run : runs) PAWL_OK(views::add_run_costs(*state.store, run.run_id, prices, out));
   } else {
     PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-    PAWL_OK(add_run_costs(*state.store, run_id, prices, out));
+    PAWL_OK(views::add_run_costs(*state.store, run_id, prices, out));
   }
   if (options.state.json)
     print_json(to_json(out));

@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
+#include "cli/missing.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -35,9 +36,9 @@ Result<bool> diff(const StateOptions& options, const std::string& text, bool raw
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto run, state.store->run(run_id));
-  PAWL_OK(check_evidence(state, run));
-  PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
-  PAWL_TRY(const auto patch, patch_of(state, run, accepted, Purpose::kGiven));
+  PAWL_OK(views::check_evidence(state, run));
+  PAWL_TRY(const auto accepted, views::accepted_phases(*state.store, run));
+  PAWL_TRY(const auto patch, views::patch_of(state, run, accepted, views::Purpose::kGiven));
   tell_left_out(patch);
   tell_ignore_files(patch);
   PAWL_TRY(const auto phases, state.store->phases(run_id));
@@ -53,7 +54,7 @@ Result<bool> diff(const StateOptions& options, const std::string& text, bool raw
     print_json({{"run_id", run_id},
                 {"patch", patch.text},
                 {"left_out", to_json(patch.left_out)},
-                {"missing", missing_json(phases)}});
+                {"missing", views::missing_json(phases)}});
   } else {
     PAWL_OK(print_of_steps(patch.text, raw));
   }

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/plan_file.h"
 #include "cli/say.h"
 #include "executor/start_run.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -54,7 +54,7 @@ Status go_on_elsewhere(const ForkOptions& options) {
   }
   PAWL_TRY(const auto from, state.store->run(from_run));
   PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, from));
-  PAWL_OK(check_evidence(state, from));
+  PAWL_OK(views::check_evidence(state, from));
   os::SystemClock clock;
   os::SystemRandom random;
   PAWL_TRY(const auto run_id, executor::fork_run(*state.store, *state.workspaces, clock, random, input));

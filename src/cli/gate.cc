@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/visible.h"
+#include "cli/words.h"
 #include "executor/context.h"
 #include "executor/gate_again.h"
 #include "executor/open_world.h"
@@ -15,6 +15,7 @@
 #include "os/process.h"
 #include "plan/parse.h"
 #include "sandbox/backend.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -199,7 +200,7 @@ Result<bool> gate(const GateOptions& options) {
   executor::Planned plan;
   PAWL_TRY(const auto hold, state.workspaces->hold());
   PAWL_TRY(const auto what, what_is_asked(state, options, run, plan));
-  PAWL_OK(check_evidence(state, run));
+  PAWL_OK(views::check_evidence(state, run));
   PAWL_TRY(const auto backend, sandbox::make_backend(run.backend));
   PAWL_OK(backend->usable());
   PAWL_TRY(const auto open, executor::OpenWorld::open(state, run.backend, {run.source_path}));

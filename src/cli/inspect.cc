@@ -5,13 +5,16 @@
 #include <set>
 
 #include "cli/context.h"
-#include "cli/story.h"
 #include "cli/terminal.h"
 #include "cli/visible.h"
+#include "cli/words.h"
 #include "os/clock.h"
+#include "views/story.h"
 
 namespace pawl::cli {
 namespace {
+
+using views::AttemptStory, views::PhaseStory, views::StepNow, views::StepStory, views::Story;
 
 // The limits of a page on a terminal. People do not read more reasons and logs there.
 constexpr std::size_t kAttemptsShown = 10;  // the newest of each phase
@@ -135,13 +138,13 @@ class Teller {
     std::string label = short_label(step.row);
     if (step.row.execution > 1) label += fmt::format(" (execution {})", step.row.execution);
     const bool done = step.row.state == store::StepState::kDone;
-    const std::string ended = done ? ending_text(step.run) : step.state;
+    const std::string ended = done ? ending_text(step.run) : std::string(name(step.now));
     Row out = {{visible(label)}, {visible(ended), done ? colour_of(ended) : Colour::kYellow}};
     if (done) {
       out.push_back({duration_text(integer_in(step.run, "duration_ms"))});
       out.push_back({duration_text(integer_in(step.run, "cpu_ms"))});
       out.push_back({memory_text(integer_in(step.run, "max_rss_kib"))});
-    } else if (is_running(step)) {
+    } else if (step.now == StepNow::kRunning) {
       out.push_back({"for " + duration_text(ms_between(step.row.started_at, now_))});
     }
     return out;
@@ -208,8 +211,8 @@ class Teller {
   Painted out_;
 };
 
-Page page_of(const InspectOptions& options) {
-  Page page{.phase = options.phase, .attempt = options.attempt};
+views::Page page_of(const InspectOptions& options) {
+  views::Page page{.phase = options.phase, .attempt = options.attempt};
   // Programs get all that was asked for, without the limits of a page.
   if (options.all || options.state.json) return page;
   page.attempts_max = kAttemptsShown;
@@ -217,10 +220,20 @@ Page page_of(const InspectOptions& options) {
   return page;
 }
 
+// kNotFound: there is no such phase; names the command that lists them.
+Status check_phase(store::Store& store, const std::string& run_id, const std::string& phase_id) {
+  auto phase = store.phase(run_id, phase_id);
+  if (phase) return {};
+  if (phase.error().kind == ErrorKind::kNotFound)
+    phase.error().message += "; see `pawl status " + run_id + "`";
+  return std::unexpected(std::move(phase).error());
+}
+
 Status inspect(const InspectOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  PAWL_TRY(const auto story, story_of(state, run_id, page_of(options)));
+  if (!options.phase.empty()) PAWL_OK(check_phase(*state.store, run_id, options.phase));
+  PAWL_TRY(const auto story, views::story_of(state, run_id, page_of(options)));
   if (options.state.json) return print_for_programs(canonical(to_json(story)) + "\n");
   return print_out(Teller(look_of_stdout(), os::SystemClock().wall()).tell(story));
 }

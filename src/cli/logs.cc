@@ -4,21 +4,18 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/hash.h"
 #include "cli/context.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "cli/visible.h"
-#include "os/file.h"
 #include "os/process.h"
-#include "os/walls.h"
-#include "sandbox/spec.h"
-#include "supervisor/supervisor.h"
+#include "views/step_log.h"
 
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kLogBytesMax = 1ULL << 30;  // the largest output_limit_bytes that a plan can set
+using views::StepRecord;
+
 constexpr std::int64_t kFollowEveryMs = 200;
 
 struct LogsOptions {
@@ -29,13 +26,10 @@ struct LogsOptions {
   bool follow = false, trace = false, network = false, raw = false;
 };
 
-// Selects one of a step's records.
-enum class Record { kOutput, kTrace, kNetwork };
-
 // Prints the steps of one attempt, as far as they have run.
 class Printer {
  public:
-  Printer(const State& state, Record record, bool json, bool raw)
+  Printer(const State& state, StepRecord record, bool json, bool raw)
       : state_(state), record_(record), json_(json), raw_(raw) {}
 
   Json take_steps() { return std::exchange(steps_, Json::array()); }  // --json has these instead of text
@@ -43,10 +37,7 @@ class Printer {
   Status print(const store::StepRow& step) {
     if (json_) {
       PAWL_TRY(const std::string text, text_of(step));
-      steps_.push_back({{"label", step.label},
-                        {"execution", step.execution},
-                        {"episode", step.episode},
-                        {"text", valid_utf8(text)}});
+      steps_.push_back(views::to_json(step, text));
       return {};
     }
     if (step.sandbox_run_id != current_) {
@@ -62,51 +53,29 @@ class Printer {
 
  private:
   Result<std::string> text_of(const store::StepRow& step) const {
-    const auto file = record_ == Record::kTrace     ? supervisor::StepFile::kTrace
-                      : record_ == Record::kNetwork ? supervisor::StepFile::kNetwork
-                                                    : supervisor::StepFile::kOutput;
-    std::string id, path = supervisor::step_path(state_.folder, step.sandbox_run_id, file);
-    if (step.state == store::StepState::kDone) {
-      PAWL_TRY(const Json json, parse_json(step.run));
-      PAWL_TRY(const auto run, sandbox::run_from_json(json));
-      id = record_ == Record::kTrace ? run.trace : record_ == Record::kNetwork ? run.network_log : run.logs;
-      if (id.empty()) return std::string();
-      path = state_.workspaces->blob_path(id);
-    }
-    auto text = os::read_file(path, kLogBytesMax);
-    if (text && !id.empty() && !has_hash(*text, id) && os::walls().objects)
-      return fail(ErrorKind::kForged, path + " was changed since it was kept");
-    if (text || text.error().kind != ErrorKind::kNotFound) return text;
-    if (step.state == store::StepState::kDone) return std::string("(removed by pawl gc)\n");
-    return std::string();  // no output yet, or its supervisor is just moving the log
+    PAWL_TRY(auto found, views::text_of(state_, step, record_));
+    return found.is_removed ? "(removed by pawl gc)\n" : std::move(found.text);
   }
 
   const State& state_;
-  const Record record_;
+  const StepRecord record_;
   const bool json_, raw_;
   Json steps_ = Json::array();
   std::string current_;
   std::size_t printed_ = 0;
 };
 
-Result<std::string> newest_attempt(store::Store& store, const std::string& run_id,
-                                   const LogsOptions& options) {
-  PAWL_TRY(const auto attempts, store.attempts(run_id, options.phase));
-  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt)
-    if (options.attempt == 0 || attempt->number == options.attempt) return attempt->attempt_id;
-  return fail(ErrorKind::kNotFound,
-              "no such attempt of phase " + options.phase + "; see `pawl inspect " + run_id + "`");
-}
-
 // Prints new output. Returns true when no more can come.
 Result<bool> print_once(const State& state, const std::string& run_id, const LogsOptions& options,
                         Printer& printer, std::size_t& done) {
-  PAWL_TRY(const std::string attempt_id, newest_attempt(*state.store, run_id, options));
-  PAWL_TRY(const auto all, state.store->steps(run_id, options.phase));
-  std::vector<store::StepRow> steps;
-  for (const auto& step : all)
-    if (step.attempt_id == attempt_id && (options.episode == 0 || step.episode == options.episode))
-      steps.push_back(step);
+  PAWL_TRY(const auto found, views::steps_of(*state.store, {.run_id = run_id,
+                                                            .phase_id = options.phase,
+                                                            .attempt = options.attempt,
+                                                            .episode = options.episode}));
+  if (!found)
+    return fail(ErrorKind::kNotFound,
+                "no such attempt of phase " + options.phase + "; see `pawl inspect " + run_id + "`");
+  const auto& steps = *found;
   for (; done < steps.size(); ++done) {
     PAWL_OK(printer.print(steps[done]));
     if (steps[done].state == store::StepState::kOpen) break;
@@ -121,9 +90,9 @@ Status logs(const LogsOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   Printer printer(state,
-                  options.trace     ? Record::kTrace
-                  : options.network ? Record::kNetwork
-                                    : Record::kOutput,
+                  options.trace     ? StepRecord::kTrace
+                  : options.network ? StepRecord::kNetwork
+                                    : StepRecord::kOutput,
                   options.state.json, options.raw);
   std::size_t done = 0;
   if (options.follow) os::catch_interrupts();

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/context.h"
 #include "cli/visible.h"
+#include "cli/words.h"
 #include "gates/gates.h"
 #include "os/clock.h"
 #include "os/file.h"

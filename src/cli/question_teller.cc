@@ -4,7 +4,8 @@
 
 #include <chrono>
 
-#include "cli/questions.h"
+#include "cli/words.h"
+#include "views/questions.h"
 
 namespace pawl::cli {
 namespace {
@@ -36,7 +37,7 @@ void QuestionTeller::tell() {
 
 // Only for agents that run. An episode that can't be read now is read again at the next look.
 void QuestionTeller::look(const executor::State& state, const secrets::Redactor& redactor) {
-  const auto open = open_questions(state, redactor, run_ids_);
+  const auto open = views::open_questions(state, redactor, run_ids_);
   if (!open) return;
   for (const auto& one : *open)
     // A question that is asked again about another loss is another question.

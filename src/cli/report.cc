@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/output_file.h"
 #include "cli/report/page.h"
@@ -14,6 +13,7 @@
 #include "os/file.h"
 #include "sandbox/spec.h"
 #include "supervisor/supervisor.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -49,7 +49,7 @@ Kept kept(const State& state, const std::string& id) {
   return os::exists(path) ? Kept::kUnread : Kept::kWhole;
 }
 
-page::Log log_of(const State& state, const StepStory& step) {
+page::Log log_of(const State& state, const views::StepStory& step) {
   const bool done = step.row.state == store::StepState::kDone;
   std::string path =
       supervisor::step_path(state.folder, step.row.sandbox_run_id, supervisor::StepFile::kOutput);
@@ -89,9 +89,9 @@ void add_logs(const State& state, page::Content& content) {
 
 // Made only from a base and layers that match the rows.
 Result<std::string> accepted_work(const State& state, const store::RunRow& run) {
-  PAWL_OK(cli::check_evidence(state, run));
-  PAWL_TRY(const auto accepted, accepted_phases(*state.store, run));
-  PAWL_TRY(auto patch, patch_of(state, run, accepted, Purpose::kShown));
+  PAWL_OK(views::check_evidence(state, run));
+  PAWL_TRY(const auto accepted, views::accepted_phases(*state.store, run));
+  PAWL_TRY(auto patch, views::patch_of(state, run, accepted, views::Purpose::kShown));
   return std::move(patch.text);
 }
 
@@ -103,8 +103,9 @@ Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
 // then.
 Result<page::Content> gather(const State& state, const std::string& run_id) {
   page::Content content;
-  PAWL_TRY(content.story,
-           story_of(state, run_id, {.attempts_max = kAttemptsReported, .phases_max = kPhasesReported}));
+  PAWL_TRY(
+      content.story,
+      views::story_of(state, run_id, {.attempts_max = kAttemptsReported, .phases_max = kPhasesReported}));
   const auto& run = content.story.run;
   PAWL_TRY(const auto phases, state.store->phases(run_id));
   for (const auto& phase : phases) ++content.counts[std::string(name(phase.state))];

@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
 #include "cli/max_attempts.h"
 #include "cli/run_loop.h"
 #include "cli/say.h"
 #include "executor/plans.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -63,7 +63,7 @@ Status set_max_attempts(const ResumeOptions& options, const State& state,
 Status check_objects(const State& state, const std::vector<std::string>& run_ids) {
   for (const auto& run_id : run_ids) {
     PAWL_TRY(const auto run, state.store->run(run_id));
-    if (run.state == store::RunState::kExecuting) PAWL_OK(check_content_of(state, run));
+    if (run.state == store::RunState::kExecuting) PAWL_OK(views::check_content_of(state, run));
   }
   return {};
 }

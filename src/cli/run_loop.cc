@@ -11,9 +11,12 @@
 #include "cli/question_teller.h"
 #include "cli/say.h"
 #include "cli/visible.h"
+#include "cli/words.h"
 #include "executor/worker.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
+#include "views/budget.h"
+#include "views/status.h"
 
 namespace pawl::cli {
 namespace {
@@ -43,10 +46,8 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
     say_to(out, "  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
            name(phase.outcome), phase.attempts_used, phase.max_attempts, visible(phase.last_failure_reason));
   }
-  if (const auto rows = store.head(run.run_id); rows && *rows) {
-    const auto body = parse_json((*rows)->body);
-    if (body) say_to(out, "  ledger head {}\n", text_in(object_in(object_in(*body, "chains"), ""), "head"));
-  }
+  if (const auto head = views::ledger_head(store, run.run_id); !head.empty())
+    say_to(out, "  ledger head {}\n", head);
 }
 
 void print_next(std::FILE* out, const store::RunRow& run, const std::string& where,
@@ -91,6 +92,16 @@ std::string what_goes_on(store::Store& store, const std::vector<store::PhaseRow>
   return "nothing is lost";
 }
 
+// The exit code of a run as it stands: 0, 1 (cancelled or not over), 11, 12.
+int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
+  const auto any = [&](store::PhaseOutcome outcome) {
+    return std::ranges::any_of(phases, [&](const auto& phase) { return phase.outcome == outcome; });
+  };
+  if (any(store::PhaseOutcome::kFailedUnrecoverable)) return kUnrecoverable;
+  if (any(store::PhaseOutcome::kEscalate)) return kNeedsPerson;
+  return run.state == store::RunState::kComplete ? kDone : kGeneral;
+}
+
 // The exit code of one run that is left now. `spent`: its budget, when that is spent.
 int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases,
             const std::optional<store::BudgetRow>& spent, const Status& worked) {
@@ -108,11 +119,13 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
     if (!run || !phases) continue;
     // The summary follows whatever happened, so that a projection that can't be written is not reported.
     static_cast<void>(ledger::project_run(store, state.folder, run_id));
-    const auto spent = spent_budget(store, *run);
+    const auto spent = views::spent_budget(store, *run);
     const int code = code_of(*run, *phases, spent, worked);
     worst = std::max(worst, code);
     if (options.state.json) {
-      print_json(run_summary(store, *run, code));
+      Json summary = views::summary_json(store, *run);
+      summary["exit_code"] = code;
+      print_json(summary);
       continue;
     }
     print_summary(stdout, store, *run, *phases);
@@ -124,41 +137,6 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
   return worked ? worst : report(worked.error());
 }
 
-}  // namespace
-
-int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
-  const auto any = [&](store::PhaseOutcome outcome) {
-    return std::ranges::any_of(phases, [&](const auto& phase) { return phase.outcome == outcome; });
-  };
-  if (any(store::PhaseOutcome::kFailedUnrecoverable)) return kUnrecoverable;
-  if (any(store::PhaseOutcome::kEscalate)) return kNeedsPerson;
-  return run.state == store::RunState::kComplete ? kDone : kGeneral;
-}
-
-Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
-  Json phases = Json::array();
-  if (const auto rows = store.phases(run.run_id)) {
-    for (const auto& phase : *rows) {
-      phases.push_back({{"phase_id", phase.phase_id},
-                        {"state", name(phase.state)},
-                        {"outcome", name(phase.outcome)},
-                        {"attempts_used", phase.attempts_used},
-                        {"attempts_total", phase.attempts_total},
-                        {"last_failure_reason", phase.last_failure_reason}});
-    }
-  }
-  std::string head;
-  if (const auto signed_head = store.head(run.run_id); signed_head && *signed_head)
-    if (const auto body = parse_json((*signed_head)->body))
-      head = text_in(object_in(object_in(*body, "chains"), ""), "head");
-  return {{"run_id", run.run_id},
-          {"state", name(run.state)},
-          {"exit_code", exit_code},
-          {"phases", std::move(phases)},
-          {"ledger_head", head}};
-}
-
-namespace {
 // Degraded mechanisms are always reported: each step of the run lacks them.
 void say_degraded(sandbox::Backend& backend) {
   for (const auto& mechanism : backend.does_without())

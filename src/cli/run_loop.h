@@ -20,8 +20,4 @@ struct LoopOptions {
 // 11.
 int run_loop(const State& state, const LoopOptions& options);
 
-Json run_summary(store::Store& store, const store::RunRow& run, int exit_code);
-// The exit code of a run as it stands: 0, 1 (cancelled or not over), 11, 12.
-int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases);
-
 }  // namespace pawl::cli

@@ -1,44 +1,25 @@
+#include "views/status.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <functional>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
-#include "cli/questions.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "cli/visible.h"
+#include "cli/words.h"
 #include "os/clock.h"
 #include "os/process.h"
+#include "views/budget.h"
 
 namespace pawl::cli {
 namespace {
 
 constexpr std::size_t kRunsShown = 50, kRunsListedMax = 100'000;
 constexpr std::int64_t kWatchEveryMs = 1000;
-
-Json phase_json(const store::PhaseRow& phase) {
-  return {{"phase_id", phase.phase_id},
-          {"tier_index", phase.tier_index},
-          {"phase_index", phase.phase_index},
-          {"state", name(phase.state)},
-          {"outcome", name(phase.outcome)},
-          {"attempts_used", phase.attempts_used},
-          {"max_attempts", phase.max_attempts},
-          {"attempts_total", phase.attempts_total},
-          {"last_attempt_timestamp", phase.last_attempt_timestamp},
-          {"last_failure_reason", phase.last_failure_reason},
-          {"lease_owner", phase.lease_owner},
-          {"lease_expires_at", phase.lease_expires_at},
-          {"revision", phase.revision}};
-}
-
-Json run_json(const store::RunRow& run) {
-  return {{"run_id", run.run_id},         {"workflow", run.workflow_id}, {"state", name(run.state)},
-          {"created_at", run.created_at}, {"ended_at", run.ended_at},    {"plan", run.plan_file}};
-}
 
 struct Shown {
   std::string text;  // for people; one JSON object on a line with --json
@@ -48,39 +29,26 @@ struct Shown {
 // Marks a run of the list that goes on only when a person does something.
 std::string waits_in_list(store::Store& store, const store::RunRow& run) {
   if (run.state == store::RunState::kFailed) return "  (waits for a person)";
-  return spent_budget(store, run) ? "  (its budget is spent)" : "";
+  return views::spent_budget(store, run) ? "  (its budget is spent)" : "";
 }
 
-struct Waits {
-  std::string word = "nothing";  // nothing | budget | person
-  std::string text;              // lines for people
-};
-
-Waits waits_of(store::Store& store, const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
-  if (const auto spent = spent_budget(store, run))
-    return {.word = "budget",
-            .text = fmt::format("the run waits for its budget: {}\n  pawl budget {} {}\n",
-                                budget_text(*spent), run.run_id, cap_option(*spent))};
-  Waits out;
-  for (const auto& phase : phases) {
-    if (phase.state != store::PhaseState::kFailed) continue;
-    out.word = "person";
-    const bool has_work = work_to_approve(store, run.run_id, phase.phase_id).has_value();
-    out.text +=
-        fmt::format("phase {0} waits for a person\n  {2}pawl retry {1} {0}\n", phase.phase_id, run.run_id,
-                    has_work ? fmt::format("pawl approve {} {}   or: ", run.run_id, phase.phase_id) : "");
-    break;  // one phase is enough to go on with
-  }
-  return out;
+// Lines for people: the commands that move a run which only a person can move.
+std::string waits_text(const views::RunStatus& status) {
+  const std::string& run_id = status.run.run_id;
+  if (status.spent)
+    return fmt::format("the run waits for its budget: {}\n  pawl budget {} {}\n", budget_text(*status.spent),
+                       run_id, cap_option(*status.spent));
+  if (status.failed_phase.empty()) return "";
+  return fmt::format(
+      "phase {0} waits for a person\n  {2}pawl retry {1} {0}\n", status.failed_phase, run_id,
+      status.has_work ? fmt::format("pawl approve {} {}   or: ", run_id, status.failed_phase) : "");
 }
 
 Result<Shown> list_runs(store::Store& store, bool json) {
   PAWL_TRY(auto runs, store.runs(json ? kRunsListedMax : kRunsShown + 1));
   Shown out;
   if (json) {
-    Json list = Json::array();
-    for (const auto& run : runs) list.push_back(run_json(run));
-    out.text = canonical({{"runs", std::move(list)}}) + "\n";
+    out.text = canonical(views::to_json(runs)) + "\n";
     return out;
   }
   if (runs.empty()) out.text = "no runs yet; start one with: pawl run plan.yaml\n";
@@ -100,49 +68,32 @@ std::string phase_line(const store::PhaseRow& phase, std::size_t width) {
       phase.lease_owner.empty() ? visible(phase.last_failure_reason) : "held by " + phase.lease_owner);
 }
 
-Json fork_json(const store::ForkPoint& from) {
-  return {{"run_id", from.run_id}, {"phase_id", from.phase_id}, {"attempt", from.attempt}};
+std::string text_of(const views::RunStatus& status) {
+  const auto& run = status.run;
+  std::string out =
+      fmt::format("run {} is {}  ({})\n", run.run_id, name(run.state), visible(run.workflow_id));
+  if (const auto& from = status.forked_from)
+    out += fmt::format("forked from {} at attempt {} of {}\n", from->run_id, from->attempt, from->phase_id);
+  for (const auto& row : status.budgets)
+    if (row.cap) out += "budget: " + budget_text(row) + "\n";
+  std::size_t width = 5;
+  for (const auto& phase : status.phases) width = std::max(width, phase.phase_id.size());
+  for (const auto& tier : status.tiers) {
+    out += visible(tier.name) + (tier.parallel ? " (parallel)\n" : "\n");
+    for (const auto& phase : status.phases)
+      if (phase.tier_index == tier.tier_index) out += phase_line(phase, width);
+  }
+  out += waits_text(status);
+  for (const auto& question : status.questions)
+    out += fmt::format("{}\n  {}\n", question_line(question), answer_command(run.run_id));
+  return out;
 }
 
 Result<Shown> show_run(const State& state, const std::string& text, bool json) {
-  store::Store& store = *state.store;
-  PAWL_TRY(const std::string run_id, store.resolve_run(text));
-  PAWL_TRY(const auto run, store.run(run_id));
-  PAWL_TRY(const auto tiers, store.tiers(run_id));
-  PAWL_TRY(const auto phases, store.phases(run_id));
-  PAWL_TRY(const auto budgets, store.budgets(run_id));
-  PAWL_TRY(const auto from, store.fork_of(run_id));
-  PAWL_TRY(const auto questions, open_questions(state, run_id));
-  const auto waits = waits_of(store, run, phases);
-  Shown out{.text = "", .over = run.state != store::RunState::kExecuting};
-  if (json) {
-    Json object = run_json(run);
-    object["budget"] = budget_json(budgets);
-    object["forked_from"] = from ? fork_json(*from) : Json();
-    object["phases"] = Json::array();
-    for (const auto& phase : phases) object["phases"].push_back(phase_json(phase));
-    object["questions"] = questions_json(questions);
-    object["waits_for"] = waits.word == "nothing" && !questions.empty() ? "person" : waits.word;
-    out.text = canonical(object) + "\n";
-    return out;
-  }
-  out.text = fmt::format("run {} is {}  ({})\n", run.run_id, name(run.state), visible(run.workflow_id));
-  if (from)
-    out.text +=
-        fmt::format("forked from {} at attempt {} of {}\n", from->run_id, from->attempt, from->phase_id);
-  for (const auto& row : budgets)
-    if (row.cap) out.text += "budget: " + budget_text(row) + "\n";
-  std::size_t width = 5;
-  for (const auto& phase : phases) width = std::max(width, phase.phase_id.size());
-  for (const auto& tier : tiers) {
-    out.text += visible(tier.name) + (tier.parallel ? " (parallel)\n" : "\n");
-    for (const auto& phase : phases)
-      if (phase.tier_index == tier.tier_index) out.text += phase_line(phase, width);
-  }
-  out.text += waits.text;
-  for (const auto& question : questions)
-    out.text += fmt::format("{}\n  {}\n", question_line(question), answer_command(run_id));
-  return out;
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
+  PAWL_TRY(const auto status, views::status_of(state, run_id));
+  return Shown{.text = json ? canonical(to_json(status)) + "\n" : text_of(status),
+               .over = status.run.state != store::RunState::kExecuting};
 }
 
 // print_out() reports a failed write at the end of the command.

@@ -3,74 +3,29 @@
 
 #include <algorithm>
 
-#include "cli/accepted.h"
 #include "cli/context.h"
-#include "cli/questions.h"
 #include "cli/say.h"
 #include "cli/visible.h"
-#include "executor/executor.h"
-#include "executor/open_world.h"
-#include "os/locks.h"
+#include "cli/words.h"
+#include "os/clock.h"
 #include "os/process.h"
-#include "sandbox/backend.h"
-#include "store/write_lock.h"
-#include "workspace/objects.h"
+#include "views/reason.h"
 
 namespace pawl::cli {
 namespace {
 
+using views::Reason;
+
 constexpr std::int64_t kMaxAttemptsMost = 100;  // the most that --max-attempts takes
 
-struct Reason {
-  std::string waits_for;  // nothing | person | executor | backend | lease | lock | not_before | budget
-  std::string phase_id;
+struct Advice {
   std::string sentence, command;
 };
 
-std::int64_t ms_between(const std::string& earlier, WallTime now) {
-  const auto then = parse_rfc3339(earlier);
-  return then ? std::max<std::int64_t>(0, (now.micros - then->micros) / 1000) : 0;
-}
-
-// A phase that failed for good or was escalated keeps no other waiting, but a person may want to know.
-Reason of_ended(store::Store& store, const store::RunRow& run, const std::vector<store::PhaseRow>& phases) {
-  const auto failed = std::ranges::find(phases, store::PhaseState::kFailed, &store::PhaseRow::state);
-  if (failed == phases.end())
-    return {.waits_for = "nothing",
-            .sentence = fmt::format("the run is {}: it waits for nothing", name(run.state)),
-            .command = "pawl inspect " + run.run_id};
-  const bool has_work = work_to_approve(store, run.run_id, failed->phase_id).has_value();
-  return {.waits_for = "person",
-          .phase_id = failed->phase_id,
-          .sentence =
-              fmt::format("the run is {}: phase {} is {} ({}), and only a person moves it{}", name(run.state),
-                          failed->phase_id, name(failed->outcome), failed->last_failure_reason,
-                          has_work ? "; `pawl approve` takes its work as it is" : ""),
-          .command = fmt::format("pawl retry {} {}", run.run_id, failed->phase_id)};
-}
-
-// Returns the holder when every look finds the same one. A holder for the moment of a transaction does not
-// count.
-template <typename Look>
-std::optional<os::LockHolder> lasting_holder(const Look& look) {
-  constexpr int kLooks = 50;
-  constexpr std::int64_t kPauseMs = 10;
-  auto first = look();
-  for (int looks = 1; first && looks < kLooks; ++looks) {
-    os::SystemClock().sleep_ms(kPauseMs);
-    if (look() != first) return std::nullopt;
-  }
-  return first;
-}
-
-// Describes the step of an open marker: it runs, is over, or does not run because it has not begun or is
-// lost.
-Result<std::string> of_step(const State& state, const store::RunRow& run, const store::StepRow& step,
-                            WallTime now) {
-  PAWL_TRY(const auto client, executor::make_client(state.folder, run.backend));
-  PAWL_TRY(const auto found, client->find(step.sandbox_run_id));
+// The step of an open marker runs, is over, or does not run because it has not begun or is lost.
+std::string step_text(const views::OpenStep& step, const std::string& now) {
   const std::string since = duration_text(ms_between(step.started_at, now));
-  switch (found) {
+  switch (step.found) {
     case sandbox::Found::kRunning:
       return fmt::format("step {} runs for {}", step.label, since);
     case sandbox::Found::kSpooled:
@@ -81,133 +36,97 @@ Result<std::string> of_step(const State& state, const store::RunRow& run, const 
   return fmt::format("step {} is to run since {}, and does not run", step.label, since);
 }
 
-Result<Reason> of_lease(const State& state, const store::RunRow& run, const store::PhaseRow& phase,
-                        WallTime now) {
-  PAWL_TRY(const auto steps, state.store->steps(phase.run_id, phase.phase_id));
-  const auto open = std::ranges::find(steps, store::StepState::kOpen, &store::StepRow::state);
-  std::string step = "between two steps";
-  if (open != steps.end()) {
-    PAWL_TRY(step, of_step(state, run, *open, now));
-  }
+Advice of_failed(const store::RunRow& run, const Reason& reason) {
+  return {.sentence =
+              fmt::format("the run is {}: phase {} is {} ({}), and only a person moves it{}", name(run.state),
+                          reason.phase_id, name(reason.phase->outcome), reason.phase->last_failure_reason,
+                          reason.has_work ? "; `pawl approve` takes its work as it is" : ""),
+          .command = fmt::format("pawl retry {} {}", run.run_id, reason.phase_id)};
+}
+
+Advice of_lease(const store::RunRow& run, const Reason& reason, const std::string& now) {
+  const auto& phase = *reason.phase;
   const auto owner = os::parse_identity(phase.lease_owner);
   const std::string who =
       owner ? fmt::format("process {} on {}", owner->pid, owner->host) : phase.lease_owner;
-  return Reason{
-      .waits_for = "lease",
-      .phase_id = phase.phase_id,
-      .sentence = fmt::format(
-          "phase {} is being worked on by {}: {} (its lease, renewed while it lives, is good until {:.19}Z)",
-          phase.phase_id, who, step, phase.lease_expires_at),
-      .command = fmt::format("pawl logs -f {} {}", phase.run_id, phase.phase_id)};
+  return {.sentence = fmt::format("phase {} is being worked on by {}: {} (its lease, renewed while it lives, "
+                                  "is good until {:.19}Z)",
+                                  phase.phase_id, who,
+                                  reason.step ? step_text(*reason.step, now) : "between two steps",
+                                  phase.lease_expires_at),
+          .command = fmt::format("pawl logs -f {} {}", run.run_id, phase.phase_id)};
 }
 
-// The agent runs and may do other work meanwhile, but only a person can give the answer.
-Reason of_question(const OpenQuestion& open) {
-  return {
-      .waits_for = "person",
-      .phase_id = open.key.goal_id,
-      .sentence = fmt::format("phase {} is being worked on, and its agent asks a person", open.key.goal_id),
-      .command = answer_command(open.key.run_id)};
+// Such a phase gets one attempt more than it has used, or fails when it has used all.
+std::string command_of_stalled(const std::string& resume, const store::PhaseRow& phase) {
+  return fmt::format("{} --max-attempts {} --operator-ack", resume,
+                     std::min(phase.attempts_used + 1, kMaxAttemptsMost));
 }
 
-Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
-  const auto backend = sandbox::make_backend(run.backend);
-  if (const auto usable = backend ? (*backend)->usable() : Status(std::unexpected(backend.error())); !usable)
-    return {.waits_for = "backend",
-            .phase_id = phase.phase_id,
-            .sentence = fmt::format("phase {} can go on as soon as a sandbox can be made: {}", phase.phase_id,
-                                    usable.error().message),
-            .command = "pawl sandbox health"};
-  return {.waits_for = "executor",
-          .phase_id = phase.phase_id,
-          .sentence = fmt::format("phase {} can go on, and nobody works on it", phase.phase_id),
-          .command = "pawl resume " + run.run_id};
-}
-
-// A process that makes or finds objects takes this lock, and waits as long as another holds it exclusively. A
-// process that writes to the database waits for half a minute. Both are held for moments only, as a rule.
-Reason of_locks(const State& state, Reason reason) {
-  const std::string objects = workspace::lock_path(state.folder);
-  const auto objects_holder = [&] { return os::lock_holder(objects, os::LockKind::kFlock); };
-  const auto database_holder = [&] { return store::write_lock_holder(state.location); };
-  std::string what = "the lock of the objects (" + objects + ")";
-  auto holder = lasting_holder(objects_holder);
-  if (!holder) {
-    what = "the database's write lock";
-    holder = lasting_holder(database_holder);
+Advice advice_of(const store::RunRow& run, const Reason& reason, const std::string& now) {
+  const std::string resume = "pawl resume " + run.run_id;
+  switch (reason.kind) {
+    case Reason::Kind::kOver:
+      return {.sentence = fmt::format("the run is {}: it waits for nothing", name(run.state)),
+              .command = "pawl inspect " + run.run_id};
+    case Reason::Kind::kFailed:
+      return of_failed(run, reason);
+    case Reason::Kind::kNoSandbox:
+      return {.sentence = fmt::format("phase {} can go on as soon as a sandbox can be made: {}",
+                                      reason.phase_id, reason.detail),
+              .command = "pawl sandbox health"};
+    case Reason::Kind::kFree:
+      return {.sentence = fmt::format("phase {} can go on, and nobody works on it", reason.phase_id),
+              .command = resume};
+    case Reason::Kind::kLeased:
+      return of_lease(run, reason, now);
+    case Reason::Kind::kAsked:
+      return {.sentence =
+                  fmt::format("phase {} is being worked on, and its agent asks a person", reason.phase_id),
+              .command = answer_command(run.run_id)};
+    case Reason::Kind::kBudgetSpent:
+      return {.sentence = reason.detail,
+              .command = fmt::format("pawl budget {} {}", run.run_id,
+                                     cap_option(reason.spent.value_or(store::BudgetRow())))};
+    case Reason::Kind::kReserved:
+      return {.sentence = reason.detail, .command = "pawl status " + run.run_id};
+    case Reason::Kind::kNotBefore:
+      return {.sentence = reason.detail, .command = resume};
+    case Reason::Kind::kStalled:
+      return {.sentence = reason.detail, .command = command_of_stalled(resume, *reason.phase)};
   }
-  if (!holder) return reason;
-  reason.waits_for = "lock";
-  reason.sentence +=
-      fmt::format("; {} has {}, and what needs it waits until it lets go", os::to_text(*holder), what);
-  reason.command = holder->pid > 0 ? fmt::format("ps -o pid,etime,args -p {}", holder->pid) : "lslocks";
-  return reason;
+  return {};
 }
 
-Result<Reason> reason_of(const State& state, const store::RunRow& run,
-                         const std::vector<store::PhaseRow>& phases, WallTime now) {
-  auto& store = *state.store;
-  auto request = executor::request_now(os::SystemClock());
-  request.run_ids = {run.run_id};
-  PAWL_TRY(const auto found, store.candidate(request));
-  if (found.phase) return of_claimable(run, *found.phase);
-  if (!found.waited_for) return of_ended(store, run, phases);
-  const auto& phase = *found.waited_for;
-  if (found.nothing == store::Nothing::kLeased) return of_lease(state, run, phase, now);
-  Reason reason{.phase_id = phase.phase_id, .sentence = found.waits_for};
-  if (found.nothing == store::Nothing::kBudget) {
-    reason.waits_for = "budget";
-    const auto spent = spent_budget(store, run);
-    reason.command =
-        fmt::format("pawl budget {} {}", run.run_id, cap_option(spent.value_or(store::BudgetRow())));
-    return reason;
-  }
-  if (found.nothing == store::Nothing::kReserved) {
-    reason.waits_for = "budget";
-    reason.command = "pawl status " + run.run_id;
-    return reason;
-  }
-  const bool stalled = found.nothing == store::Nothing::kStalled;
-  reason.waits_for = stalled ? "person" : "not_before";
-  reason.command = "pawl resume " + run.run_id;
-  // An older version left the phase so. It gets one attempt more than it has used, or fails when it has used
-  // all.
-  if (stalled)
-    reason.command +=
-        fmt::format(" --max-attempts {} --operator-ack", std::min(phase.attempts_used + 1, kMaxAttemptsMost));
-  return reason;
-}
-
-std::string barrier(const std::vector<store::PhaseRow>& phases, const std::string& phase_id) {
-  const auto on = std::ranges::find(phases, phase_id, &store::PhaseRow::phase_id);
-  if (on == phases.end()) return "";
-  const auto behind = std::ranges::count_if(phases, [&](const auto& phase) {
-    return phase.state == store::PhaseState::kQueued && phase.tier_index > on->tier_index;
-  });
-  return behind == 0 ? "" : fmt::format("; {} of later tiers wait for its tier", behind);
+void add_lock(const views::HeldLock& lock, Advice& to) {
+  const std::string what = lock.what == views::HeldLock::What::kObjects
+                               ? "the lock of the objects (" + lock.path + ")"
+                               : "the database's write lock";
+  to.sentence +=
+      fmt::format("; {} has {}, and what needs it waits until it lets go", os::to_text(lock.holder), what);
+  to.command = lock.holder.pid > 0 ? fmt::format("ps -o pid,etime,args -p {}", lock.holder.pid) : "lslocks";
 }
 
 Status why(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
-  PAWL_TRY(const auto run, state.store->run(run_id));
-  PAWL_TRY(const auto phases, state.store->phases(run_id));
-  PAWL_TRY(auto reason, reason_of(state, run, phases, os::SystemClock().wall()));
-  PAWL_TRY(const auto questions, open_questions(state, run_id));
-  if (!questions.empty() && reason.waits_for == "lease") reason = of_question(questions.front());
-  if (run.state == store::RunState::kExecuting) reason = of_locks(state, std::move(reason));
-  reason.sentence += barrier(phases, reason.phase_id);
+  PAWL_TRY(const auto found, views::reason_of(state, run_id));
+  const auto& [run, reason, questions] = found;
+  Advice advice = advice_of(run, reason, rfc3339(os::SystemClock().wall()));
+  if (reason.lock) add_lock(*reason.lock, advice);
+  if (reason.later_phases > 0)
+    advice.sentence += fmt::format("; {} of later tiers wait for its tier", reason.later_phases);
   if (options.json) {
     print_json({{"run_id", run_id},
                 {"state", name(run.state)},
-                {"waits_for", reason.waits_for},
+                {"waits_for", name(waits_for(reason))},
                 {"phase_id", reason.phase_id},
-                {"sentence", reason.sentence},
-                {"command", reason.command},
-                {"questions", questions_json(questions)}});
+                {"sentence", advice.sentence},
+                {"command", advice.command},
+                {"questions", to_json(questions)}});
     return {};
   }
-  say("{}\n  {}\n", visible(reason.sentence), reason.command);
+  say("{}\n  {}\n", visible(advice.sentence), advice.command);
   for (const auto& question : questions) say("{}\n  {}\n", question_line(question), answer_command(run_id));
   return {};
 }

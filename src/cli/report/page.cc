@@ -6,6 +6,7 @@
 #include <array>
 
 #include "cli/visible.h"
+#include "cli/words.h"
 #include "ledger/dsse.h"
 
 namespace pawl::cli::page {

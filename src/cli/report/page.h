@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/story.h"
 #include "ledger/ledger.h"
+#include "views/story.h"
 
 namespace pawl::cli::page {
+
+using views::AttemptStory, views::PhaseStory, views::StepStory, views::Story;
 
 // The reason why a log is not shown whose hash does not match.
 inline constexpr std::string_view kChangedLog = "its output on disk is not what was recorded";

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/report/page.h"
+#include "cli/words.h"
 
 namespace pawl::cli::page {
 namespace {
@@ -29,7 +30,7 @@ std::string step_row(const StepStory& step) {
   std::string out = "<tr><td><b>" + escaped(short_label(step.row)) + "</b>";
   if (step.row.execution > 1) out += fmt::format(" (execution {})", step.row.execution);
   const bool done = step.row.state == store::StepState::kDone;
-  const std::string ended = done ? ending_text(step.run) : step.state;
+  const std::string ended = done ? ending_text(step.run) : std::string(name(step.now));
   out += fmt::format("</td><td><span class=\"{}\">{}</span></td>",
                      !done                 ? "open"
                      : ended == "exited 0" ? "good"

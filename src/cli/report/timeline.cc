@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/report/page.h"
+#include "cli/words.h"
 
 namespace pawl::cli::page {
 namespace {

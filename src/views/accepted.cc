@@ -1,15 +1,13 @@
-#include "cli/accepted.h"
+#include "views/accepted.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cli/say.h"
-#include "cli/visible.h"
 #include "executor/start_run.h"
 #include "workspace/no_commit.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 
 Status check_evidence(const State& state, const store::RunRow& run) {
   const auto found = ledger::verify_run(*state.store, run.run_id, {.public_key = state.sealer->public_key()});
@@ -86,23 +84,7 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
       .of_work_tree = !plan.source_ref};
 }
 
-namespace {
-
 bool is_missing(const store::PhaseRow& phase) { return phase.state != store::PhaseState::kComplete; }
-
-}  // namespace
-
-void tell_missing(const std::vector<store::PhaseRow>& phases) {
-  constexpr std::size_t kNamed = 20;
-  std::size_t count = 0;
-  for (const auto& phase : phases) {
-    if (!is_missing(phase) || ++count > kNamed) continue;
-    const std::string reason = visible(phase.last_failure_reason);
-    tell("pawl: without the work of phase {}, which is {}{}\n", phase.phase_id, name(phase.state),
-         reason.empty() ? "" : ": " + reason);
-  }
-  if (count > kNamed) tell("pawl: and of {} more phases\n", count - kNamed);
-}
 
 Json missing_json(const std::vector<store::PhaseRow>& phases) {
   Json out = Json::array();
@@ -157,4 +139,4 @@ Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string
   return std::move(*newest);
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl::views

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "store/store.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 
 struct Sum {
   std::int64_t steps = 0, lost = 0, sandbox_ms = 0, microvm_ms = 0;
@@ -43,4 +43,4 @@ Status add_run_costs(store::Store& store, const std::string& run_id, const Price
 Json to_json(const Sum& sum);
 Json to_json(const Costs& costs);
 
-}  // namespace pawl::cli
+}  // namespace pawl::views

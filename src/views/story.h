@@ -1,16 +1,18 @@
-// The story of a run: its rows in the store, joined, one page at a time. Shared by inspect and report.
+// The story of a run: its rows in the store, joined, one page at a time.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/context.h"
-#include "cli/decisions.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "views/views.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 
 // Selects a part of a run. Reading a page costs what the page holds, however long the run is.
 struct Page {
@@ -20,11 +22,19 @@ struct Page {
   std::size_t phases_max = std::numeric_limits<std::int64_t>::max() - 1;
 };
 
+// Where a step is. An open marker says only that it began, so its supervisor is asked.
+enum class StepNow {
+  kDone,      // its result is recorded
+  kRunning,   // its supervisor runs it, or has a result that is not recorded yet
+  kNoResult,  // it began, and its result is missing
+};
+std::string_view name(StepNow now);  // done, running, "execute started, result missing": as JSON has it
+
 struct StepStory {
   store::StepRow row;
-  Json run;           // SandboxRun; {} while there is none
-  std::string state;  // done | running | execute started, result missing
-  Json refused;       // what egress refused, from the network log while it exists
+  Json run;  // SandboxRun; {} while there is none
+  StepNow now = StepNow::kNoResult;
+  Json refused;  // what egress refused, from the network log while it exists
 };
 
 struct AttemptStory {
@@ -51,23 +61,10 @@ struct Story {
   bool more_phases = false;  // the run has more phases than the page
 };
 
-// kNotFound: the phase, or the attempt of it, does not exist.
+// kNotFound: the run, the phase, or the attempt of it does not exist.
 Result<Story> story_of(const State& state, const std::string& run_id, const Page& page);
 
 // The object of `pawl inspect --json`: {run_id, state, phases}.
 Json to_json(const Story& story);
 
-// --- Words that inspect and report share.
-bool is_running(const StepStory& step);
-std::string short_label(const store::StepRow& step);     // "<gate>.<step>", and "#<episode>" with several
-std::string ending_text(const Json& run);                // "exited 1", "signaled 9", "timed_out (why)"
-std::string memory_text(std::int64_t kib);               // "12.3 MiB"
-std::string signal_result(const Json& signal);           // passed | failed | missing
-std::string details_text(const Json& signal);            // "exit_code=1 step=unit"
-std::vector<std::string> unkept_texts(const Json& run);  // paths, then how many more there were
-std::string try_text(const Json& refused);               // "evil.example:443: refused"
-// Milliseconds from one time of the store to another; 0 when one is absent, or when the clock was set back.
-std::int64_t ms_between(const std::string& from, const std::string& to);
-std::string time_text(const std::string& at);  // "2026-01-02 03:04:05Z"
-
-}  // namespace pawl::cli
+}  // namespace pawl::views

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "agent/episode.h"
-#include "cli/context.h"
+#include "base/json.h"
 #include "secrets/redact.h"
+#include "views/views.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 
 // An episode of an attempt that is not over. While its step runs, the socket takes answers.
 struct Asking {
@@ -31,9 +32,6 @@ struct OpenQuestion {
 Result<std::vector<OpenQuestion>> open_questions(const State& state, const secrets::Redactor& redactor,
                                                  const std::vector<std::string>& run_ids);
 Result<std::vector<OpenQuestion>> open_questions(const State& state, const std::string& run_id);
-// For example "fix asks: Deploy?", on one line.
-std::string question_line(const OpenQuestion& open);
-std::string answer_command(const std::string& run_id);
-Json questions_json(const std::vector<OpenQuestion>& open);
+Json to_json(const std::vector<OpenQuestion>& open);
 
-}  // namespace pawl::cli
+}  // namespace pawl::views

@@ -1,4 +1,4 @@
-// Decisions about attempts, as the ledger has them. Shared by inspect, report and stats.
+// Decisions about attempts, as the ledger has them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "store/store.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 
 // Returns the rows resume, doctor and replan of one phase, in order, without the members that belong to the
 // chain.
@@ -30,7 +30,4 @@ Result<std::vector<Decision>> decisions_about(store::Store& store, const std::st
 Result<std::vector<Json>> operators_of_run(store::Store& store, const std::string& run_id,
                                            std::int64_t rows_max);
 
-// Returns one line for people. It contains text of hooks and operators: see visible().
-std::string decision_text(const Json& decision);
-
-}  // namespace pawl::cli
+}  // namespace pawl::views

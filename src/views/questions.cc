@@ -1,21 +1,15 @@
-#include "cli/questions.h"
-
-#include <fmt/format.h>
+#include "views/questions.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "cli/terminal.h"
-#include "cli/visible.h"
 #include "executor/steps.h"
 #include "executor/told.h"
 #include "os/file.h"
 #include "supervisor/supervisor.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 namespace {
-
-constexpr std::size_t kQuestionColumns = 200;  // `pawl answer` shows all of it
 
 // The episode of an attempt, or with several episodes each one whose agent has begun.
 Result<std::vector<Asking>> asking_in(const State& state, const store::AttemptRow& attempt,
@@ -100,16 +94,10 @@ Result<std::vector<OpenQuestion>> open_questions(const State& state, const std::
   return open_questions(state, *redactor, {run_id});
 }
 
-std::string question_line(const OpenQuestion& open) {
-  return fmt::format("{} asks: {}", open.key.goal_id, cut(visible(open.question.text), kQuestionColumns));
-}
-
-std::string answer_command(const std::string& run_id) { return "pawl answer " + run_id; }
-
-Json questions_json(const std::vector<OpenQuestion>& open) {
+Json to_json(const std::vector<OpenQuestion>& open) {
   Json out = Json::array();
   for (const auto& one : open) out.push_back(to_json(one.key, one.question));
   return out;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl::views

@@ -1,4 +1,4 @@
-#include "cli/costs.h"
+#include "views/costs.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "os/file.h"
 #include "store/cost_row.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 namespace {
 
 constexpr std::uint64_t kPricesBytesMax = 1 << 20;
@@ -228,4 +228,4 @@ Result<Prices> read_prices(const std::string& file) {
   return out;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl::views

@@ -1,15 +1,17 @@
-// Evidence and accepted work of a run, as diff, apply, attest and approve need them.
+// Evidence and accepted work of a run.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "cli/context.h"
+#include "base/json.h"
+#include "ledger/ledger.h"
 #include "store/store.h"
+#include "views/views.h"
 #include "workspace/workspace.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 
 // Call this before any work of a run is used outside of it. Checks that the ledger verifies, that the tables
 // agree with its rows, and that the objects on disk are unchanged, byte for byte. kForged: one of these does
@@ -31,8 +33,9 @@ enum class Purpose { kShown, kGiven };
 Result<workspace::Patch> patch_of(const State& state, const store::RunRow& run,
                                   const std::vector<workspace::AppliedPhase>& accepted, Purpose purpose);
 
-// Names on stderr the phases whose work is missing from diff and apply, and says why.
-void tell_missing(const std::vector<store::PhaseRow>& phases);
+// Whether the work of the phase is missing from the accepted work of its run.
+bool is_missing(const store::PhaseRow& phase);
+// [{phase_id, state}] of those phases.
 Json missing_json(const std::vector<store::PhaseRow>& phases);
 
 // kInvalid: no gate has judged the last accepted work on top of the rest. An older version accepted such work
@@ -49,4 +52,4 @@ Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string
 Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
                                       std::vector<workspace::AppliedPhase> accepted);
 
-}  // namespace pawl::cli
+}  // namespace pawl::views

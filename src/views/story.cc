@@ -1,4 +1,4 @@
-#include "cli/story.h"
+#include "views/story.h"
 
 #include <fmt/format.h>
 
@@ -9,26 +9,25 @@
 #include "os/file.h"
 #include "store/ledger_rows.h"
 
-namespace pawl::cli {
+namespace pawl::views {
 namespace {
 
 constexpr std::uint64_t kNetworkLogBytesMax = 64 << 20;
 constexpr std::size_t kRefusedShownMax = 100;    // for one step
 constexpr std::int64_t kOperatorRowsRead = 500;  // from the run's chain, which has a row for each phase
 
-// Describes a step. For an open marker it asks whether the step still runs.
-std::string state_of(const store::StepRow& step, sandbox::SandboxClient& client) {
+StepNow now_of(const store::StepRow& step, sandbox::SandboxClient& client) {
   switch (step.state) {
     case store::StepState::kDone:
-      return "done";
+      return StepNow::kDone;
     case store::StepState::kLost:
-      return "execute started, result missing";
+      return StepNow::kNoResult;
     case store::StepState::kOpen:
       break;
   }
   const auto found = client.find(step.sandbox_run_id);
   const bool lives = found && *found != sandbox::Found::kNothing;
-  return lives ? "running" : "execute started, result missing";
+  return lives ? StepNow::kRunning : StepNow::kNoResult;
 }
 
 Result<Json> json_or_empty(const std::string& text) {
@@ -90,12 +89,10 @@ class Reader {
     std::ranges::stable_sort(steps, {}, &store::StepRow::started_at);  // base first, then the agent
     for (auto& step : steps) {
       PAWL_TRY(Json run, json_or_empty(step.run));
-      std::string state = state_of(step, client_);
+      const StepNow now = now_of(step, client_);
       Json refused = refused_tries(state_, run);
-      out.steps.push_back({.row = std::move(step),
-                           .run = std::move(run),
-                           .state = std::move(state),
-                           .refused = std::move(refused)});
+      out.steps.push_back(
+          {.row = std::move(step), .run = std::move(run), .now = now, .refused = std::move(refused)});
     }
     if (std::ranges::any_of(out.steps, [](const auto& step) { return step.row.episode > 0; })) {
       PAWL_TRY(auto episodes, state_.store->episodes(row.run_id, row.phase_id));
@@ -118,11 +115,8 @@ class Reader {
 Result<std::vector<store::PhaseRow>> phases_of(store::Store& store, const std::string& run_id,
                                                const Page& page) {
   if (page.phase.empty()) return store.first_phases(run_id, page.phases_max + 1);  // to detect further ones
-  auto phase = store.phase(run_id, page.phase);
-  if (!phase && phase.error().kind == ErrorKind::kNotFound)
-    phase.error().message += "; see `pawl status " + run_id + "`";
-  if (!phase) return std::unexpected(std::move(phase).error());
-  return std::vector{*std::move(phase)};
+  PAWL_TRY(auto phase, store.phase(run_id, page.phase));
+  return std::vector{std::move(phase)};
 }
 
 Json to_json(const AttemptStory& attempt) {
@@ -138,7 +132,7 @@ Json to_json(const AttemptStory& attempt) {
                             {"sandbox_run_id", step.row.sandbox_run_id},
                             {"execution", step.row.execution},
                             {"started_at", step.row.started_at},
-                            {"state", step.state},
+                            {"state", name(step.now)},
                             {"network_refused", step.refused},
                             {"run", step.run}});
     if (step.row.episode > 0) out["steps"].back()["episode"] = step.row.episode;
@@ -149,6 +143,18 @@ Json to_json(const AttemptStory& attempt) {
 }
 
 }  // namespace
+
+std::string_view name(StepNow now) {
+  switch (now) {
+    case StepNow::kDone:
+      return "done";
+    case StepNow::kRunning:
+      return "running";
+    case StepNow::kNoResult:
+      return "execute started, result missing";
+  }
+  return "";
+}
 
 Result<Story> story_of(const State& state, const std::string& run_id, const Page& page) {
   auto& store = *state.store;
@@ -184,64 +190,4 @@ Json to_json(const Story& story) {
   return out;
 }
 
-bool is_running(const StepStory& step) { return step.state == "running"; }
-
-std::string short_label(const store::StepRow& step) {
-  const std::string label =
-      step.gate_id == step.step_name ? step.gate_id : step.gate_id + "." + step.step_name;
-  if (const auto round = step.step_index / executor::kRoundStride; round > 0)
-    return fmt::format("{} (together {})", label, round);
-  return step.episode == 0 ? label : fmt::format("{} #{}", label, step.episode);
-}
-
-std::string ending_text(const Json& run) {
-  std::string text = text_in(run, "outcome");
-  if (text == "exited") text += fmt::format(" {}", integer_in(run, "exit_code"));
-  if (text == "signaled") text += fmt::format(" {}", integer_in(run, "signal"));
-  if (const auto reason = text_in(run, "reason"); !reason.empty()) text += " (" + reason + ")";
-  return text;
-}
-
-std::string memory_text(std::int64_t kib) {
-  return fmt::format("{}.{} MiB", kib / 1024, kib % 1024 * 10 / 1024);
-}
-
-std::string signal_result(const Json& signal) {
-  if (flag_in(signal, "missing")) return "missing";
-  return flag_in(signal, "passed") ? "passed" : "failed";
-}
-
-std::string details_text(const Json& signal) {
-  std::string out;
-  const auto details = signal.find("details");
-  if (details == signal.end() || !details->is_object()) return out;
-  for (const auto& [key, value] : details->items())
-    out += fmt::format("{}{}={}", out.empty() ? "" : " ", key,
-                       value.is_string() ? value.get<std::string>() : canonical(value));
-  return out;
-}
-
-std::vector<std::string> unkept_texts(const Json& run) {
-  std::vector<std::string> out;
-  for (const auto& path : list_in(run, "refused"))
-    out.push_back(path.is_string() ? path.get<std::string>() : "");
-  const std::int64_t more = integer_in(run, "refused_total") - static_cast<std::int64_t>(out.size());
-  if (more > 0) out.push_back(fmt::format("and {} more", more));
-  return out;
-}
-
-std::string try_text(const Json& refused) {
-  return fmt::format("{}:{}: {}", text_in(refused, "host"), integer_in(refused, "port"),
-                     text_in(refused, "verdict"));
-}
-
-std::int64_t ms_between(const std::string& from, const std::string& to) {
-  const auto earlier = parse_rfc3339(from), later = parse_rfc3339(to);
-  return earlier && later ? std::max<std::int64_t>(0, (later->micros - earlier->micros) / 1000) : 0;
-}
-
-std::string time_text(const std::string& at) {
-  return at.size() < 19 ? at : at.substr(0, 10) + " " + at.substr(11, 8) + "Z";
-}
-
-}  // namespace pawl::cli
+}  // namespace pawl::views

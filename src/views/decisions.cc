@@ -1,12 +1,10 @@
-#include "cli/decisions.h"
-
-#include <fmt/format.h>
+#include "views/decisions.h"
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 
-namespace pawl::cli {
+namespace pawl::views {
 namespace {
 
 constexpr std::size_t kRowsMax = 100'000;
@@ -154,15 +152,4 @@ Result<std::vector<Json>> operators_of_run(store::Store& store, const std::strin
   return out;
 }
 
-std::string decision_text(const Json& decision) {
-  const auto word = [&](const char* key) { return text_in(decision, key); };
-  const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
-  if (word("type") == "resume")
-    return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
-  if (word("type") == "operator")
-    return fmt::format("operator: {} by uid {}{}", word("action"), integer_in(decision, "uid"), reason);
-  if (!flag_in(decision, "understood")) return word("type") + ": no answer that is understood";
-  return word("type") + ": " + (word("type") == "doctor" ? word("action") : word("goal")) + reason;
-}
-
-}  // namespace pawl::cli
+}  // namespace pawl::views
