@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/say.h"
-#include "cli/terminal.h"
+#include "cli/render/say.h"
+#include "cli/render/terminal.h"
 #include "executor/state_folder.h"
 #include "os/file.h"
 #include "os/process.h"

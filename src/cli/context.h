@@ -56,34 +56,4 @@ Result<store::Operator> this_operator(const State& state, const std::string& rea
 // Prints the subjects of an attestation, one line each, as sha256sum prints them.
 void print_subjects(const Json& subjects);
 
-// --- the commands: each adds itself to `program`.
-void add_run(const Command& program);
-void add_resume(const Command& program);
-void add_status(const Command& program);
-void add_inspect(const Command& program);
-void add_report(const Command& program);
-void add_why(const Command& program);
-void add_stats(const Command& program);
-void add_cost(const Command& program);
-void add_logs(const Command& program);
-void add_diff(const Command& program);
-void add_gate(const Command& program);
-void add_apply(const Command& program);
-void add_attest(const Command& program);
-void add_verify(const Command& program);
-void add_check(const Command& program);
-void add_export(const Command& program);
-void add_gc(const Command& program);
-void add_fork(const Command& program);
-void add_approve(const Command& program);
-void add_budget(const Command& program);
-void add_retry(const Command& program);
-void add_skip(const Command& program);
-void add_cancel(const Command& program);
-void add_migrate(const Command& program);
-void add_answer(const Command& program);
-void add_checkpoint(const Command& program);
-void add_sandbox(const Command& program);
-void add_agentd(const Command& program);
-
 }  // namespace pawl::cli

@@ -1,7 +1,7 @@
 #include "cli/missing.h"
 
-#include "cli/say.h"
-#include "cli/visible.h"
+#include "cli/render/say.h"
+#include "cli/render/visible.h"
 #include "views/accepted.h"
 
 namespace pawl::cli {

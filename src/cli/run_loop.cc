@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "cli/progress.h"
-#include "cli/question_teller.h"
-#include "cli/say.h"
-#include "cli/visible.h"
-#include "cli/words.h"
+#include "cli/render/progress.h"
+#include "cli/render/question_teller.h"
+#include "cli/render/say.h"
+#include "cli/render/visible.h"
+#include "cli/render/words.h"
 #include "executor/worker.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
