@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "cli/context.h"
-#include "cli/say.h"
-#include "cli/terminal.h"
+#include "cli/render/say.h"
+#include "cli/render/terminal.h"
 #include "os/process.h"
 
 namespace pawl::cli {
@@ -145,7 +145,7 @@ void Command::on_run(std::function<int()> run) const {
   app_->callback([run = std::move(run), exit_code = exit_code_] { *exit_code = run(); });
 }
 
-int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands) {
+int run_command_line(int argc, char** argv, const std::vector<AddCommand>& commands) {
   os::hold_standard_descriptors();
   os::ignore_write_signals();
   // The object is never destroyed: the process ends with it, and a start of a sandbox is measured in

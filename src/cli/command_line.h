@@ -62,6 +62,6 @@ class Command {
 
 using AddCommand = void (*)(const Command& program);
 // The main() of each program: parses the line, runs the command that it names, and returns the exit code.
-int run_command_line(int argc, char** argv, std::initializer_list<AddCommand> commands);
+int run_command_line(int argc, char** argv, const std::vector<AddCommand>& commands);
 
 }  // namespace pawl::cli

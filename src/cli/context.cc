@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/say.h"
-#include "cli/state_folder.h"
-#include "cli/terminal.h"
+#include "cli/render/say.h"
+#include "cli/render/terminal.h"
+#include "executor/state_folder.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "secrets/redact.h"
-#include "supervisor/supervisor.h"
 
 namespace pawl::cli {
 namespace {
@@ -73,7 +72,7 @@ Result<std::string> find_folder(const StateOptions& options) {
 
 std::string store_location(const StateOptions& options, const std::string& folder) {
   const std::string named = option_or_environment(options.store, "PAWL_STORE");
-  return named.empty() ? "sqlite:" + os::join(folder, "pawl.db") : named;
+  return named.empty() ? executor::default_location(folder) : named;
 }
 
 // A misspelt name must not create a new database.
@@ -82,7 +81,7 @@ Status check_named_store(const StateOptions& options, bool create) {
   constexpr std::string_view kSqlite = "sqlite:";
   if (path.starts_with(kSqlite)) path.erase(0, kSqlite.size());
   if (path.empty() || path.starts_with("postgres")) return {};
-  PAWL_OK(check_database(path));
+  PAWL_OK(executor::check_database(path));
   if (create || os::exists(path)) return {};
   return fail(ErrorKind::kNotFound,
               path + ": no such database (--store or PAWL_STORE); `pawl run` makes one");
@@ -96,34 +95,16 @@ Status check_new_store(const StateOptions& options) {
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create) {
   if (!create && !os::is_folder(folder)) return fail(ErrorKind::kNotFound, folder + ": no such state folder");
   const bool is_new = !os::exists(folder);
-  if (!is_new) PAWL_OK(check_state_folder(folder));
+  if (!is_new) PAWL_OK(executor::check_state_folder(folder));
   // Checked before a folder is made for the store.
   PAWL_OK(check_named_store(options, create));
   if (is_new) PAWL_OK(check_new_store(options));
-  State state;
-  PAWL_TRY(auto workspaces, workspace::Workspaces::open(folder));
-  state.workspaces = std::make_unique<workspace::Workspaces>(std::move(workspaces));
-  PAWL_TRY(state.folder, os::absolute_path(folder));
-  state.location = store_location(options, state.folder);
-  PAWL_TRY(state.sealer, ledger::open_sealer(state.folder));
-  state.workspaces->use_key(ledger::key_of_objects(*state.sealer));
-  PAWL_TRY(state.store, store::open_store(state.location, state.sealer));
-  return state;
+  return executor::open_state(folder, option_or_environment(options.store, "PAWL_STORE"));
 }
 
 Result<State> open_state(const StateOptions& options) {
   PAWL_TRY(const std::string folder, find_folder(options));
   return open_state(options, folder);
-}
-
-Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
-                                                                 std::vector<std::string> hidden) {
-  PAWL_TRY(const std::string own, os::own_executable());
-  std::string program = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
-  if (!os::exists(program))
-    return fail(ErrorKind::kNotFound,
-                program + ": no such program; it belongs beside pawl: copy all four from one build");
-  return supervisor::make_step_runner(folder, std::move(program), std::move(hidden));
 }
 
 int report(const Error& error) {
@@ -150,39 +131,12 @@ Result<store::Operator> this_operator(const State& state, const std::string& rea
   return store::Operator{.uid = os::user_id(), .reason = redactor->redact(reason)};
 }
 
-Json budget_json(const std::vector<store::BudgetRow>& rows) {
-  Json out = Json::object();
-  for (const auto& row : rows)
-    out[row.unit] = {
-        {"cap", row.cap ? Json(*row.cap) : Json()}, {"spent", row.spent}, {"reserved", row.reserved}};
-  return out;
-}
-
-std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run) {
-  const auto rows = store.budgets(run.run_id);
-  if (!rows || run.state != store::RunState::kExecuting) return std::nullopt;
-  const auto spent = std::ranges::find_if(*rows, &store::BudgetRow::is_spent);
-  return spent == rows->end() ? std::nullopt : std::optional(*spent);
-}
-
-std::string cap_option(const store::BudgetRow& row) {
-  if (row.unit == store::kTokens) return "--tokens N";
-  return row.unit == store::kUsdNanos ? "--usd N" : "--sandbox-seconds N";
-}
-
 void print_subjects(const Json& subjects) {
   for (const auto& subject : subjects)
     if (const auto digests = subject.find("digest"); digests != subject.end())
       for (const auto& [algorithm, digest] : digests->items())
         say("{}  {} ({})\n", digest.is_string() ? printable(digest.get<std::string>()) : "",
             printable(text_in(subject, "name")), printable(algorithm));
-}
-
-std::string duration_text(std::int64_t ms) {
-  if (ms < 1000) return fmt::format("{}ms", ms);
-  if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
-  if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
-  return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
 }
 
 }  // namespace pawl::cli

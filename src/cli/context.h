@@ -2,7 +2,6 @@
 // command is one file.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,12 +9,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/command_line.h"
+#include "executor/state.h"
 #include "ledger/ledger.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "store/store.h"
-#include "supervisor/step_runner.h"
-#include "workspace/workspace.h"
 
 namespace pawl::cli {
 
@@ -33,14 +31,7 @@ void add_state_options(const Command& command, StateOptions& options);
 void add_json_option(const Command& command, bool& json);
 constexpr const char* kRunHelp = "An id, a unique part of its start or end, or `last`";
 
-// The open state of one .pawl folder. An object is for one thread, because a Store is.
-struct State {
-  std::string folder;    // .pawl, absolute
-  std::string location;  // where the store is
-  std::shared_ptr<const store::RowSealer> sealer;
-  std::unique_ptr<store::Store> store;
-  std::unique_ptr<workspace::Workspaces> workspaces;
-};
+using executor::State;
 
 // Finds the folder that `options` or the current directory names: --dir, PAWL_DIR, else .pawl here, in a
 // parent, or in exactly one folder below this one. kNotFound and kInvalid say what to do.
@@ -50,11 +41,6 @@ std::string store_location(const StateOptions& options, const std::string& folde
 // Opens an existing state. With `create` makes the folder first (pawl run).
 Result<State> open_state(const StateOptions& options, const std::string& folder, bool create = false);
 Result<State> open_state(const StateOptions& options);  // in find_folder()
-
-// Makes what starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
-// supervisor's program is not beside this one.
-Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
-                                                                 std::vector<std::string> hidden = {});
 
 // Prints "pawl: message" to stderr and returns the exit code: 14 when busy, 13 when forged, 130 when
 // cancelled, else 1.
@@ -67,48 +53,7 @@ Status check_reason(const std::string& reason);
 // check_reason().
 Result<store::Operator> this_operator(const State& state, const std::string& reason);
 
-// {UNIT: {cap, spent, reserved}}; a null cap means that the unit is not limited.
-Json budget_json(const std::vector<store::BudgetRow>& rows);
-
-// Returns the spent budget of a run that can't go on before a person raises its cap. No value: it can go on.
-std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run);
-// The option of `pawl budget` that raises that cap.
-std::string cap_option(const store::BudgetRow& row);
-
 // Prints the subjects of an attestation, one line each, as sha256sum prints them.
 void print_subjects(const Json& subjects);
-
-// For example "3.2s", "4m05s", "2h10m".
-std::string duration_text(std::int64_t ms);
-
-// --- the commands: each adds itself to `program`.
-void add_run(const Command& program);
-void add_resume(const Command& program);
-void add_status(const Command& program);
-void add_inspect(const Command& program);
-void add_report(const Command& program);
-void add_why(const Command& program);
-void add_stats(const Command& program);
-void add_cost(const Command& program);
-void add_logs(const Command& program);
-void add_diff(const Command& program);
-void add_gate(const Command& program);
-void add_apply(const Command& program);
-void add_attest(const Command& program);
-void add_verify(const Command& program);
-void add_check(const Command& program);
-void add_export(const Command& program);
-void add_gc(const Command& program);
-void add_fork(const Command& program);
-void add_approve(const Command& program);
-void add_budget(const Command& program);
-void add_retry(const Command& program);
-void add_skip(const Command& program);
-void add_cancel(const Command& program);
-void add_migrate(const Command& program);
-void add_answer(const Command& program);
-void add_checkpoint(const Command& program);
-void add_sandbox(const Command& program);
-void add_agentd(const Command& program);
 
 }  // namespace pawl::cli

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "cli/context.h"
-#include "cli/terminal.h"
+#include "cli/render/terminal.h"
 #include "os/file.h"
 #include "os/output.h"
 

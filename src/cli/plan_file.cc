@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "cli/say.h"
-#include "cli/visible.h"
-#include "cli/waiting.h"
+#include "cli/render/say.h"
+#include "cli/render/visible.h"
+#include "cli/render/waiting.h"
 #include "executor/protection.h"
 #include "executor/start_run.h"
 #include "gates/gates.h"

@@ -11,7 +11,6 @@ namespace pawl::cli {
 
 struct LoopOptions {
   StateOptions state;
-  std::string folder;
   std::vector<std::string> run_ids;
   std::int64_t workers = 1;
 };
@@ -19,10 +18,6 @@ struct LoopOptions {
 // Blocks until every run is over, no run can go on, or a person interrupts. Prints progress, then a summary
 // (with --json: one object for each run on stdout, progress on stderr). Returns the exit code: 12 wins over
 // 11.
-int run_loop(const LoopOptions& options);
-
-Json run_summary(store::Store& store, const store::RunRow& run, int exit_code);
-// The exit code of a run as it stands: 0, 1 (cancelled or not over), 11, 12.
-int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases);
+int run_loop(const State& state, const LoopOptions& options);
 
 }  // namespace pawl::cli

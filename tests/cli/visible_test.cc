@@ -1,9 +1,9 @@
-#include "cli/visible.h"
+#include "cli/render/visible.h"
 
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "cli/terminal.h"
+#include "cli/render/terminal.h"
 
 namespace pawl::cli {
 namespace {

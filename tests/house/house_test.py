@@ -24,9 +24,9 @@ RULES = {
     "makes randomness": (r"\brand\s*\(|std::random_device|getrandom\s*\(|mt19937", ["os/random.cc"]),
     "uses std::regex": (r"std::regex", []),
     "prints": (r"std::cout|std::cerr|\bprintf\s*\(", []),
-    # Text of a sandbox or a repository reaches a terminal through cli/say.h alone, which spells it.
+    # Text of a sandbox or a repository reaches a terminal through cli/render/say.h alone, which spells it.
     "writes text as it is": (r"\bf(write|puts|putc|printf)\s*\(|\bput(s|char)\s*\(",
-                             ["cli/terminal.cc", "cli/sandbox.cc", "cli/front/main.cc", "supervisor/", "sandbox/namespace/", "base/error.cc"]),
+                             ["cli/render/terminal.cc", "cli/commands/sandbox.cc", "cli/front/main.cc", "supervisor/", "sandbox/namespace/", "base/error.cc"]),
     # nlohmann's value() throws when a member has another type; text_in() and its like do not. The listed
     # files catch the exception.
     "reads JSON by what throws": (r"[.]value[(]\"", ["sandbox/spec.cc", "supervisor/spool.cc", "workspace/tree.cc", "gates/base.cc"]),

@@ -3,25 +3,17 @@
 // program. For all others it becomes a program that lies beside it (execve(2): the same process, the same
 // arguments).
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
+#include "cli/commands/list.h"
 #include "cli/context.h"
-#include "cli/say.h"
-#include "cli/terminal.h"
+#include "cli/render/say.h"
+#include "cli/render/terminal.h"
 #include "os/file.h"
 #include "os/process.h"
 
 namespace {
-
-struct Command {
-  std::string_view name;
-  pawl::cli::AddCommand add;
-};
-constexpr std::array kOwn = {Command{"sandbox", pawl::cli::add_sandbox},
-                             Command{"checkpoint", pawl::cli::add_checkpoint}};
-constexpr std::array<std::string_view, 3> kOfReader = {"status", "inspect", "logs"};
 
 int become(const char* program, char** argv) {
   const auto own = pawl::os::own_executable();
@@ -40,8 +32,10 @@ int main(int argc, char** argv) {
     const auto written = pawl::cli::print_out(pawl::cli::line_of("pawl {}\n", PAWL_VERSION));
     return written ? pawl::cli::kDone : pawl::cli::report(written.error());
   }
-  if (const auto own = std::ranges::find(kOwn, first, &Command::name); own != kOwn.end())
-    return pawl::cli::run_command_line(argc, argv, {own->add});
-  const bool reads = std::ranges::find(kOfReader, first) != kOfReader.end();
+  using pawl::cli::Program;
+  if (const auto own = pawl::cli::command_of<Program::kFront>(first); own != nullptr)
+    return pawl::cli::run_command_line(argc, argv, {own});
+  const auto named = std::ranges::find(pawl::cli::kCommandNames, first, &pawl::cli::CommandName::name);
+  const bool reads = named != pawl::cli::kCommandNames.end() && named->program == Program::kReader;
   return become(reads ? "pawl-reader" : "pawl-engine", argv);
 }

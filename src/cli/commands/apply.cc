@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include "cli/context.h"
+#include "cli/missing.h"
+#include "cli/render/say.h"
+#include "views/accepted.h"
+
+namespace pawl::cli {
+namespace {
+
+struct Applied {
+  std::string branch, commit;
+  std::vector<store::PhaseRow> phases;
+};
+
+Result<Applied> apply_run(const StateOptions& options, const std::string& text) {
+  PAWL_TRY(const State state, open_state(options));
+  PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_OK(views::check_evidence(state, run));
+  PAWL_TRY(auto accepted, views::accepted_phases(*state.store, run));
+  PAWL_TRY(const auto commits, views::commits_of(*state.store, run, std::move(accepted)));
+  Applied out{.branch = "pawl/" + run_id};
+  PAWL_TRY(out.phases, state.store->phases(run_id));
+  PAWL_TRY(out.commit, state.workspaces->apply(out.branch, commits));
+  return out;
+}
+
+}  // namespace
+
+void add_apply(const Command& program) {
+  const Command command = program.add("apply", "Commit a run's accepted phases on a new branch pawl/<run>");
+  auto options = std::make_shared<StateOptions>();
+  auto run = std::make_shared<std::string>();
+  command.required("RUN", *run, kRunHelp);
+  add_state_options(command, *options);
+  command.footer(
+      "Makes one commit for each phase, with the trailers Pawl-Run and Pawl-Ledger-Head. The working "
+      "tree, the index\nand the current branch stay as they are. A folder source with uncommitted "
+      "changes at the start of the run gets\nno commit, because no gate judged its "
+      "commit.\n\nExample:\n  pawl apply last && git merge pawl/<run>");
+  command.on_run([=] {
+    const auto applied = apply_run(*options, *run);
+    if (!applied) return report(applied.error());
+    tell_missing(applied->phases);
+    if (options->json) {
+      Json out;
+      out["branch"] = applied->branch;
+      out["commit"] = applied->commit;
+      out["missing"] = views::missing_json(applied->phases);
+      print_json(out);
+    } else {
+      say("branch {} at {}\nLook at it with: git log -p {}\n", applied->branch, applied->commit,
+          applied->branch);
+    }
+    return kDone;
+  });
+}
+
+}  // namespace pawl::cli

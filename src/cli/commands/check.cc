@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/context.h"
+#include "cli/plan_file.h"
+#include "cli/render/say.h"
+
+namespace pawl::cli {
+namespace {
+
+Json to_json(const std::vector<plan::Problem>& problems) {
+  Json out = Json::array();
+  for (const auto& problem : problems)
+    out.push_back({{"file", problem.file},
+                   {"line", problem.line},
+                   {"column", problem.column},
+                   {"message", problem.message}});
+  return out;
+}
+
+std::string named(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) out += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kShown ? out + fmt::format(" and {} more", names.size() - kShown) : out;
+}
+
+// Explains defaults that differ from those of older versions, where the plan leaves the keys out.
+std::vector<std::string> notes_of(const plan::Plan& plan) {
+  std::vector<std::string> changed, exited, retried, together, out;
+  for (const auto& tier : plan.tiers) {
+    if (tier.parallel && tier.phases.size() > 1) together.push_back(tier.name);
+    for (const auto& phase : tier.phases) {
+      if (phase.needs_change()) changed.push_back(phase.id);
+      if (phase.agent_exit == plan::AgentExit::kZero) exited.push_back(phase.id);
+    }
+  }
+  for (const auto& [name, gate] : plan.gates)
+    if (gate.retry.timeout_retryable) retried.push_back(name);
+  const auto note = [&out](const std::vector<std::string>& names, const char* text, const char* key) {
+    if (!names.empty())
+      out.push_back(fmt::format("{}: {}{}{}", text, named(names), *key == 0 ? "" : "; else ", key));
+  };
+  note(changed, "an attempt that changes no file fails", "`may_be_empty: true`");
+  note(exited, "an agent that exits with another code than 0 needs a person", "`agent_exit: any`");
+  note(retried, "a step that times out is retried, by gate", "`retry: {timeout_retryable: false}`");
+  note(together, "phases are judged together, by tier", "");
+  return out;
+}
+
+int check(const std::string& path, bool json) {
+  auto plan = read_plan(path, json);
+  if (!plan) {
+    report(plan.error());
+    return kUsage;
+  }
+  if (plan->parsed.plan) check_source(path, *plan);
+  auto& parsed = plan->parsed;
+  if (parsed.plan)
+    std::ranges::move(unguarded_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
+  if (json) {
+    print_json({{"ok", parsed.plan.has_value()},
+                {"problems", to_json(parsed.problems)},
+                {"warnings", to_json(parsed.warnings)},
+                {"notes", parsed.plan ? Json(notes_of(*parsed.plan)) : Json::array()}});
+  } else {
+    print_problems(parsed.problems, "error: ");
+    print_problems(parsed.warnings, "warning: ");
+  }
+  if (!parsed.plan) return kUsage;
+  std::size_t phases = 0;
+  for (const auto& tier : parsed.plan->tiers) phases += tier.phases.size();
+  if (!json)
+    say("{}: ok: workflow {}, {} tier(s), {} phase(s), {} gate(s)\n", path, parsed.plan->workflow,
+        parsed.plan->tiers.size(), phases, parsed.plan->gates.size());
+  if (!json)
+    for (const auto& note : notes_of(*parsed.plan)) say("note: {}\n", note);
+  return kDone;
+}
+
+}  // namespace
+
+void add_check(const Command& program) {
+  const Command command = program.add("check", "Check a plan without running it");
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command.required("PLAN", *path, "The plan's file");
+  add_json_option(command, *json);
+  command.footer(
+      "Prints each problem as file:line:column. Exit code 2: the plan has a problem.\n\nExample:\n  "
+      "pawl check plan.yaml");
+  command.on_run([=] { return check(*path, *json); });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/context.h"
+#include "cli/render/say.h"
+#include "executor/open_world.h"
+#include "executor/start_run.h"
+#include "os/file.h"
+#include "os/held_tree.h"
+#include "sandbox/backend.h"
+#include "sandbox/spec.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::cli {
+namespace {
+
+struct GcOptions {
+  StateOptions state;
+  std::string older_than = "7d";
+  bool dry_run = false;
+};
+
+// Parses "7d", "12h", "30m", "0d".
+Result<std::int64_t> milliseconds_of(const std::string& text) {
+  std::int64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(parsed.ptr, text.data() + text.size());
+  const std::int64_t factor = unit == "d"   ? 86'400'000
+                              : unit == "h" ? 3'600'000
+                              : unit == "m" ? 60'000
+                              : unit == "s" ? 1000
+                                            : 0;
+  if (parsed.ec != std::errc() || factor == 0 || number < 0 || number > 100'000)
+    return fail(ErrorKind::kInvalid,
+                "--older-than " + text + ": expected a number and d, h, m or s, like 7d");
+  return number * factor;
+}
+
+// Adds every object that the rows of a run name.
+Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vector<std::string>& keep) {
+  keep.push_back(run.base_id);
+  keep.push_back(run.plan_content);
+  // A plan of another version may be unreadable here. This version could not go on from it, so that its
+  // policy and its /plan for agents are not retained.
+  if (const auto plan = executor::common_of(store, run)) {
+    if (plan->policy) keep.push_back(plan->policy->blake3);
+    keep.push_back(plan->plan_for_agents);
+  }
+  PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
+  for (const auto& layer : layers) keep.push_back(layer.layer_id);
+  PAWL_TRY(const auto phases, store.phases(run.run_id));
+  for (const auto& phase : phases) {
+    PAWL_TRY(const auto attempts, store.attempts(run.run_id, phase.phase_id));
+    for (const auto& attempt : attempts) keep.push_back(attempt.agent_layer);
+    PAWL_TRY(const auto steps, store.steps(run.run_id, phase.phase_id));
+    for (const auto& step : steps) {
+      if (step.run.empty()) continue;
+      PAWL_TRY(const Json json, parse_json(step.run));
+      PAWL_TRY(const auto result, sandbox::run_from_json(json));
+      for (const auto& id : sandbox::objects_of(result)) keep.push_back(id);
+    }
+  }
+  return {};
+}
+
+Result<os::HeldTree> held(const State& state) {
+  return os::HeldTree::open(state.folder, os::HeldTree::Mounts::kAny);
+}
+
+// Whether a supervisor holds the step's lock: the step may still be ending.
+Result<bool> is_held(const os::HeldTree& tree, const std::string& step) {
+  const auto lock = tree.find("spool/" + step + "/lock");
+  if (!lock && lock.error().kind == ErrorKind::kNotFound) return false;
+  if (!lock) return std::unexpected(lock.error());
+  if (!os::exists(lock->path())) return false;
+  const auto got = os::FileLock::try_lock(lock->path());
+  return !got || !*got;
+}
+
+// Folders of steps that no open marker names: their results are recorded, or the steps were given up. Paths
+// are relative to the state folder.
+Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
+  PAWL_TRY(const auto tree, held(state));
+  std::vector<std::pair<std::string, std::string>> found;  // folder, name
+  for (const std::string place : {"work", "spool"}) {
+    const auto names = tree.list(place);
+    if (!names && names.error().kind == ErrorKind::kNotFound) continue;
+    PAWL_OK(names);
+    for (const auto& name : *names) found.emplace_back(place, name);
+  }
+  // Read after the folders were listed, because a marker exists before the folder of its step.
+  PAWL_TRY(const auto open, state.store->open_steps());
+  std::vector<std::string> out;
+  for (const auto& [folder, name] : found) {
+    if (std::ranges::find(open, name, &store::StepRow::sandbox_run_id) != open.end()) continue;
+    PAWL_TRY(const bool is_ending, is_held(tree, name));
+    if (!is_ending) out.push_back(os::join(folder, name));
+  }
+  return out;
+}
+
+// Paths are relative to the state folder.
+struct Found {
+  std::int64_t old_runs = 0;
+  std::vector<std::string> steps;
+  std::vector<std::string> episodes;  // folders of runs: what their agents stored
+  workspace::Garbage garbage;
+
+  std::vector<std::string> paths() const {
+    std::vector<std::string> out = steps;
+    out.insert(out.end(), episodes.begin(), episodes.end());
+    for (const auto* more : {&garbage.bases, &garbage.layers, &garbage.blobs, &garbage.merges,
+                             &garbage.caches, &garbage.temporaries})
+      out.insert(out.end(), more->begin(), more->end());
+    return out;
+  }
+};
+
+Result<Found> look(const State& state, const std::string& limit) {
+  Found out;
+  PAWL_TRY(out.steps, leftovers_of_steps(state));
+  PAWL_TRY(const auto tree, held(state));
+  // Read before the rows, because an object that a spool no longer names is named by a row.
+  PAWL_TRY(auto keep, supervisor::objects_in_use(state.folder));
+  constexpr std::size_t kRunsMax = 1'000'000;
+  PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
+  for (const auto& run : runs) {
+    const bool old =
+        run.state != store::RunState::kExecuting && !run.ended_at.empty() && run.ended_at <= limit;
+    if (!old) {
+      PAWL_OK(keep_objects_of(*state.store, run, keep));
+      continue;
+    }
+    ++out.old_runs;
+    std::string kept = os::join("agents", run.run_id);
+    const auto here = tree.find(kept);
+    if (here && os::exists(here->path())) out.episodes.push_back(std::move(kept));
+  }
+  PAWL_TRY(out.garbage, state.workspaces->garbage(keep));
+  return out;
+}
+
+// Moves the objects aside while no other process may use objects, which takes moments. Then removes them,
+// however long that takes.
+Result<std::int64_t> take_away(const State& state, const std::string& limit, Found& found) {
+  os::HeldTree::Place aside;
+  {
+    PAWL_TRY(const auto alone, state.workspaces->hold_alone());
+    PAWL_TRY(found, look(state, limit));
+    PAWL_TRY(aside, state.workspaces->put_aside(found.paths()));
+  }
+  for (const auto& name : sandbox::backend_names()) {
+    PAWL_TRY(const auto backend, sandbox::make_backend(name));
+    for (const auto& step : found.steps) backend->end(step.substr(step.rfind('/') + 1));
+    backend->clean_up();
+  }
+  const std::int64_t bytes = workspace::bytes_on_disk(aside.path());
+  PAWL_OK(os::remove_tree(aside.path()));
+  return bytes;
+}
+
+Result<Json> gc(const GcOptions& options) {
+  PAWL_TRY(const std::int64_t age_ms, milliseconds_of(options.older_than));
+  PAWL_TRY(const State state, open_state(options.state));
+  const std::string limit = rfc3339(os::SystemClock().wall().plus_ms(-age_ms));
+  Found found;
+  std::int64_t bytes = 0;
+  if (options.dry_run) {
+    PAWL_TRY(found, look(state, limit));
+    PAWL_TRY(const auto tree, held(state));
+    for (const auto& path : found.paths())
+      if (const auto here = tree.find(path)) bytes += workspace::bytes_on_disk(here->path());
+  } else {
+    PAWL_OK(executor::pay_what_is_owed(state));  // before the data of agents is removed
+    PAWL_TRY(bytes, take_away(state, limit, found));
+  }
+  return Json{{"dry_run", options.dry_run},          {"older_than", options.older_than},
+              {"old_runs", found.old_runs},          {"freed_bytes", bytes},
+              {"bases", found.garbage.bases.size()}, {"layers", found.garbage.layers.size()},
+              {"blobs", found.garbage.blobs.size()}, {"steps", found.steps.size()},
+              {"episodes", found.episodes.size()},   {"temporaries", found.garbage.temporaries.size()}};
+}
+
+void print_collected(const Json& done) {
+  const auto count = [&](const char* key) { return integer_in(done, key); };
+  say("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
+      "{} of agents' episodes, {} temporary folder(s)\n",
+      flag_in(done, "dry_run") ? "would free" : "freed", count("freed_bytes") / 1024, count("bases"),
+      count("layers"), count("blobs"), count("steps"), count("episodes"), count("temporaries"));
+}
+
+}  // namespace
+
+void add_gc(const Command& program) {
+  const Command command = program.add("gc", "Remove workspaces, logs and layers of old runs");
+  auto options = std::make_shared<GcOptions>();
+  command.option("--older-than", options->older_than, "Runs that ended earlier than this: 7d, 12h, 30m");
+  command.flag("--dry-run", options->dry_run, "Print what would be removed, and remove no file");
+  add_state_options(command, options->state);
+  command.footer(
+      "Removes bases, layers and logs that only old runs use, or no run at all; stored data of their "
+      "agents; and what\ncrashes left of steps and sandboxes. State, ledger, cost and heads stay: an "
+      "old run still verifies, but its logs and\nits diff are gone. Safe while runs work. Exit code "
+      "14: the objects were in use for too long.\n\nExample:\n  pawl gc --older-than 30d --dry-run");
+  command.on_run([options] {
+    const auto done = gc(*options);
+    if (!done) {
+      const int code = report(done.error());
+      return done.error().kind == ErrorKind::kInvalid ? kUsage : code;
+    }
+    if (options->state.json)
+      print_json(*done);
+    else
+      print_collected(*done);
+    return static_cast<int>(kDone);
+  });
+}
+
+}  // namespace pawl::cli

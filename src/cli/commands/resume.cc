@@ -1,0 +1,109 @@
+#include <algorithm>
+
+#include "cli/context.h"
+#include "cli/max_attempts.h"
+#include "cli/render/say.h"
+#include "cli/run_loop.h"
+#include "executor/plans.h"
+#include "views/accepted.h"
+
+namespace pawl::cli {
+namespace {
+
+struct ResumeOptions {
+  StateOptions state;
+  std::vector<std::string> runs;
+  std::int64_t workers = 1;
+  bool if_any = false;
+  MaxAttempts max_attempts;
+};
+
+Result<std::vector<std::string>> runs_to_resume(store::Store& store, const std::vector<std::string>& named) {
+  std::vector<std::string> ids;
+  for (const auto& text : named) {
+    PAWL_TRY(std::string id, store.resolve_run(text));
+    ids.push_back(std::move(id));
+  }
+  if (!named.empty()) return ids;
+  constexpr std::size_t kRunsMax = 100'000;
+  PAWL_TRY(const auto runs, store.runs(kRunsMax));
+  for (const auto& run : runs)
+    if (run.state == store::RunState::kExecuting) ids.push_back(run.run_id);
+  return ids;
+}
+
+Status check_acknowledged(const ResumeOptions& options, store::Store& store, const std::string& run_id) {
+  if (options.max_attempts.number == 0) return {};
+  PAWL_TRY(const auto run, store.run(run_id));
+  PAWL_TRY(const auto phases, store.phases(run_id));
+  if (std::ranges::all_of(phases, [](const auto& phase) { return is_terminal(phase.state); }))
+    return fail(ErrorKind::kInvalid, "run " + run_id + " is " + std::string(name(run.state)) +
+                                         ": --max-attempts is for phases that are open; `pawl retry " +
+                                         run_id + " PHASE` opens one");
+  for (const auto& phase : phases) {
+    if (is_terminal(phase.state) || options.max_attempts.number <= phase.max_attempts) continue;
+    PAWL_TRY(const auto planned, executor::phase_of(store, run, phase.phase_id));  // the limit may be lowered
+    PAWL_OK(check_acknowledged(options.max_attempts, phase.phase_id,
+                               std::max(phase.max_attempts, planned.max_attempts)));
+  }
+  return {};
+}
+
+// Changes all runs or none: a refusal changes no run.
+Status set_max_attempts(const ResumeOptions& options, const State& state,
+                        const std::vector<std::string>& run_ids) {
+  PAWL_OK(check_max_attempts(options.max_attempts));
+  for (const auto& run_id : run_ids) PAWL_OK(check_acknowledged(options, *state.store, run_id));
+  for (const auto& run_id : run_ids) PAWL_OK(set_max_attempts(options.max_attempts, state, run_id));
+  return {};
+}
+
+// Objects that somebody changed cost no attempt. A new run does not wait for this check: its first step ends
+// the run (docs/adr/0045).
+Status check_objects(const State& state, const std::vector<std::string>& run_ids) {
+  for (const auto& run_id : run_ids) {
+    PAWL_TRY(const auto run, state.store->run(run_id));
+    if (run.state == store::RunState::kExecuting) PAWL_OK(views::check_content_of(state, run));
+  }
+  return {};
+}
+
+int resume(const ResumeOptions& options) {
+  const auto state = open_state(options.state);
+  if (!state) return report(state.error());
+  auto ids = runs_to_resume(*state->store, options.runs);
+  if (!ids) return report(ids.error());
+  if (ids->empty()) {
+    const Error none{.kind = ErrorKind::kNotFound, .message = "no run is open; `pawl status` lists them"};
+    if (!options.if_any) return report(none);
+    tell("pawl: {}\n", none.message);
+    return kDone;
+  }
+  if (const auto status = set_max_attempts(options, *state, *ids); !status) {
+    const int code = report(status.error());
+    return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
+  }
+  if (const auto status = check_objects(*state, *ids); !status) return report(status.error());
+  return run_loop(*state, {.state = options.state, .run_ids = *std::move(ids), .workers = options.workers});
+}
+
+}  // namespace
+
+void add_resume(const Command& program) {
+  const Command command = program.add("resume", "Continue runs that were interrupted, killed or retried");
+  auto options = std::make_shared<ResumeOptions>();
+  command.option("RUN", options->runs,
+                 "Runs: an id, a unique part of its start or end, or `last` (else all open ones)");
+  command.option("--workers", options->workers, "Phases at once: of several runs, and where a plan allows it",
+                 {1, 64});
+  command.flag("--if-any", options->if_any, "Exit code 0 when no run is open, for services");
+  add_max_attempts_options(command, options->max_attempts, "open phase");
+  add_state_options(command, options->state);
+  command.footer(
+      "Waits for steps that still run, records steps that ended meanwhile, and treats steps with a "
+      "lost result as `resume`\nof the plan says. Joins a run that another process works on: no "
+      "phase runs twice.\n\nExample:\n  pawl resume last");
+  command.on_run([options] { return resume(*options); });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <variant>
+
+#include "cli/context.h"
+#include "cli/max_attempts.h"
+#include "cli/plan_file.h"
+#include "cli/render/say.h"
+#include "cli/render/waiting.h"
+#include "cli/run_loop.h"
+#include "executor/start_run.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "sandbox/backend.h"
+
+namespace pawl::cli {
+namespace {
+
+struct RunOptions {
+  StateOptions state;
+  std::string plan;
+  std::int64_t workers = 1;
+  MaxAttempts max_attempts;
+};
+
+Status check_acknowledged(const RunOptions& options, const plan::Plan& plan) {
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases)
+      PAWL_OK(check_acknowledged(options.max_attempts, phase.id, phase.max_attempts));
+  return {};
+}
+
+// The .pawl of a new run: --dir, PAWL_DIR, else inside the plan's source.
+Result<std::string> folder_for(const RunOptions& options, const plan::Plan& plan,
+                               const std::string& plan_file) {
+  std::string named = options.state.dir;
+  if (named.empty()) named = os::environment_value("PAWL_DIR").value_or("");
+  if (!named.empty()) return named;
+  PAWL_TRY(const std::string source, executor::source_folder(plan, os::folder_of(plan_file)));
+  return os::join(source, ".pawl");
+}
+
+// Warns of pointers of Git LFS: an agent that expects a picture and gets three lines of text costs money.
+Status tell_pointers(const State& state, const std::string& run_id) {
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  PAWL_TRY(const auto pointers, state.workspaces->lfs_pointers(run.base_id));
+  if (pointers.empty()) return {};
+  tell(
+      "pawl: {} file(s) of the source are pointers of Git LFS, and agents and gates get no more of them: "
+      "{}{}; "
+      "after `git lfs pull` a plan without source.ref has the contents\n",
+      pointers.size(), printable(pointers.front()), pointers.size() > 1 ? ", ..." : "");
+  return {};
+}
+
+Result<std::string> create_run(const RunOptions& options, const PlanFile& file, const State& state) {
+  os::SystemClock clock;
+  os::SystemRandom random;
+  const Waiting waiting("making the run", options.state.json, [&]() -> std::string {
+    const auto& [files, bytes] = state.workspaces->so_far();
+    if (files == 0) return {};
+    return fmt::format("{} files, {} MiB of the source", files.load(), bytes.load() >> 20U);
+  });
+  PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
+                                                         {.plan = *file.parsed.plan,
+                                                          .plan_text = file.text,
+                                                          .plan_file = file.file,
+                                                          .policy_text = file.policy_text,
+                                                          .backend = sandbox::default_backend()}));
+  PAWL_OK(set_max_attempts(options.max_attempts, state, run_id));
+  PAWL_OK(tell_pointers(state, run_id));
+  PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
+  return run_id;
+}
+
+struct Made {
+  State state;
+  std::string run_id;
+};
+
+// Returns the new run, or an exit code. The plan with all its phases is freed when it returns.
+std::variant<Made, int> made(const RunOptions& options) {
+  if (const auto status = check_max_attempts(options.max_attempts); !status) {
+    report(status.error());
+    return kUsage;
+  }
+  auto file = read_plan(options.plan, options.state.json);
+  if (!file) {
+    report(file.error());
+    return kUsage;
+  }
+  if (file->parsed.plan) check_source(options.plan, *file);
+  print_problems(file->parsed.problems, "error: ");
+  if (!file->parsed.plan) return kUsage;
+  print_problems(file->parsed.warnings, "warning: ");
+  if (const auto status = check_acknowledged(options, *file->parsed.plan); !status) {
+    report(status.error());
+    return kUsage;
+  }
+  auto folder = folder_for(options, *file->parsed.plan, file->file);
+  if (!folder) {
+    report(folder.error());
+    return kUsage;
+  }
+  auto state = open_state(options.state, *folder, true);
+  if (!state) return report(state.error());
+  auto run_id = create_run(options, *file, *state);
+  if (!run_id) {
+    const int code = report(run_id.error());
+    return run_id.error().kind == ErrorKind::kInvalid ? kUsage : code;
+  }
+  say_to(options.state.json ? stderr : stdout, "run {}  {}\n", *run_id, file->parsed.plan->workflow);
+  return Made{.state = *std::move(state), .run_id = *std::move(run_id)};
+}
+
+int run(const RunOptions& options) {
+  const auto found = made(options);
+  // A large plan took some hundred MiB in small pieces. The loop works for hours and does not need them.
+  static_cast<void>(malloc_trim(0));
+  if (const int* code = std::get_if<int>(&found)) return *code;
+  const auto& made = std::get<Made>(found);
+  return run_loop(made.state, {.state = options.state, .run_ids = {made.run_id}, .workers = options.workers});
+}
+
+}  // namespace
+
+void add_run(const Command& program) {
+  const Command command = program.add("run", "Run a plan: claim phases, run agents, judge them with gates");
+  auto options = std::make_shared<RunOptions>();
+  command.required("PLAN", options->plan, "The plan's file");
+  command.option("--workers", options->workers, "Phases at once, where the plan allows it", {1, 64});
+  add_max_attempts_options(command, options->max_attempts, "phase");
+  add_state_options(command, options->state);
+  command.footer(
+      "Ctrl-C stops claiming and leaves the run resumable: a running step continues under its "
+      "supervisor, and `pawl\nresume RUN` waits for it. Exit codes: 0 done, 2 invalid plan, 11 a "
+      "person must decide, 12 failed for good,\n130 interrupted, 1 any other error.\n\nExample:\n  "
+      "pawl run plan.yaml --workers 2");
+  command.on_run([options] { return run(*options); });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,106 @@
+#include "cli/render/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "cli/render/terminal.h"
+#include "cli/render/visible.h"
+#include "executor/steps.h"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kQuestionColumns = 200;  // `pawl answer` shows all of it
+
+}  // namespace
+
+std::string duration_text(std::int64_t ms) {
+  if (ms < 1000) return fmt::format("{}ms", ms);
+  if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
+  if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
+  return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
+}
+
+std::string time_text(const std::string& at) {
+  return at.size() < 19 ? at : at.substr(0, 10) + " " + at.substr(11, 8) + "Z";
+}
+
+std::int64_t ms_between(const std::string& from, const std::string& to) {
+  const auto earlier = parse_rfc3339(from), later = parse_rfc3339(to);
+  return earlier && later ? std::max<std::int64_t>(0, (later->micros - earlier->micros) / 1000) : 0;
+}
+
+std::string short_label(const store::StepRow& step) {
+  const std::string label =
+      step.gate_id == step.step_name ? step.gate_id : step.gate_id + "." + step.step_name;
+  if (const auto round = step.step_index / executor::kRoundStride; round > 0)
+    return fmt::format("{} (together {})", label, round);
+  return step.episode == 0 ? label : fmt::format("{} #{}", label, step.episode);
+}
+
+std::string ending_text(const Json& run) {
+  std::string text = text_in(run, "outcome");
+  if (text == "exited") text += fmt::format(" {}", integer_in(run, "exit_code"));
+  if (text == "signaled") text += fmt::format(" {}", integer_in(run, "signal"));
+  if (const auto reason = text_in(run, "reason"); !reason.empty()) text += " (" + reason + ")";
+  return text;
+}
+
+std::string memory_text(std::int64_t kib) {
+  return fmt::format("{}.{} MiB", kib / 1024, kib % 1024 * 10 / 1024);
+}
+
+std::string signal_result(const Json& signal) {
+  if (flag_in(signal, "missing")) return "missing";
+  return flag_in(signal, "passed") ? "passed" : "failed";
+}
+
+std::string details_text(const Json& signal) {
+  std::string out;
+  const auto details = signal.find("details");
+  if (details == signal.end() || !details->is_object()) return out;
+  for (const auto& [key, value] : details->items())
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", key,
+                       value.is_string() ? value.get<std::string>() : canonical(value));
+  return out;
+}
+
+std::vector<std::string> unkept_texts(const Json& run) {
+  std::vector<std::string> out;
+  for (const auto& path : list_in(run, "refused"))
+    out.push_back(path.is_string() ? path.get<std::string>() : "");
+  const std::int64_t more = integer_in(run, "refused_total") - static_cast<std::int64_t>(out.size());
+  if (more > 0) out.push_back(fmt::format("and {} more", more));
+  return out;
+}
+
+std::string try_text(const Json& refused) {
+  return fmt::format("{}:{}: {}", text_in(refused, "host"), integer_in(refused, "port"),
+                     text_in(refused, "verdict"));
+}
+
+std::string decision_text(const Json& decision) {
+  const auto word = [&](const char* key) { return text_in(decision, key); };
+  const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
+  if (word("type") == "resume")
+    return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
+  if (word("type") == "operator")
+    return fmt::format("operator: {} by uid {}{}", word("action"), integer_in(decision, "uid"), reason);
+  if (!flag_in(decision, "understood")) return word("type") + ": no answer that is understood";
+  return word("type") + ": " + (word("type") == "doctor" ? word("action") : word("goal")) + reason;
+}
+
+std::string question_line(const views::OpenQuestion& open) {
+  return fmt::format("{} asks: {}", open.key.goal_id, cut(visible(open.question.text), kQuestionColumns));
+}
+
+std::string answer_command(const std::string& run_id) { return "pawl answer " + run_id; }
+
+std::string cap_option(const store::BudgetRow& row) {
+  if (row.unit == store::kTokens) return "--tokens N";
+  return row.unit == store::kUsdNanos ? "--usd N" : "--sandbox-seconds N";
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,36 @@
+// Words for people about the values of views, on a terminal and on the page of `pawl report`. They contain
+// text of agents, hooks and operators: see visible(). Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "store/rows.h"
+#include "views/questions.h"
+
+namespace pawl::cli {
+
+// --- times
+std::string duration_text(std::int64_t ms);    // "3.2s", "4m05s", "2h10m"
+std::string time_text(const std::string& at);  // "2026-01-02 03:04:05Z"
+// Milliseconds from one time of the store to another; 0 when one is absent, or when the clock was set back.
+std::int64_t ms_between(const std::string& from, const std::string& to);
+
+// --- steps and signals
+std::string short_label(const store::StepRow& step);     // "<gate>.<step>", and "#<episode>" with several
+std::string ending_text(const Json& run);                // "exited 1", "signaled 9", "timed_out (why)"
+std::string memory_text(std::int64_t kib);               // "12.3 MiB"
+std::string signal_result(const Json& signal);           // passed | failed | missing
+std::string details_text(const Json& signal);            // "exit_code=1 step=unit"
+std::vector<std::string> unkept_texts(const Json& run);  // paths, then how many more there were
+std::string try_text(const Json& refused);               // "evil.example:443: refused"
+
+// --- decisions, questions, budgets
+std::string decision_text(const Json& decision);             // one line
+std::string question_line(const views::OpenQuestion& open);  // "fix asks: Deploy?", on one line
+std::string answer_command(const std::string& run_id);       // the command that lists and answers it
+std::string cap_option(const store::BudgetRow& row);         // of `pawl budget`, to raise that cap
+
+}  // namespace pawl::cli

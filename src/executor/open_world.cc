@@ -1,0 +1,37 @@
+#include "executor/open_world.h"
+
+#include <utility>
+
+#include "executor/told.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::executor {
+
+Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
+                                                                 std::vector<std::string> hidden) {
+  PAWL_TRY(const std::string own, os::own_executable());
+  std::string program = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
+  if (!os::exists(program))
+    return fail(ErrorKind::kNotFound,
+                program + ": no such program; it belongs beside pawl: copy all four from one build");
+  return supervisor::make_step_runner(folder, std::move(program), std::move(hidden));
+}
+
+Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state,
+                                                   std::vector<std::string> hidden) {
+  std::unique_ptr<OpenWorld> out(new OpenWorld(state));
+  PAWL_TRY(out->sandboxes_, make_step_runner(state.folder, std::move(hidden)));
+  out->objects_ = workspace::object_store(*state.workspaces);
+  PAWL_TRY(out->redactor_, secrets::open_redactor(state.folder));
+  out->episodes_ = open_episodes(state.folder);
+  return out;
+}
+
+Status pay_what_is_owed(const State& state) {
+  PAWL_TRY(const auto open, OpenWorld::open(state));
+  return pay_what_is_owed(open->world());
+}
+
+}  // namespace pawl::executor

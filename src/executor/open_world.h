@@ -1,0 +1,46 @@
+// The World of an executor, wired for one state folder of this machine: sandboxes under supervisors, the
+// system's clock and randomness. The only place that wires it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/executor.h"
+#include "executor/state.h"
+#include "secrets/redact.h"
+#include "supervisor/step_runner.h"
+#include "workspace/object_store.h"
+
+namespace pawl::executor {
+
+// Makes what starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
+// supervisor's program is not beside this one.
+Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
+                                                                 std::vector<std::string> hidden = {});
+
+// Owns the objects of a World. For one thread, like the state.
+class OpenWorld {
+ public:
+  // `state` must outlive the result. `hidden`: as for make_step_runner().
+  static Result<std::unique_ptr<OpenWorld>> open(const State& state, std::vector<std::string> hidden = {});
+  // Valid as long as this object.
+  World world() { return {*state_.store, *sandboxes_, *objects_, clock_, random_, *redactor_, *episodes_}; }
+
+ private:
+  explicit OpenWorld(const State& state) : state_(state) {}
+
+  const State& state_;
+  std::unique_ptr<supervisor::StepRunner> sandboxes_;
+  std::unique_ptr<workspace::ObjectStore> objects_;
+  std::unique_ptr<secrets::Redactor> redactor_;
+  std::unique_ptr<Episodes> episodes_;
+  os::SystemClock clock_;
+  os::SystemRandom random_;
+};
+
+// Ends the agents of steps that operators ended, and records what they reported until their end (told.h).
+Status pay_what_is_owed(const State& state);
+
+}  // namespace pawl::executor

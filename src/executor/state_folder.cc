@@ -1,0 +1,111 @@
+#include "executor/state_folder.h"
+
+#include "os/file.h"
+#include "os/process.h"
+#include "os/walls.h"
+#include "workspace/tracked.h"
+
+namespace pawl::executor {
+namespace {
+
+constexpr unsigned kWritableForOthers = 022, kAnyForOthers = 077;
+
+std::unexpected<Error> refused(const std::string& path, const std::string& why, const std::string& remedy) {
+  return fail(ErrorKind::kDenied,
+              path + " " + why +
+                  ": a state folder holds the key that signs and the rows that decide, so "
+                  "it is not used. " +
+                  remedy);
+}
+
+Status check_part(const std::string& folder, const std::string& path) {
+  PAWL_TRY(const auto facts, os::facts_of(path));
+  if (facts.is_link)
+    return refused(path, "is a symbolic link", "Remove it, or name the folder that it leads to with --dir");
+  if (facts.uid != os::user_id())
+    return refused(path, "belongs to uid " + std::to_string(facts.uid),
+                   "Use it as its owner, or take it over with `chown -R $(id -u):$(id -g) '" + folder + "'`");
+  if ((facts.mode & kWritableForOthers) != 0)
+    return refused(path, "is writable for others",
+                   "If nobody else wrote to it: `chmod -R go-w '" + folder + "'`");
+  return {};
+}
+
+// Older versions made files and folders that everybody may read. Where permissions can't be changed (a
+// read-only file system), the folder is used all the same.
+void tighten(const std::string& folder, const std::vector<std::string>& names) {
+  static_cast<void>(os::make_private(folder));
+  for (const auto& name : names)
+    if (name != ".gitignore") static_cast<void>(os::make_private(os::join(folder, name)));
+}
+
+// A link below would lead a process that writes or removes there to another place.
+Status check_links(const std::string& folder) {
+  const auto names = os::list_folder(folder);
+  if (!names) return {};  // a file, or missing
+  for (const auto& name : *names) {
+    const std::string path = os::join(folder, name);
+    const auto facts = os::facts_of(path);
+    if (facts && facts->is_link) return refused(path, "is a symbolic link", "Remove it");
+  }
+  return {};
+}
+
+Status check_tracked(const std::string& folder) {
+  PAWL_TRY(const std::string path, os::absolute_path(folder));
+  PAWL_TRY(const std::string index, workspace::index_that_tracks(path));
+  if (index.empty()) return {};
+  return refused(folder, "is tracked by git (" + index + "), so it came with the repository",
+                 "Remove it (`git rm -r --cached` keeps the files), or name another one with --dir");
+}
+
+Status check_key(const std::string& folder, const std::string& key) {
+  if (!os::exists(key)) return {};
+  PAWL_OK(check_part(folder, key));
+  PAWL_TRY(const auto facts, os::facts_of(key));
+  if ((facts.mode & kAnyForOthers) != 0)
+    return refused(key, "is readable for others", "If nobody else has read it: `chmod 600` it");
+  return {};
+}
+
+}  // namespace
+
+Status check_state_folder(const std::string& folder) {
+  if (!os::walls().state_folder) return {};
+  PAWL_OK(check_part(folder, folder));
+  PAWL_TRY(const auto names, os::list_folder(folder));
+  for (const auto& name : names) {
+    // SQLite removes its log when the last process closes the database.
+    auto part = check_part(folder, os::join(folder, name));
+    if (!part && part.error().kind != ErrorKind::kNotFound) return part;
+  }
+  for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work", "agents"})
+    PAWL_OK(check_links(os::join(folder, below)));
+  PAWL_OK(check_tracked(folder));
+  for (const auto* key : {"keys/ledger.key", "keys/redaction.key"})
+    PAWL_OK(check_key(folder, os::join(folder, key)));
+  tighten(folder, names);
+  return {};
+}
+
+Status check_database(const std::string& path) {
+  if (!os::exists(path) || !os::walls().state_folder) return {};
+  PAWL_TRY(const std::string file, os::absolute_path(path));
+  return check_part(file, file);
+}
+
+std::vector<std::string> state_folders_below(const std::string& folder) {
+  std::vector<std::string> out, left{folder};
+  while (!left.empty()) {
+    const std::string path = std::move(left.back());
+    left.pop_back();
+    if (path.ends_with("/.pawl") || os::exists(os::join(path, "keys/ledger.key"))) {
+      out.push_back(path);
+      continue;
+    }
+    for (auto& below : os::folders_in(path)) left.push_back(std::move(below));
+  }
+  return out;
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,26 @@
+// Decides whether a state folder can be trusted: its key signs, its database decides, and gc removes files
+// below it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace pawl::executor {
+
+// Call this before any file in `folder`, which exists, is read. Accepts a folder that no repository brought:
+// no git index of a work tree around it lists its files, whatever the index's form (workspace/tracked.h).
+// kDenied, with what to do: git tracks it, or a part that matters has another owner, is writable for others
+// or is a link. Read permission of others is removed. A key that others may read is refused. A copy, or a
+// folder that a person unpacked, is accepted.
+Status check_state_folder(const std::string& folder);
+
+// Call this before a database that lies elsewhere is opened; it may be missing. kDenied as above.
+Status check_database(const std::string& path);
+
+// Returns the state folders in `folder` (also itself), at any depth: folders called .pawl, and folders with a
+// key to sign with. Never follows links.
+std::vector<std::string> state_folders_below(const std::string& folder);
+
+}  // namespace pawl::executor

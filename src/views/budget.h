@@ -1,0 +1,18 @@
+// The budget of a run.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/json.h"
+#include "store/store.h"
+
+namespace pawl::views {
+
+// {UNIT: {cap, spent, reserved}}; a null cap means that the unit is not limited.
+Json to_json(const std::vector<store::BudgetRow>& rows);
+
+// Returns the spent budget of a run that can't go on before a person raises its cap. No value: it can go on.
+std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run);
+
+}  // namespace pawl::views

@@ -1,0 +1,69 @@
+// Why a run does not go on now.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "os/locks.h"
+#include "supervisor/step_runner.h"
+#include "views/questions.h"
+#include "views/views.h"
+#include "views/waits.h"
+
+namespace pawl::views {
+
+// The open step of a phase that an executor works on.
+struct OpenStep {
+  std::string label, started_at;
+  // kNothing: it has not begun yet, or it is lost. kSpooled: its result is not recorded yet.
+  supervisor::Found found = supervisor::Found::kNothing;
+};
+
+// A lock that all work needs, with a holder that does not let go.
+struct HeldLock {
+  enum class What { kObjects, kDatabase };
+  What what = What::kObjects;
+  std::string path;  // with kObjects
+  os::LockHolder holder;
+};
+
+struct Reason {
+  enum class Kind {
+    kOver,         // every phase is terminal, and none failed
+    kFailed,       // every phase is terminal; `phase` failed, and only a person moves it
+    kNoSandbox,    // `phase` can go on as soon as a sandbox can be made: `detail`
+    kFree,         // `phase` can go on, and no process works on it
+    kLeased,       // an executor works on `phase`: `step`
+    kAsked,        // likewise, and its agent asks a person
+    kBudgetSpent,  // `spent`, and `detail`
+    kReserved,     // open steps reserve the rest of the budget: `detail`
+    kNotBefore,    // the next attempt of `phase` may not start yet: `detail`
+    kStalled,      // an older version left `phase` so that no event can move it: `detail`
+  };
+  Kind kind = Kind::kOver;
+  std::string phase_id;                   // "" with kOver
+  std::optional<store::PhaseRow> phase;   // not with kOver and kAsked
+  std::string detail;                     // one sentence of the store, or of the sandbox's backend
+  bool has_work = false;                  // with kFailed: work that a person can approve
+  std::optional<OpenStep> step;           // with kLeased; no value: between two steps
+  std::optional<store::BudgetRow> spent;  // with kBudgetSpent
+  std::optional<HeldLock> lock;           // beside any kind, while the run is not over
+  std::int64_t later_phases = 0;  // QUEUED phases of later tiers, which wait for the tier of `phase_id`
+};
+
+// A lock counts before all else.
+WaitsFor waits_for(const Reason& reason);
+
+struct RunReason {
+  store::RunRow run;
+  Reason reason;
+  std::vector<OpenQuestion> questions;
+};
+// Takes half a second when a lock is held, to see whether its holder lets go. kNotFound: there is no such
+// run.
+Result<RunReason> reason_of(const State& state, const std::string& run_id);
+
+}  // namespace pawl::views
