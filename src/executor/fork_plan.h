@@ -11,6 +11,6 @@ namespace pawl::executor {
 // Compares the phases before `phase_id`: their rows, their gates, and the keys that judged them (`ignored`,
 // `protect`, `protect_existing`, `allow_shadowing`, `policy`). kInvalid, naming the phase and the key that
 // differs. Does not check which phases exist: Store::create_run does that.
-Status check_shared(const plan::Plan& there, const plan::Plan& here, const std::string& phase_id);
+Status check_fork_plan(const plan::Plan& there, const plan::Plan& here, const std::string& phase_id);
 
 }  // namespace pawl::executor

@@ -1,5 +1,5 @@
 // The changes of a plan that a fork accepts.
-#include "executor/shared.h"
+#include "executor/fork_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -31,13 +31,13 @@ plan::Plan plan_with(std::string_view old = "", std::string_view by = "") {
 }
 
 std::string refusal(std::string_view old, std::string_view by, const std::string& from = "b") {
-  const auto status = check_shared(plan_with(), plan_with(old, by), from);
+  const auto status = check_fork_plan(plan_with(), plan_with(old, by), from);
   if (status) return "";
   EXPECT_EQ(status.error().kind, ErrorKind::kInvalid);
   return status.error().message.substr(0, status.error().message.find(" than"));
 }
 
-TEST(Shared, WhatJudgedAPhaseOrMadeItsWorkIsTheSame) {
+TEST(ForkPlan, WhatJudgedAPhaseOrMadeItsWorkIsTheSame) {
   const std::string of_a = " for phase a";
   EXPECT_EQ(refusal("{id: a, goal: g", "{id: a, goal: h"), "the plan has another `goal`" + of_a);
   EXPECT_EQ(refusal("goal: g, agent: {run: \"true\"}", "goal: g, agent: {run: \"false\"}"),
@@ -50,7 +50,7 @@ TEST(Shared, WhatJudgedAPhaseOrMadeItsWorkIsTheSame) {
   EXPECT_EQ(refusal("[\"tests/**\"]", "[]"), "the plan has another `protect`" + of_a);
 }
 
-TEST(Shared, WhatWorkIsLookedAtWithoutIsTheSame) {
+TEST(ForkPlan, WhatWorkIsLookedAtWithoutIsTheSame) {
   for (const auto& [key, value] :
        {std::pair("ignored", "keep"), std::pair("protect_existing", "[\"docs/**\"]"),
         std::pair("allow_shadowing", "[\"lib\"]")})
@@ -58,7 +58,7 @@ TEST(Shared, WhatWorkIsLookedAtWithoutIsTheSame) {
               "the plan has another `" + std::string(key) + "` for phase a");
 }
 
-TEST(Shared, WhatComesAfterMayBeAnother) {
+TEST(ForkPlan, WhatComesAfterMayBeAnother) {
   EXPECT_EQ(refusal("{id: b, goal: g", "{id: b, goal: h"), "");
   EXPECT_EQ(refusal("two: {steps: [{name: s, run: \"true\"", "two: {steps: [{name: s, run: \"false\""), "");
   EXPECT_EQ(refusal("models: [small]", "models: [large]"), "");

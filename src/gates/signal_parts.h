@@ -1,4 +1,5 @@
-// Functions that several kinds of signals share. A detail of this room.
+// The parts that several kinds of signals are made of: judgements by exit code and by reports, and the
+// comparison with base. A detail of this room.
 #pragma once
 
 #include <optional>

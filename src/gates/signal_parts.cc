@@ -1,4 +1,4 @@
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 
 #include <fmt/format.h>
 

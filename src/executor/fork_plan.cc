@@ -1,4 +1,4 @@
-#include "executor/shared.h"
+#include "executor/fork_plan.h"
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ std::unexpected<Error> differs(const plan::Phase& phase, const std::string& key)
 
 }  // namespace
 
-Status check_shared(const plan::Plan& there, const plan::Plan& here, const std::string& phase_id) {
+Status check_fork_plan(const plan::Plan& there, const plan::Plan& here, const std::string& phase_id) {
   if (there.find_phase(phase_id) == nullptr || here.find_phase(phase_id) == nullptr) return {};
   const auto before_there = phases_before(there, phase_id), before_here = phases_before(here, phase_id);
   PAWL_TRY(const Json common_there, parse_json(plan::common_row(there)));
