@@ -159,7 +159,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     }
     Job job;
     Request request;
-    auto refused = judge(parser, hub_.episodes, by_operator_, request);
+    auto refused = judge(parser, hub_.journals, by_operator_, request);
     if (refused && parser.head().method == "HEAD") refused->body.clear();
     if (refused) co_return co_await refuse(parser, sink, std::move(*refused));
     parser.eager(true);
@@ -180,7 +180,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     co_return written&& keep_alive;
   }
 
-  static asio::mutable_buffer place_in(Episode::Saving& saving, std::uint64_t rest) {
+  static asio::mutable_buffer place_in(Journal::Saving& saving, std::uint64_t rest) {
     const auto place = saving.place(std::min<std::uint64_t>(rest, kPieceBytes));
     return {place.data(), place.size()};
   }
@@ -252,7 +252,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     const std::size_t bytes = request.size.value_or(sink.size_max);  // the most that may come
     co_await take_turn(bytes);
     if (job.call.route.verb != Verb::kSave) co_return std::nullopt;
-    auto api = hub_.episodes.find(job.key);
+    auto api = hub_.journals.find(job.key);
     if (!api) co_return std::move(api).error();
     job.api = std::move(*api);
     const auto known = static_cast<std::int64_t>(request.size.value_or(sink.size));
@@ -269,7 +269,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
     life_.state = State::kWorking;
     job.call.session = job.call.headers.session.value_or(own_session());
     if (life_.turn_bytes == 0 && answers_much(job.call.route.verb)) {
-      if (const auto api = hub_.episodes.find(job.key)) {
+      if (const auto api = hub_.journals.find(job.key)) {
         const std::size_t bytes = (*api)->answer_bytes(job.call);
         if (bytes > kSmallBytes) co_await take_turn(bytes);
         if (job.call.route.verb == Verb::kLoad && bytes > kAsideBytes) co_await load_aside(job);
@@ -292,7 +292,7 @@ class Served final : public Connection, public std::enable_shared_from_this<Serv
 
   asio::awaitable<void> load_aside(Job& job) {
     job.call.loaded = std::make_shared<std::optional<Loaded>>();
-    const std::string path = hub_.episodes.path_of(job.key);
+    const std::string path = hub_.journals.path_of(job.key);
     const WallTime now = hub_.clock.wall();
     co_await aside([&] { *job.call.loaded = load_beside(path, job.call, now); });
   }

@@ -5,7 +5,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/status.hpp>
 
-#include "agent/episodes.h"
+#include "agent/journals.h"
 #include "base/json.h"
 
 namespace pawl::agent {
@@ -99,7 +99,7 @@ Answer too_large(Verb verb) {
                  verb == Verb::kSave ? "a checkpoint has at most 64 MiB" : "a body has at most 2 MiB");
 }
 
-std::optional<Answer> judge(const RequestParser& parser, const Episodes& episodes, bool by_operator,
+std::optional<Answer> judge(const RequestParser& parser, const Journals& journals, bool by_operator,
                             Request& request) {
   const auto& head = parser.head();
   if (!head.wrong.empty())
@@ -110,7 +110,7 @@ std::optional<Answer> judge(const RequestParser& parser, const Episodes& episode
   const auto& headers = request.call.headers = head.ours;
   if (headers.session && !is_word(*headers.session))
     return invalid("Pawl-Session is 1 to 64 letters, digits, '.', '_' and '-'");
-  auto key = episodes.key_of(headers);
+  auto key = journals.key_of(headers);
   if (!key) return std::move(key).error();
   request.key = std::move(*key);
   return judge_body(parser, request);

@@ -14,14 +14,14 @@
 
 #include "agent/api.h"
 #include "agent/batch.h"
-#include "agent/episode.h"
+#include "agent/journal.h"
 
 namespace pawl::agent {
 
 // Takes a body: into memory, into a checkpoint, or discards it.
 struct Sink {
   std::string body;
-  std::unique_ptr<Episode::Saving> saving;  // if set, it receives the bytes
+  std::unique_ptr<Journal::Saving> saving;  // if set, it receives the bytes
   bool discards = false;
   std::size_t size = 0, size_max = 0;
   Status status;  // of `saving`
@@ -80,7 +80,7 @@ struct Request {
   std::optional<std::uint64_t> size;  // of the body, if the headers announce it
 };
 // Fills `request`, or returns the response that refuses it.
-std::optional<Answer> judge(const RequestParser& parser, const Episodes& episodes, bool by_operator,
+std::optional<Answer> judge(const RequestParser& parser, const Journals& journals, bool by_operator,
                             Request& request);
 std::size_t body_bytes_max(Verb verb);
 Answer too_large(Verb verb);

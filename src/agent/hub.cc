@@ -34,9 +34,9 @@ int may_go(const Life& life, MonoTime now) {
 
 }  // namespace
 
-Hub::Hub(boost::asio::io_context& io, Episodes& of, const os::Clock& at)
+Hub::Hub(boost::asio::io_context& io, Journals& of, const os::Clock& at)
     : context(io),
-      episodes(of),
+      journals(of),
       clock(at),
       batch(of, at, [this] { boost::asio::post(context, [this] { batch.run(); }); }),
       aside(io) {

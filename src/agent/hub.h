@@ -10,7 +10,7 @@
 
 #include "agent/aside.h"
 #include "agent/batch.h"
-#include "agent/episodes.h"
+#include "agent/journals.h"
 #include "agent/turns.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -62,10 +62,10 @@ class Connection {
 
 class Hub {
  public:
-  Hub(boost::asio::io_context& context, Episodes& episodes, const os::Clock& clock);
+  Hub(boost::asio::io_context& context, Journals& journals, const os::Clock& clock);
 
   boost::asio::io_context& context;
-  Episodes& episodes;
+  Journals& journals;
   const os::Clock& clock;
   os::SystemRandom random;
   Batch batch;

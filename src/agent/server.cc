@@ -51,8 +51,8 @@ class AsioServer final : public Server {
   explicit AsioServer(ServeSpec spec) : spec_(std::move(spec)), tick_(context_) {}
 
   Status begin() {
-    PAWL_TRY(episodes_, Episodes::open(spec_));
-    hub_ = std::make_unique<Hub>(context_, *episodes_, clock_);
+    PAWL_TRY(journals_, Journals::open(spec_));
+    hub_ = std::make_unique<Hub>(context_, *journals_, clock_);
     if (spec_.context) hub_->session = "step-" + os::random_word(hub_->random);
     PAWL_OK(listen(spec_.socket_path, spec_.socket_mode, false));
     if (!spec_.operator_socket_path.empty()) PAWL_OK(listen(spec_.operator_socket_path, 0600, true));
@@ -141,7 +141,7 @@ class AsioServer final : public Server {
 
   const ServeSpec spec_;
   const os::SystemClock clock_;
-  std::unique_ptr<Episodes> episodes_;
+  std::unique_ptr<Journals> journals_;
   asio::io_context context_{1};
   std::unique_ptr<Hub> hub_;
   std::vector<std::unique_ptr<Door>> doors_;

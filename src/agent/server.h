@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "agent/agent.h"
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "base/error.h"
 
 namespace pawl::agent {
@@ -53,7 +53,7 @@ struct ServeSpec {
 class Server {
  public:
   // The server answers requests when this returns. kDenied, kUnavailable, kConflict: a socket cannot be
-  // created; also the errors of Episode::open(). A stale socket is replaced.
+  // created; also the errors of Journal::open(). A stale socket is replaced.
   static Result<std::unique_ptr<Server>> start(ServeSpec spec);
   // Answers the requests that have arrived, then closes all connections and episodes. Takes a few seconds at
   // most.

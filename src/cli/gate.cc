@@ -205,12 +205,12 @@ Result<bool> gate(const GateOptions& options) {
   PAWL_TRY(const auto sandboxes, make_client(state.folder, run.backend, {run.source_path}));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
-  const auto episodes = executor::open_episodes(state.folder);
+  const auto journals = executor::open_journals(state.folder);
   os::SystemClock clock;
   os::SystemRandom random;
   os::catch_interrupts();
   PAWL_TRY(const auto end, executor::run_gate_again(
-                               {*state.store, *sandboxes, *objects, clock, random, *redactor, *episodes},
+                               {*state.store, *sandboxes, *objects, clock, random, *redactor, *journals},
                                plan, what, os::interrupted, [&](const std::string& label, const auto& step) {
                                  print_step(state, label, step);
                                }));

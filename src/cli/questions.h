@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "cli/context.h"
 #include "cli/progress.h"
 #include "cli/run_loop.h"

@@ -127,7 +127,7 @@ Status work(Shared& shared, int worker) {
   PAWL_TRY(const auto sandboxes, client_of(state, shared.options.run_ids, first.backend));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto redactor, secrets::open_redactor(state.folder));
-  const auto episodes = executor::open_episodes(state.folder);
+  const auto journals = executor::open_journals(state.folder);
   os::SystemClock clock;
   os::SystemRandom random;
   Tiers tiers;
@@ -145,7 +145,7 @@ Status work(Shared& shared, int worker) {
   if (const auto text = os::environment_value("PAWL_LEASE_MS")) options.lease_ms = std::atoll(text->c_str());
 #endif
   options.stop = [&shared] { return os::interrupted() || shared.failed; };
-  executor::Executor executor({*state.store, *sandboxes, *objects, clock, random, *redactor, *episodes},
+  executor::Executor executor({*state.store, *sandboxes, *objects, clock, random, *redactor, *journals},
                               options, narrator);
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   BackendCheck check(*backend);

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/episodes.h"
 #include "agent/exchange.h"
+#include "agent/journals.h"
 #include "base/json.h"
 #include "os/file.h"
 
@@ -80,12 +80,12 @@ int answer(Api& api, Call& call) {
 
 // False when the connection ends. What is malformed may be found out earlier when less of it has come: it has
 // no answer here.
-bool one_request(Wire& wire, Episodes& episodes, std::vector<int>& answers) {
+bool one_request(Wire& wire, Journals& journals, std::vector<int>& answers) {
   Sink sink;
   RequestParser parser(sink);
   if (wire.parse(parser, sink, [&] { return parser.is_header_done(); }) != Came::kWhole) return false;
   Request request;
-  const auto refused = judge(parser, episodes, true, request);
+  const auto refused = judge(parser, journals, true, request);
   if (refused) {
     answers.push_back(check(*refused));
     sink.discards = true;
@@ -98,7 +98,7 @@ bool one_request(Wire& wire, Episodes& episodes, std::vector<int>& answers) {
   if (!refused) {
     if (request.size) PAWL_CHECK(sink.body.size() == *request.size);
     request.call.body = sink.body;
-    const auto api = episodes.find(request.key);
+    const auto api = journals.find(request.key);
     PAWL_CHECK(api);
     answers.push_back(answer(**api, request.call));
   }
@@ -106,13 +106,13 @@ bool one_request(Wire& wire, Episodes& episodes, std::vector<int>& answers) {
 }
 
 // Taken back in the end: an input means the same whatever came before it.
-std::vector<int> converse(Episodes& episodes, std::string_view bytes, std::size_t piece) {
-  const auto api = episodes.find(spec().context->key);
+std::vector<int> converse(Journals& journals, std::string_view bytes, std::size_t piece) {
+  const auto api = journals.find(spec().context->key);
   PAWL_CHECK(api);
   PAWL_CHECK((*api)->begin_group());
   std::vector<int> answers;
   Wire wire(bytes, piece);
-  for (int i = 0; i < kRequestsMax && one_request(wire, episodes, answers); ++i) continue;
+  for (int i = 0; i < kRequestsMax && one_request(wire, journals, answers); ++i) continue;
   (*api)->roll_back();
   return answers;
 }
@@ -120,10 +120,10 @@ std::vector<int> converse(Episodes& episodes, std::string_view bytes, std::size_
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static Episodes& episodes = *(*Episodes::open(spec())).release();  // it outlives all that it uses
+  static Journals& journals = *(*Journals::open(spec())).release();  // it outlives all that it uses
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto whole = converse(episodes, bytes, std::max<std::size_t>(size, 1));
-  const auto in_pieces = converse(episodes, bytes, kSmallPiece);
+  const auto whole = converse(journals, bytes, std::max<std::size_t>(size, 1));
+  const auto in_pieces = converse(journals, bytes, kSmallPiece);
   // Earlier inputs use up the bytes that a step may log in its life, and nothing gives them back.
   const bool used_up = std::ranges::find(in_pieces, 429) != in_pieces.end();
   PAWL_CHECK(whole == in_pieces || used_up);

@@ -6,26 +6,26 @@
 namespace pawl::executor {
 namespace {
 
-class FileEpisodes final : public Episodes {
+class FileJournals final : public Journals {
  public:
-  explicit FileEpisodes(std::string folder) : folder_(std::move(folder)) {}
+  explicit FileJournals(std::string folder) : folder_(std::move(folder)) {}
 
   Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override {
-    PAWL_TRY(const auto episode, open(key));
-    if (!episode) return agent::Told();
-    return episode->told_since(seq);
+    PAWL_TRY(const auto journal, open(key));
+    if (!journal) return agent::Told();
+    return journal->told_since(seq);
   }
 
   Result<agent::Spent> spent(const agent::EpisodeKey& key) override {
-    PAWL_TRY(const auto episode, open(key));
-    if (!episode) return agent::Spent();
-    return episode->spent();
+    PAWL_TRY(const auto journal, open(key));
+    if (!journal) return agent::Spent();
+    return journal->spent();
   }
 
   Result<bool> can_go_on(const agent::EpisodeKey& key) override {
-    PAWL_TRY(const auto episode, open(key));
-    if (!episode) return false;
-    return episode->has_kept();
+    PAWL_TRY(const auto journal, open(key));
+    if (!journal) return false;
+    return journal->has_kept();
   }
 
   Result<bool> can_save(std::int64_t room) override {
@@ -42,11 +42,11 @@ class FileEpisodes final : public Episodes {
 
  private:
   // Returns a null pointer when the agent never made a request.
-  Result<std::unique_ptr<agent::Episode>> open(const agent::EpisodeKey& key) const {
+  Result<std::unique_ptr<agent::Journal>> open(const agent::EpisodeKey& key) const {
     PAWL_TRY(const std::string path, agent::episode_path(folder_, key));
-    auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
-    if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::unique_ptr<agent::Episode>();
-    return episode;
+    auto journal = agent::Journal::open(path, agent::Journal::Access::kReadOnly);
+    if (!journal && journal.error().kind == ErrorKind::kNotFound) return std::unique_ptr<agent::Journal>();
+    return journal;
   }
 
   const std::string folder_;
@@ -54,8 +54,8 @@ class FileEpisodes final : public Episodes {
 
 }  // namespace
 
-std::unique_ptr<Episodes> open_episodes(std::string folder) {
-  return std::make_unique<FileEpisodes>(std::move(folder));
+std::unique_ptr<Journals> open_journals(std::string folder) {
+  return std::make_unique<FileJournals>(std::move(folder));
 }
 
 }  // namespace pawl::executor

@@ -1,9 +1,9 @@
 // Opening an episode, its transactions, and its totals.
-#include "agent/episode.h"
+#include "agent/journal.h"
 
 #include <fmt/format.h>
 
-#include "agent/episode_store.h"
+#include "agent/journal_store.h"
 #include "embedded/agent_sql.h"
 #include "os/file.h"
 
@@ -34,7 +34,7 @@ Status make_folders_durably(const std::string& folder) {
 
 }  // namespace
 
-Result<std::unique_ptr<Episode>> Episode::open(const std::string& path, Access access) {
+Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, Access access) {
   const bool reads = access == Access::kReadOnly;
   const bool is_new = !os::exists(path);
   if (reads && is_new) return fail(ErrorKind::kNotFound, "no episode " + path);
@@ -43,12 +43,12 @@ Result<std::unique_ptr<Episode>> Episode::open(const std::string& path, Access a
            store::sqlite::Connection::open(path, {.statements = &statements(),
                                                   .configure = reads ? "configure_reader" : "configure",
                                                   .creates = !reads}));
-  auto episode = std::make_unique<EpisodeStore>(std::move(connection), access);
+  auto episode = std::make_unique<JournalStore>(std::move(connection), access);
   PAWL_OK(episode->prepare());
   return episode;
 }
 
-Status EpisodeStore::prepare() {
+Status JournalStore::prepare() {
   PAWL_TRY(const std::int64_t tables, number("count_tables"));
   const std::string& path = connection_->path();
   if (tables == 0) {
@@ -76,7 +76,7 @@ Status EpisodeStore::prepare() {
   return version < kSchemaVersion && access_ == Access::kReadWrite ? upgrade() : Status();
 }
 
-Status EpisodeStore::upgrade() {
+Status JournalStore::upgrade() {
   PAWL_TRY(auto transaction, Transaction::begin(*connection_, "agent_upgrade"));
   PAWL_TRY(const std::int64_t version, number("user_version"));
   if (version == kSchemaVersion) return {};  // another process was first
@@ -84,19 +84,19 @@ Status EpisodeStore::upgrade() {
   return transaction.commit();
 }
 
-EpisodeStore::Snapshot::~Snapshot() {
+JournalStore::Snapshot::~Snapshot() {
   if (connection_ == nullptr) return;
   if (auto end = connection_->query("rollback")) static_cast<void>(end->run());
 }
 
-Result<EpisodeStore::Snapshot> EpisodeStore::Snapshot::begin(store::sqlite::Connection& connection) {
+Result<JournalStore::Snapshot> JournalStore::Snapshot::begin(store::sqlite::Connection& connection) {
   if (connection.in_transaction()) return Snapshot(nullptr);
   PAWL_TRY(auto begin, connection.query("begin_read"));
   PAWL_OK(begin.run());
   return Snapshot(&connection);
 }
 
-Status EpisodeStore::begin_group(bool alone) {
+Status JournalStore::begin_group(bool alone) {
   PAWL_CHECK(!group_);
   PAWL_TRY(auto transaction, begin("agent_group"));
   group_.emplace(std::move(transaction));
@@ -106,7 +106,7 @@ Status EpisodeStore::begin_group(bool alone) {
   return {};
 }
 
-Status EpisodeStore::commit() {
+Status JournalStore::commit() {
   PAWL_CHECK(group_);
   // On a full disk or an unreadable page, SQLite rolls back the whole transaction
   // (sqlite.org/lang_transaction.html).
@@ -121,7 +121,7 @@ Status EpisodeStore::commit() {
   return done;
 }
 
-void EpisodeStore::roll_back() {
+void JournalStore::roll_back() {
   PAWL_CHECK(group_);
   shared_.reset();
   group_.reset();
@@ -131,18 +131,18 @@ void EpisodeStore::roll_back() {
 
 // A large transaction makes the log long, and a failed one leaves pages in it. Without this call they would
 // stay until the next write: on a full disk that is space which no other process can free.
-void EpisodeStore::shorten_log(bool broke) {
+void JournalStore::shorten_log(bool broke) {
   const std::size_t bytes = std::exchange(log_bytes_, 0);
   if (bytes > kLogBytesKept || broke) connection_->shorten_log();
 }
 
-void EpisodeStore::forget() {
+void JournalStore::forget() {
   chunks_.forget();
   steps_.reset();
   spent_.reset();
 }
 
-Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes) {
+Result<Transaction> JournalStore::begin(std::string_view verb, std::size_t bytes) {
   if (access_ == Access::kReadOnly)
     return fail(ErrorKind::kDenied, "episode " + connection_->path() + " was opened to be read");
   // A savepoint outside a transaction would begin a transaction of its own.
@@ -166,19 +166,19 @@ Result<Transaction> EpisodeStore::begin(std::string_view verb, std::size_t bytes
   return transaction;
 }
 
-Result<std::int64_t> EpisodeStore::number(std::string_view statement) {
+Result<std::int64_t> JournalStore::number(std::string_view statement) {
   PAWL_TRY(auto query, connection_->query(statement));
   PAWL_TRY(const bool row, query.next());
   return row ? query.number(0) : 0;
 }
 
-Result<std::int64_t> EpisodeStore::total(std::string_view name) {
+Result<std::int64_t> JournalStore::total(std::string_view name) {
   PAWL_TRY(auto query, connection_->query("total"));
   PAWL_TRY(const bool row, query.bind(name).next());
   return row ? query.number(0) : 0;
 }
 
-Result<std::int64_t> EpisodeStore::add_total(std::string_view name, std::int64_t more) {
+Result<std::int64_t> JournalStore::add_total(std::string_view name, std::int64_t more) {
   {
     PAWL_TRY(auto query, connection_->query("add_total"));
     PAWL_OK(query.bind(name).bind(more).run());
@@ -189,7 +189,7 @@ Result<std::int64_t> EpisodeStore::add_total(std::string_view name, std::int64_t
   return total(name);
 }
 
-Status EpisodeStore::count(std::string_view name, std::int64_t most, std::string_view what) {
+Status JournalStore::count(std::string_view name, std::int64_t most, std::string_view what) {
   PAWL_TRY(const std::int64_t now, total(name));
   if (now >= most) return fail(ErrorKind::kExhausted, fmt::format("the episode has its {} {}", most, what));
   PAWL_TRY([[maybe_unused]] const std::int64_t more, add_total(name, 1));

@@ -1,7 +1,7 @@
-// The store of one episode. A verb is durable when it returns; inside a group it is durable when commit()
-// returns.
+// All that the agent of one episode stored. A verb is durable when it returns; inside a group it is durable
+// when commit() returns.
 //
-// Not thread-safe: one thread uses one Episode. While a process has an episode open for writing, other
+// Not thread-safe: one thread uses one Journal. While a process has an episode open for writing, other
 // processes may only read it.
 //
 // Errors:
@@ -152,14 +152,14 @@ struct ListQuery {
   std::int64_t limit = 100;            // at most 1000
 };
 
-class Episode {
+class Journal {
  public:
   enum class Access { kReadWrite, kReadOnly };
   // Creates the file and its folders, except with kReadOnly (then kNotFound). A reader sees committed data,
   // beside a writer and after a killed one. Its writing verbs fail with kDenied, and its load() records no
   // damage. kInvalid: a newer pawl wrote the file; kCorrupt: it is not an episode.
-  static Result<std::unique_ptr<Episode>> open(const std::string& path, Access access);
-  virtual ~Episode() = default;
+  static Result<std::unique_ptr<Journal>> open(const std::string& path, Access access);
+  virtual ~Journal() = default;
 
   // Verbs between begin_group() and commit() are one transaction. Their results are durable, and may be
   // reported, when commit() returns. When commit() fails, none of them happened. A verb that fails leaves no
@@ -196,7 +196,7 @@ class Episode {
     std::int64_t keep = kKeptDefault;
   };
   // append() collects the bytes in memory; kExhausted when all payloads being received reach
-  // kReceivedBytesMax. finish() is one transaction, or part of the open group. After the Episode is
+  // kReceivedBytesMax. finish() is one transaction, or part of the open group. After the Journal is
   // destroyed, a Saving may only be destroyed.
   virtual Result<std::unique_ptr<Saving>> begin_save(SaveSpec spec, WallTime now) = 0;
 
@@ -207,7 +207,7 @@ class Episode {
   // Removes the checkpoints whose id starts with `prefix`, or with `exactly` equals it. Returns how many.
   virtual Result<std::int64_t> prune(const std::string& prefix, bool exactly) = 0;
 
-  // --- journal
+  // --- steps
   // Begins the step, or returns what is known of it (StepAnswer). A step that another session began, and did
   // not end, is lost; an event reports it. kConflict: the key was begun with another kind or other arguments.
   virtual Result<StepBegun> begin_step(const StepBegin& step, WallTime now) = 0;

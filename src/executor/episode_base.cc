@@ -1,9 +1,9 @@
-// Gate results on base for an Attempt: computed once for each content, before the agent is paid.
+// Gate results on base for an Episode: computed once for each content, before the agent is paid.
 #include <algorithm>
 
 #include "base/hash.h"
 #include "base/planted.h"
-#include "executor/attempt.h"
+#include "executor/episode.h"
 #include "executor/start_run.h"
 #include "gates/moving.h"
 #include "os/file.h"
@@ -29,7 +29,7 @@ Json key_of_step(const plan::Step& step) {
 }  // namespace
 
 // All inputs that decide the result of the steps, except the host's programs.
-std::string Attempt::base_key(const plan::Gate& gate) const {
+std::string Episode::base_key(const plan::Gate& gate) const {
   Json steps = Json::array();
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
   const auto sight = sight_of(gate.name);
@@ -48,7 +48,7 @@ std::string Attempt::base_key(const plan::Gate& gate) const {
                                {"steps", std::move(steps)}}));
 }
 
-std::optional<gates::OnBase> Attempt::from_baseline(const plan::Gate& gate, bool again) const {
+std::optional<gates::OnBase> Episode::from_baseline(const plan::Gate& gate, bool again) const {
   std::vector<std::pair<const PlannedStep*, const sandbox::SandboxRun*>> runs;
   for (const auto& step : steps_) {
     if (step.role != StepRole::kBaseline || step.gate_id != gate.name || step.again != again) continue;
@@ -62,7 +62,7 @@ std::optional<gates::OnBase> Attempt::from_baseline(const plan::Gate& gate, bool
   return gates::on_base(gate.name, gate.signals, facts);
 }
 
-Status Attempt::load_on_base() {
+Status Episode::load_on_base() {
   for (const auto& name : phase_->gates) {
     const plan::Gate& gate = plan_->gates.at(name);
     if (gate.baseline == plan::Baseline::kNone || on_base_.contains(name)) continue;
@@ -81,7 +81,7 @@ Status Attempt::load_on_base() {
 // Names on base are compared one by one until an attempt seems to have lost some of them under other names.
 // The second run costs as much as the gate. It is made only where it can change a verdict, and once for each
 // content.
-Result<Attempt::SecondRun> Attempt::second_run(const plan::Gate& gate, const gates::GateFacts& facts) {
+Result<Episode::SecondRun> Episode::second_run(const plan::Gate& gate, const gates::GateFacts& facts) {
   const auto known = on_base_.find(gate.name);
   if (known == on_base_.end() || !gates::names_may_move(facts)) return SecondRun::kNotNeeded;
   const std::string key = blake3_hex(canonical({{"form", 1}, {"twice", base_key(gate)}}));
@@ -98,7 +98,7 @@ Result<Attempt::SecondRun> Attempt::second_run(const plan::Gate& gate, const gat
   return SecondRun::kKnown;
 }
 
-void Attempt::add_base(gates::AttemptFacts& to) const {
+void Episode::add_base(gates::AttemptFacts& to) const {
   for (const auto& name : phase_->gates) {
     const auto known = on_base_.find(name);
     if (known == on_base_.end()) continue;
@@ -112,7 +112,7 @@ void Attempt::add_base(gates::AttemptFacts& to) const {
 }
 
 // Whether the work can never have a file at `path`, and no step of the gate can create one from the work.
-bool Attempt::is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
+bool Episode::is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                           const std::string& path) const {
   const bool first = std::ranges::none_of(steps_, [&](const auto& other) {
     return other.role == step.role && other.gate_id == step.gate_id && other.index < step.index;
@@ -124,7 +124,7 @@ bool Attempt::is_left_out(const PlannedStep& step, const gates::MissingProgram& 
 
 // A path in the workspace that base does not have: the work may add the program. Work is unlikely to add a
 // program that is looked for in PATH, or that exists and cannot be started.
-void Attempt::add_program(const PlannedStep& step, gates::StepFacts& to) const {
+void Episode::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   constexpr std::string_view kWorkspace = "/workspace/";
   if (to.outcome != "exited" || to.exit_code == 0) return;
   const bool by_code = to.exit_code == 126 || to.exit_code == 127;
@@ -146,10 +146,10 @@ void Attempt::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   to.program_is_work = !to.program_is_left_out;
 }
 
-Result<const PlannedStep*> next_step_of(Attempt& attempt, const World& world, Observer& observer,
+Result<const PlannedStep*> next_step_of(Episode& episode, const World& world, Observer& observer,
                                         const store::Claim& claim) {
-  PAWL_TRY(const PlannedStep* step, attempt.next());
-  for (const auto& [gate_id, key, found] : attempt.take_found_on_base()) {
+  PAWL_TRY(const PlannedStep* step, episode.next());
+  for (const auto& [gate_id, key, found] : episode.take_found_on_base()) {
     observer.base_ran(claim, gate_id, found);
     if (found.is_usable()) PAWL_OK(world.store.put_inventory(key, gates::text_of(found)));
   }

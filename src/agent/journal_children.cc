@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "agent/episode_store.h"
 #include "agent/fields.h"
+#include "agent/journal_store.h"
 
 namespace pawl::agent {
 namespace {
@@ -27,14 +27,14 @@ std::string child_id_of(const ChildSpawn& child) {
   return fmt::format("{}/{}.{}", child.parent, child.spawn_seq, child.ordinal);
 }
 
-Result<std::optional<ChildRow>> EpisodeStore::child(const std::string& child_id) {
+Result<std::optional<ChildRow>> JournalStore::child(const std::string& child_id) {
   PAWL_TRY(auto query, connection_->query("child"));
   PAWL_TRY(const bool row, query.bind(child_id).next());
   if (!row) return std::optional<ChildRow>();
   return std::optional(read_child(query));
 }
 
-Result<ChildSpawned> EpisodeStore::spawn(const ChildSpawn& asked, std::int64_t children_max, WallTime now) {
+Result<ChildSpawned> JournalStore::spawn(const ChildSpawn& asked, std::int64_t children_max, WallTime now) {
   PAWL_OK(check_id("parent", asked.parent));
   PAWL_OK(check_number("spawn_seq", asked.spawn_seq));
   PAWL_OK(check_number("ordinal", asked.ordinal));
@@ -62,7 +62,7 @@ Result<ChildSpawned> EpisodeStore::spawn(const ChildSpawn& asked, std::int64_t c
   return out;
 }
 
-Status EpisodeStore::finish_child(const std::string& child_id, std::string result, WallTime now) {
+Status JournalStore::finish_child(const std::string& child_id, std::string result, WallTime now) {
   PAWL_OK(check_id("child_id", child_id));
   PAWL_OK(check_json("result", result));
   PAWL_TRY(auto transaction, begin("agent_finish_child", result.size() + kChildRowBytes));
@@ -84,7 +84,7 @@ Status EpisodeStore::finish_child(const std::string& child_id, std::string resul
   return transaction.commit();
 }
 
-Result<std::vector<ChildRow>> EpisodeStore::children() {
+Result<std::vector<ChildRow>> JournalStore::children() {
   std::vector<ChildRow> out;
   PAWL_TRY(auto query, connection_->query("children"));
   for (;;) {

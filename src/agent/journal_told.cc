@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "agent/episode_store.h"
 #include "agent/fields.h"
+#include "agent/journal_store.h"
 
 namespace pawl::agent {
 namespace {
@@ -64,7 +64,7 @@ Status check_question(const std::string& key, const std::string& text,
 
 }  // namespace
 
-Status EpisodeStore::add_usage(const Usage& usage, WallTime now) {
+Status JournalStore::add_usage(const Usage& usage, WallTime now) {
   PAWL_OK(check_usage(usage));
   PAWL_TRY(auto transaction, begin("agent_usage", kToldRowBytes));
   {
@@ -94,7 +94,7 @@ Status EpisodeStore::add_usage(const Usage& usage, WallTime now) {
   return transaction.commit();
 }
 
-Result<Spent> EpisodeStore::spent() {
+Result<Spent> JournalStore::spent() {
   if (spent_) return *spent_;
   PAWL_TRY(const auto snapshot, Snapshot::begin(*connection_));
   Spent out;
@@ -105,7 +105,7 @@ Result<Spent> EpisodeStore::spent() {
   return out;
 }
 
-Status EpisodeStore::note_elapsed(std::int64_t milliseconds) {
+Status JournalStore::note_elapsed(std::int64_t milliseconds) {
   PAWL_OK(check_number("milliseconds", milliseconds));
   PAWL_TRY(auto transaction, begin("agent_elapsed"));
   spent_.reset();
@@ -114,14 +114,14 @@ Status EpisodeStore::note_elapsed(std::int64_t milliseconds) {
   return transaction.commit();
 }
 
-Status EpisodeStore::insert_event(std::string_view event, const Json& details, WallTime now) {
+Status JournalStore::insert_event(std::string_view event, const Json& details, WallTime now) {
   PAWL_TRY(const std::int64_t seq, add_total("told_seq", 1));
   const std::string at = rfc3339(now), text = canonical(details);
   PAWL_TRY(auto query, connection_->query("insert_event"));
   return query.bind(seq).bind(at).bind(event).bind(text).run();
 }
 
-Status EpisodeStore::tell(std::string_view event, const Json& details, WallTime now) {
+Status JournalStore::tell(std::string_view event, const Json& details, WallTime now) {
   PAWL_TRY(const std::int64_t before, total("events"));
   if (before >= kEventsMax) return {};
   PAWL_TRY(const std::int64_t after, add_total("events", 1));
@@ -129,7 +129,7 @@ Status EpisodeStore::tell(std::string_view event, const Json& details, WallTime 
   return insert_event(event, details, now);
 }
 
-Status EpisodeStore::add_event(const std::string& event, const Json& details, WallTime now) {
+Status JournalStore::add_event(const std::string& event, const Json& details, WallTime now) {
   PAWL_OK(check_id("event", event));
   PAWL_OK(check_details(details));
   PAWL_TRY(auto transaction, begin("agent_event", kToldRowBytes));
@@ -139,7 +139,7 @@ Status EpisodeStore::add_event(const std::string& event, const Json& details, Wa
   return transaction.commit();
 }
 
-Result<Told> EpisodeStore::told_since(std::int64_t seq) {
+Result<Told> JournalStore::told_since(std::int64_t seq) {
   PAWL_TRY(const auto snapshot, Snapshot::begin(*connection_));
   Told out{.last_seq = seq};
   {
@@ -164,14 +164,14 @@ Result<Told> EpisodeStore::told_since(std::int64_t seq) {
   }
 }
 
-Result<std::optional<Question>> EpisodeStore::question(const std::string& key) {
+Result<std::optional<Question>> JournalStore::question(const std::string& key) {
   PAWL_TRY(auto query, connection_->query("question"));
   PAWL_TRY(const bool row, query.bind(key).next());
   if (!row) return std::optional<Question>();
   return std::optional(read_question(query));
 }
 
-Status EpisodeStore::insert_question(const std::string& key, const std::string& text,
+Status JournalStore::insert_question(const std::string& key, const std::string& text,
                                      std::string_view choices, WallTime now) {
   // Questions about lost steps are not bounded: without its question no person could decide about the step.
   // There are at most as many as steps.
@@ -184,7 +184,7 @@ Status EpisodeStore::insert_question(const std::string& key, const std::string& 
   return tell("question", {{"key", key}}, now);
 }
 
-Status EpisodeStore::ask_anew(const std::string& key, const std::string& text, WallTime now) {
+Status JournalStore::ask_anew(const std::string& key, const std::string& text, WallTime now) {
   PAWL_TRY(const auto known, question(key));
   if (!known) return insert_question(key, text, kStepChoices, now);
   const std::string at = rfc3339(now);
@@ -195,7 +195,7 @@ Status EpisodeStore::ask_anew(const std::string& key, const std::string& text, W
   return tell("question", {{"key", key}}, now);
 }
 
-Result<Question> EpisodeStore::ask(const std::string& key, const std::string& text,
+Result<Question> JournalStore::ask(const std::string& key, const std::string& text,
                                    const std::vector<std::string>& choices, WallTime now) {
   PAWL_OK(check_question(key, text, choices));
   PAWL_TRY(auto transaction, begin("agent_ask", text.size() + kToldRowBytes));
@@ -209,7 +209,7 @@ Result<Question> EpisodeStore::ask(const std::string& key, const std::string& te
   return Question{.key = key, .text = text, .choices = choices, .asked_at = rfc3339(now)};
 }
 
-Result<std::vector<Question>> EpisodeStore::questions() {
+Result<std::vector<Question>> JournalStore::questions() {
   std::vector<Question> out;
   PAWL_TRY(auto query, connection_->query("questions"));
   for (;;) {
@@ -219,7 +219,7 @@ Result<std::vector<Question>> EpisodeStore::questions() {
   }
 }
 
-Status EpisodeStore::write_answer(const std::string& key, std::string_view answer, std::string_view who,
+Status JournalStore::write_answer(const std::string& key, std::string_view answer, std::string_view who,
                                   WallTime now) {
   const std::string at = rfc3339(now);
   {
@@ -229,7 +229,7 @@ Status EpisodeStore::write_answer(const std::string& key, std::string_view answe
   return tell("answered", {{"key", key}, {"answer", utf8_prefix(answer, kAnswerKept)}, {"who", who}}, now);
 }
 
-Status EpisodeStore::answer(const std::string& key, const std::string& answer, const std::string& who,
+Status JournalStore::answer(const std::string& key, const std::string& answer, const std::string& who,
                             WallTime now) {
   PAWL_OK(check_text("answer", answer, kResultBytesMax));
   PAWL_OK(check_id("who", who));
@@ -251,7 +251,7 @@ Status EpisodeStore::answer(const std::string& key, const std::string& answer, c
   return transaction.commit();
 }
 
-Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, WallTime /*now*/) {
+Result<std::int64_t> JournalStore::begin_session(const std::string& session, WallTime /*now*/) {
   PAWL_OK(check_id("session", session));
   PAWL_TRY(auto transaction, begin("agent_session", kToldRowBytes));
   PAWL_OK(look_at_what_was_found());
@@ -270,7 +270,7 @@ Result<std::int64_t> EpisodeStore::begin_session(const std::string& session, Wal
   return number;
 }
 
-Result<bool> EpisodeStore::tell_resumed(const Json& loaded, WallTime now) {
+Result<bool> JournalStore::tell_resumed(const Json& loaded, WallTime now) {
   if (!found_ || (found_->something && found_->session == 0)) return false;
   if (!found_->something) return true;
   PAWL_TRY(auto transaction, begin("agent_resumed", kToldRowBytes));
@@ -284,7 +284,7 @@ Result<bool> EpisodeStore::tell_resumed(const Json& loaded, WallTime now) {
 }
 
 // Data that sessions of this object store does not count as something to resume.
-Status EpisodeStore::look_at_what_was_found() {
+Status JournalStore::look_at_what_was_found() {
   if (found_) return {};
   PAWL_TRY(const bool kept, has_kept());
   PAWL_TRY(const std::int64_t told_seq, total("told_seq"));
@@ -292,12 +292,12 @@ Status EpisodeStore::look_at_what_was_found() {
   return {};
 }
 
-Result<bool> EpisodeStore::resumed_is_told() {
+Result<bool> JournalStore::resumed_is_told() {
   PAWL_TRY(auto query, connection_->query("resumed_since"));
   return query.bind(found_->told_seq).next();
 }
 
-Result<bool> EpisodeStore::has_kept() {
+Result<bool> JournalStore::has_kept() {
   PAWL_TRY(const auto checkpoints, count_checkpoints());
   if (checkpoints.count > 0) return true;
   for (const auto* name : {"children", "questions"}) {

@@ -1,4 +1,4 @@
-// The Episode in its SQLite database. A detail of this room.
+// The Journal in its SQLite database. A detail of this room.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "agent/chunker.h"
 #include "agent/chunks.h"
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "store/sqlite/connection.h"
 
 namespace pawl::agent {
@@ -21,9 +21,9 @@ using store::sqlite::Transaction;
 constexpr std::string_view kStepQuestion = "step:";
 std::string question_of_step(const std::string& key);
 
-class EpisodeStore final : public Episode {
+class JournalStore final : public Journal {
  public:
-  EpisodeStore(std::unique_ptr<store::sqlite::Connection> connection, Access access)
+  JournalStore(std::unique_ptr<store::sqlite::Connection> connection, Access access)
       : connection_(std::move(connection)), chunks_(*connection_), access_(access) {}
   // Creates the tables of a new file, or upgrades an old one. kNotFound: a file without tables, opened
   // read-only.
@@ -139,7 +139,7 @@ class EpisodeStore final : public Episode {
   Result<std::optional<std::string>> payload_of(const Stored& stored);
   Status tell_damage(const std::vector<Stored>& damaged, WallTime now);
 
-  // --- journal
+  // --- steps
   static Step read_step(const Query& query);
   Result<std::optional<Step>> step(const std::string& key);
   Result<std::int64_t> count_of_steps();

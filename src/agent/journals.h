@@ -1,5 +1,5 @@
-// The episodes that a server serves: the episode of its step, or the episodes of a folder, created and opened
-// on demand.
+// The journals that a server serves: of the episode of its step, or of the episodes of a folder, created and
+// opened on demand.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace pawl::agent {
 
-constexpr std::size_t kEpisodesOpenMax = 16;  // each one has descriptors and a cache
+constexpr std::size_t kJournalsOpenMax = 16;  // each one has descriptors and a cache
 
-class Episodes {
+class Journals {
  public:
   // Opens the episode of a step if its file exists, to report an unusable file at once. `spec` must outlive
   // this object.
-  static Result<std::unique_ptr<Episodes>> open(const ServeSpec& spec);
+  static Result<std::unique_ptr<Journals>> open(const ServeSpec& spec);
 
   // The goal and the episode of a request. 400: not a valid name; 403: not served by this socket.
   std::expected<EpisodeKey, Answer> key_of(const Headers& headers) const;
-  // Opens the episode if it is not open. At kEpisodesOpenMax the least recently used one without users is
+  // Opens the episode if it is not open. At kJournalsOpenMax the least recently used one without users is
   // closed. A holder of the returned pointer is a user.
   std::expected<std::shared_ptr<Api>, Answer> find(const EpisodeKey& key);
   std::string path_of(const EpisodeKey& key) const;  // of an episode that find() has returned
-  ~Episodes();
+  ~Journals();
 
  private:
   using Name = std::pair<std::string, std::string>;  // goal, episode
@@ -38,7 +38,7 @@ class Episodes {
     std::uint64_t used = 0;
   };
 
-  explicit Episodes(const ServeSpec& spec) : spec_(spec), began_(clock_.mono()) {}
+  explicit Journals(const ServeSpec& spec) : spec_(spec), began_(clock_.mono()) {}
   Result<std::shared_ptr<Api>> open_one(const Context& context);
   bool close_one();
 

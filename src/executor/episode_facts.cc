@@ -1,10 +1,10 @@
-// Turns the results of an Attempt's steps into facts for the gates.
+// Turns the results of an Episode's steps into facts for the gates.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <new>
 
-#include "executor/attempt.h"
+#include "executor/episode.h"
 #include "executor/start_run.h"
 #include "gates/hang.h"
 #include "os/walls.h"
@@ -27,7 +27,7 @@ std::string read_redacted(const World& world, ByteSource& source) {
 }  // namespace
 
 // Ignored entries are not work, and fail no step. The entries that fail the step are moved to the front.
-void Attempt::add_refused(const PlannedStep& step, const sandbox::SandboxRun& run,
+void Episode::add_refused(const PlannedStep& step, const sandbox::SandboxRun& run,
                           gates::StepFacts& facts) const {
   facts.refused_entries = run.refused;
   facts.refused_entries_total = run.refused_total;
@@ -42,7 +42,7 @@ void Attempt::add_refused(const PlannedStep& step, const sandbox::SandboxRun& ru
   });
 }
 
-gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
+gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
   gates::StepFacts facts;
   facts.step_name = step.step->name;
   facts.is_agent = step.role == StepRole::kAgent;
@@ -74,7 +74,7 @@ gates::StepFacts Attempt::facts_of(const PlannedStep& step, const sandbox::Sandb
   return facts;
 }
 
-void Attempt::add_records(const PlannedStep& step, const sandbox::SandboxRun& run,
+void Episode::add_records(const PlannedStep& step, const sandbox::SandboxRun& run,
                           gates::StepFacts& to) const {
   if (!run.logs.empty()) {
     // A log that gc removed leaves the verdict as it is: it is evidence for people, not for the gates.
@@ -91,7 +91,7 @@ void Attempt::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
 }
 
 // When gc removed the log, only the number of refusals remains.
-void Attempt::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+void Episode::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
   auto log = world_.objects.blob_tail(run.network_log, kTraceBytesMax);
   if (!log) return;
   MemorySource source(*std::move(log));
@@ -100,7 +100,7 @@ void Attempt::add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts
 
 // The last test is taken from the output. If the output names none, it is taken from the raw report files,
 // which no report reader may accept as they are.
-std::string Attempt::last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
+std::string Episode::last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                                   const std::string& output) const {
   std::string found = gates::last_test_in(output);
   for (const auto& declared : step.step->reports) {
@@ -115,7 +115,7 @@ std::string Attempt::last_test_of(const PlannedStep& step, const sandbox::Sandbo
 }
 
 // An empty trace id means that the trace could not be made. gc may also have removed a stored trace.
-void Attempt::add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+void Episode::add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const {
   to.trace_log = run.trace;
   to.network_log = run.network_log;
   gates::TraceFacts facts;
@@ -133,7 +133,7 @@ void Attempt::add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) co
     to.trace_problem = status.error().message;
 }
 
-std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
+std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
                                                     const sandbox::SandboxRun& run) const {
   std::vector<gates::ReportFacts> out;
   if (run.copy_out.empty()) return out;
@@ -171,7 +171,7 @@ std::vector<gates::ReportFacts> Attempt::reports_of(const PlannedStep& step,
 }
 
 // A compiler's error that stands where a report should be.
-std::string Attempt::told_by(const std::string& layer, const std::string& path) const {
+std::string Episode::told_by(const std::string& layer, const std::string& path) const {
   const auto files = world_.objects.files_of(layer, {path}, gates::kReportBytesMax, 1);
   if (!files || files->empty()) return "";
   std::string text;

@@ -1,4 +1,4 @@
-#include "agent/episodes.h"
+#include "agent/journals.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace pawl::agent {
 
-Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
-  auto out = std::unique_ptr<Episodes>(new Episodes(spec));
+Result<std::unique_ptr<Journals>> Journals::open(const ServeSpec& spec) {
+  auto out = std::unique_ptr<Journals>(new Journals(spec));
   if (!spec.context) return out;
   const auto& key = spec.context->key;
   PAWL_TRY(const auto path, episode_path(spec.pawl_folder, key));
@@ -20,12 +20,12 @@ Result<std::unique_ptr<Episodes>> Episodes::open(const ServeSpec& spec) {
 
 // With one episode per step, the time since the last request belongs to its agent. With a folder of episodes,
 // it cannot be attributed.
-Episodes::~Episodes() {
+Journals::~Journals() {
   if (!spec_.context) return;
   for (const auto& [name, open] : open_) open.api->note_end();
 }
 
-std::expected<EpisodeKey, Answer> Episodes::key_of(const Headers& headers) const {
+std::expected<EpisodeKey, Answer> Journals::key_of(const Headers& headers) const {
   const auto check = [](const std::optional<std::string>& named, const std::string& served,
                         std::string_view what) {
     return !named || *named == served
@@ -48,11 +48,11 @@ std::expected<EpisodeKey, Answer> Episodes::key_of(const Headers& headers) const
   return key;
 }
 
-std::expected<std::shared_ptr<Api>, Answer> Episodes::find(const EpisodeKey& key) {
+std::expected<std::shared_ptr<Api>, Answer> Journals::find(const EpisodeKey& key) {
   const Name name{key.goal_id, key.episode_id};
   auto found = open_.find(name);
   if (found == open_.end()) {
-    if (open_.size() >= kEpisodesOpenMax && !close_one())
+    if (open_.size() >= kJournalsOpenMax && !close_one())
       return std::unexpected(problem(503, "unavailable", "16 episodes are in use at this moment: try again"));
     auto api = open_one(spec_.context ? *spec_.context : Context{.key = key});
     if (!api) {
@@ -66,13 +66,13 @@ std::expected<std::shared_ptr<Api>, Answer> Episodes::find(const EpisodeKey& key
   return found->second.api;
 }
 
-std::string Episodes::path_of(const EpisodeKey& key) const {
+std::string Journals::path_of(const EpisodeKey& key) const {
   return episode_path(spec_.pawl_folder, key).value_or(std::string());
 }
 
-Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
+Result<std::shared_ptr<Api>> Journals::open_one(const Context& context) {
   PAWL_TRY(const auto path, episode_path(spec_.pawl_folder, context.key));
-  PAWL_TRY(auto episode, Episode::open(path, Episode::Access::kReadWrite));
+  PAWL_TRY(auto episode, Journal::open(path, Journal::Access::kReadWrite));
   Api::Hooks hooks{.on_log = spec_.on_log,
                    .on_cap_reached = spec_.on_cap_reached,
                    .on_unsaved = spec_.on_unsaved,
@@ -85,7 +85,7 @@ Result<std::shared_ptr<Api>> Episodes::open_one(const Context& context) {
 }
 
 // False: all are in use.
-bool Episodes::close_one() {
+bool Journals::close_one() {
   auto oldest = open_.end();
   for (auto it = open_.begin(); it != open_.end(); ++it)
     if (it->second.api.use_count() == 1 && (oldest == open_.end() || it->second.used < oldest->second.used))

@@ -1,8 +1,8 @@
-// The journal: steps that were begun, completed, failed or lost.
+// The steps of a journal: those that were begun, completed, failed or lost.
 #include <fmt/format.h>
 
-#include "agent/episode_store.h"
 #include "agent/fields.h"
+#include "agent/journal_store.h"
 
 namespace pawl::agent {
 namespace {
@@ -50,14 +50,14 @@ std::unexpected<Error> no_step(const std::string& key) {
 
 std::string question_of_step(const std::string& key) { return std::string(kStepQuestion) + key; }
 
-Result<std::optional<EpisodeStore::Step>> EpisodeStore::step(const std::string& key) {
+Result<std::optional<JournalStore::Step>> JournalStore::step(const std::string& key) {
   PAWL_TRY(auto query, connection_->query("step"));
   PAWL_TRY(const bool row, query.bind(key).next());
   if (!row) return std::optional<Step>();
   return std::optional(read_step(query));
 }
 
-EpisodeStore::Step EpisodeStore::read_step(const Query& query) {
+JournalStore::Step JournalStore::read_step(const Query& query) {
   Step out;
   out.row = {.key = query.text(0),
              .args_hash = query.text(2),
@@ -73,7 +73,7 @@ EpisodeStore::Step EpisodeStore::read_step(const Query& query) {
   return out;
 }
 
-Result<StepBegun> EpisodeStore::begin_step(const StepBegin& asked, WallTime now) {
+Result<StepBegun> JournalStore::begin_step(const StepBegin& asked, WallTime now) {
   PAWL_OK(check_begin(asked));
   PAWL_TRY(auto transaction, begin("agent_begin_step", kStepRowBytes));
   PAWL_TRY(const auto known, step(asked.key));
@@ -85,7 +85,7 @@ Result<StepBegun> EpisodeStore::begin_step(const StepBegin& asked, WallTime now)
   return begun;
 }
 
-Result<StepBegun> EpisodeStore::begin_new(const StepBegin& asked, WallTime now) {
+Result<StepBegun> JournalStore::begin_new(const StepBegin& asked, WallTime now) {
   PAWL_TRY(const std::int64_t steps, count_of_steps());
   if (steps >= kStepsMax)
     return fail(ErrorKind::kExhausted, fmt::format("the episode has its {} steps", kStepsMax));
@@ -97,14 +97,14 @@ Result<StepBegun> EpisodeStore::begin_new(const StepBegin& asked, WallTime now) 
   return StepBegun{};
 }
 
-Result<std::int64_t> EpisodeStore::count_of_steps() {
+Result<std::int64_t> JournalStore::count_of_steps() {
   if (!steps_) {
     PAWL_TRY(steps_, number("count_steps"));
   }
   return *steps_;
 }
 
-Result<StepBegun> EpisodeStore::begin_known(const Step& known, const StepBegin& asked, WallTime now) {
+Result<StepBegun> JournalStore::begin_known(const Step& known, const StepBegin& asked, WallTime now) {
   const StepRow& row = known.row;
   if (row.kind != asked.kind || row.args_hash != asked.args_hash)
     return fail(
@@ -121,14 +121,14 @@ Result<StepBegun> EpisodeStore::begin_known(const Step& known, const StepBegin& 
   return lose(known, asked, now);
 }
 
-Result<StepBegun> EpisodeStore::begin_again(const Step& known, const StepBegin& asked, WallTime now) {
+Result<StepBegun> JournalStore::begin_again(const Step& known, const StepBegin& asked, WallTime now) {
   const std::string at = rfc3339(now);
   PAWL_TRY(auto query, connection_->query("begin_step_again"));
   PAWL_OK(query.bind(asked.key).bind(asked.session).bind(at).run());
   return StepBegun{.execution = known.row.executions + 1};
 }
 
-Result<StepBegun> EpisodeStore::lose(const Step& known, const StepBegin& asked, WallTime now) {
+Result<StepBegun> JournalStore::lose(const Step& known, const StepBegin& asked, WallTime now) {
   const std::string& key = asked.key;
   const OnLost policy = policy_of(asked);
   PAWL_OK(tell("step_lost", {{"key", key}, {"kind", name(asked.kind)}, {"on_lost", name(policy)}}, now));
@@ -152,19 +152,19 @@ Result<StepBegun> EpisodeStore::lose(const Step& known, const StepBegin& asked, 
   return lost(key, kAsked);
 }
 
-Status EpisodeStore::end_step(const std::string& key, const StepEnd& end, WallTime now) {
+Status JournalStore::end_step(const std::string& key, const StepEnd& end, WallTime now) {
   const std::string at = rfc3339(now);
   PAWL_TRY(auto query, connection_->query("end_step"));
   query.bind(key).bind(end.state).bind(end.lost).bind(end.result).bind(end.error).bind(at);
   return query.run();
 }
 
-Status EpisodeStore::withdraw_question(const Step& known, std::string_view answer, WallTime now) {
+Status JournalStore::withdraw_question(const Step& known, std::string_view answer, WallTime now) {
   if (known.lost != kAsked) return {};
   return write_answer(question_of_step(known.row.key), answer, "agent", now);
 }
 
-Status EpisodeStore::complete_step(const std::string& key, std::string result, WallTime now) {
+Status JournalStore::complete_step(const std::string& key, std::string result, WallTime now) {
   PAWL_OK(check_id("key", key));
   PAWL_OK(check_json("result", result));
   PAWL_TRY(auto transaction, begin("agent_complete_step", result.size() + kStepRowBytes));
@@ -183,7 +183,7 @@ Status EpisodeStore::complete_step(const std::string& key, std::string result, W
   return transaction.commit();
 }
 
-Status EpisodeStore::fail_step(const std::string& key, std::string error, WallTime now) {
+Status JournalStore::fail_step(const std::string& key, std::string error, WallTime now) {
   PAWL_OK(check_id("key", key));
   PAWL_OK(check_text("error", error, kTextBytesMax));
   PAWL_TRY(auto transaction, begin("agent_fail_step", error.size() + kStepRowBytes));
@@ -196,7 +196,7 @@ Status EpisodeStore::fail_step(const std::string& key, std::string error, WallTi
   return transaction.commit();
 }
 
-Status EpisodeStore::decide(const std::string& key, std::string_view answer, const std::string& who,
+Status JournalStore::decide(const std::string& key, std::string_view answer, const std::string& who,
                             WallTime now) {
   constexpr std::string_view kDoneWith = "done ";
   if (answer.starts_with(kDoneWith)) {
@@ -210,7 +210,7 @@ Status EpisodeStore::decide(const std::string& key, std::string_view answer, con
   return fail(ErrorKind::kInvalid, "answer: it is not `done RESULT` with a result in JSON, `run` or `fail`");
 }
 
-Result<std::vector<StepRow>> EpisodeStore::steps(const std::string& after_key, std::int64_t limit) {
+Result<std::vector<StepRow>> JournalStore::steps(const std::string& after_key, std::int64_t limit) {
   PAWL_OK(check_word("after", after_key));
   if (limit < 1 || limit > kListMax)
     return fail(ErrorKind::kInvalid, "limit: it is not in 1 to " + std::to_string(kListMax));

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "agent/chunker.h"
-#include "agent/episode_store.h"
 #include "agent/fields.h"
+#include "agent/journal_store.h"
 #include "base/hash.h"
 
 namespace pawl::agent {
@@ -24,7 +24,7 @@ std::string text_of(const Json& metadata) {
   return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Status check_spec(const Episode::SaveSpec& spec) {
+Status check_spec(const Journal::SaveSpec& spec) {
   PAWL_OK(check_id("id", spec.id));
   if (!spec.metadata.is_object()) return fail(ErrorKind::kInvalid, "metadata: it is not an object");
   if (text_of(spec.metadata).size() > kMetadataBytesMax)
@@ -70,9 +70,9 @@ std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t dama
 }
 
 // A checkpoint that is being received, in memory until it is complete.
-class EpisodeStore::Receiving final : public Episode::Saving {
+class JournalStore::Receiving final : public Journal::Saving {
  public:
-  Receiving(EpisodeStore& store, SaveSpec spec, WallTime now)
+  Receiving(JournalStore& store, SaveSpec spec, WallTime now)
       : store_(store), bytes_of_all_(store.receiving_bytes_), spec_(std::move(spec)), now_(now) {}
   ~Receiving() override { *bytes_of_all_ -= static_cast<std::int64_t>(size_); }
   Receiving(const Receiving&) = delete;
@@ -125,7 +125,7 @@ class EpisodeStore::Receiving final : public Episode::Saving {
     hasher_.reset();
   }
 
-  EpisodeStore& store_;
+  JournalStore& store_;
   const std::shared_ptr<std::int64_t> bytes_of_all_;
   const SaveSpec spec_;
   const WallTime now_;
@@ -135,12 +135,12 @@ class EpisodeStore::Receiving final : public Episode::Saving {
   std::optional<Hasher> hasher_;  // of a large payload
 };
 
-Result<std::unique_ptr<Episode::Saving>> EpisodeStore::begin_save(SaveSpec spec, WallTime now) {
+Result<std::unique_ptr<Journal::Saving>> JournalStore::begin_save(SaveSpec spec, WallTime now) {
   PAWL_OK(check_spec(spec));
   return std::make_unique<Receiving>(*this, std::move(spec), now);
 }
 
-EpisodeStore::Stored EpisodeStore::read_checkpoint(const Query& query) {
+JournalStore::Stored JournalStore::read_checkpoint(const Query& query) {
   Stored out;
   Checkpoint& made = out.checkpoint;
   made.seq = query.number(0);
@@ -167,7 +167,7 @@ EpisodeStore::Stored EpisodeStore::read_checkpoint(const Query& query) {
   return out;
 }
 
-Result<std::optional<EpisodeStore::Stored>> EpisodeStore::checkpoint(std::string_view statement,
+Result<std::optional<JournalStore::Stored>> JournalStore::checkpoint(std::string_view statement,
                                                                      const std::string& id,
                                                                      std::int64_t seq) {
   PAWL_TRY(auto query, connection_->query(statement));
@@ -176,7 +176,7 @@ Result<std::optional<EpisodeStore::Stored>> EpisodeStore::checkpoint(std::string
   return std::optional(read_checkpoint(query));
 }
 
-Status EpisodeStore::insert_checkpoint(const Checkpoint& made, std::string_view packed) {
+Status JournalStore::insert_checkpoint(const Checkpoint& made, std::string_view packed) {
   const std::string metadata = text_of(made.metadata);
   const std::string hash = from_hex(made.hash);
   const std::string seal =
@@ -189,14 +189,14 @@ Status EpisodeStore::insert_checkpoint(const Checkpoint& made, std::string_view 
   return query.run();
 }
 
-void EpisodeStore::Payload::prepare() {
+void JournalStore::Payload::prepare() {
   if (is_small()) return;
   cuts = Chunks::cut(bytes);
   if (!hash.empty()) return;
   hash = cuts.size() == 1 ? to_hex({cuts.front().hash.data(), cuts.front().hash.size()}) : blake3_hex(bytes);
 }
 
-Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, WallTime now) {
+Result<Checkpoint> JournalStore::save(const SaveSpec& spec, Payload payload, WallTime now) {
   const std::size_t size = payload.bytes.size();
   Checkpoint made{.id = spec.id,
                   .hash = payload.hash.empty() ? blake3_hex(payload.bytes) : payload.hash,
@@ -237,7 +237,7 @@ Result<Checkpoint> EpisodeStore::save(const SaveSpec& spec, Payload payload, Wal
 // No checkpoint was removed since note_counted(). So a chunk that no earlier checkpoint had has a higher
 // number than all of theirs. A damaged checkpoint adds no runs; a chunk that only it has keeps the run from
 // its insert.
-Status EpisodeStore::count_runs() {
+Status JournalStore::count_runs() {
   PAWL_TRY(const std::int64_t counted, total("counted_seq"));
   PAWL_TRY(std::int64_t highest, total("counted_chunk"));
   std::map<std::int64_t, std::int64_t> runs;
@@ -263,13 +263,13 @@ Status EpisodeStore::count_runs() {
   return {};
 }
 
-Status EpisodeStore::note_counted() {
+Status JournalStore::note_counted() {
   PAWL_TRY(auto query, connection_->query("note_counted"));
   return query.run();
 }
 
 // No uncounted checkpoint was removed, so their seqs have no gaps.
-Result<EpisodeStore::Checkpoints> EpisodeStore::count_checkpoints() {
+Result<JournalStore::Checkpoints> JournalStore::count_checkpoints() {
   PAWL_TRY(const std::int64_t counted, total("counted_seq"));
   PAWL_TRY(const std::int64_t newest, number("newest_seq"));
   PAWL_TRY(const std::int64_t all, total("counted_checkpoints"));
@@ -279,7 +279,7 @@ Result<EpisodeStore::Checkpoints> EpisodeStore::count_checkpoints() {
 
 // A damaged row does not list its chunks, so it ends no run. A chunk too many costs space; a chunk too few
 // costs a checkpoint.
-Result<std::optional<EpisodeStore::Stored>> EpisodeStore::remove_oldest(const Stored& stored) {
+Result<std::optional<JournalStore::Stored>> JournalStore::remove_oldest(const Stored& stored) {
   const auto& [id, seq] = std::tie(stored.checkpoint.id, stored.checkpoint.seq);
   PAWL_TRY(auto next, checkpoint("oldest_of_id", id, seq));
   if (stored.whole && (!next || next->whole))
@@ -290,7 +290,7 @@ Result<std::optional<EpisodeStore::Stored>> EpisodeStore::remove_oldest(const St
   return next;
 }
 
-Status EpisodeStore::remove_older(const std::string& id, std::int64_t keep) {
+Status JournalStore::remove_older(const std::string& id, std::int64_t keep) {
   std::int64_t newest = 0;
   {
     PAWL_TRY(auto query, connection_->query("newest_beyond"));
@@ -306,7 +306,7 @@ Status EpisodeStore::remove_older(const std::string& id, std::int64_t keep) {
   return note_counted();
 }
 
-Status EpisodeStore::tell_damage(const std::vector<Stored>& damaged, WallTime now) {
+Status JournalStore::tell_damage(const std::vector<Stored>& damaged, WallTime now) {
   const bool all_told = std::ranges::all_of(damaged, &Stored::damage_told);
   if (all_told || access_ == Access::kReadOnly) return {};
   PAWL_TRY(auto transaction, begin("agent_damage"));
@@ -320,7 +320,7 @@ Status EpisodeStore::tell_damage(const std::vector<Stored>& damaged, WallTime no
   return transaction.commit();
 }
 
-Result<std::optional<std::string>> EpisodeStore::payload_of(const Stored& stored) {
+Result<std::optional<std::string>> JournalStore::payload_of(const Stored& stored) {
   if (!stored.whole) return std::optional<std::string>();
   auto payload = std::optional(stored.payload);
   if (stored.payload.empty()) {
@@ -330,7 +330,7 @@ Result<std::optional<std::string>> EpisodeStore::payload_of(const Stored& stored
   return payload;
 }
 
-Result<Loaded> EpisodeStore::load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) {
+Result<Loaded> JournalStore::load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) {
   PAWL_OK(check_id("id", id));
   std::vector<Stored> damaged;
   std::optional<Loaded> found;
@@ -360,7 +360,7 @@ Result<Loaded> EpisodeStore::load(const std::string& id, std::optional<std::int6
   return fail(ErrorKind::kCorrupt, which + ": what is stored is damaged, and no older one is whole");
 }
 
-Result<std::vector<Checkpoint>> EpisodeStore::list(const ListQuery& query) {
+Result<std::vector<Checkpoint>> JournalStore::list(const ListQuery& query) {
   if (query.limit < 1 || query.limit > kListMax)
     return fail(ErrorKind::kInvalid, "limit: it is not in 1 to " + std::to_string(kListMax));
   PAWL_OK(check_word("prefix", query.prefix));
@@ -381,7 +381,7 @@ Result<std::vector<Checkpoint>> EpisodeStore::list(const ListQuery& query) {
   }
 }
 
-Result<std::int64_t> EpisodeStore::prune(const std::string& prefix, bool exactly) {
+Result<std::int64_t> JournalStore::prune(const std::string& prefix, bool exactly) {
   PAWL_OK(exactly ? check_id("id", prefix) : check_word("prefix", prefix));
   PAWL_TRY(auto transaction, begin("agent_prune"));
   PAWL_OK(count_runs());

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "support/temp_folder.h"
 
 namespace pawl::agent {
@@ -38,7 +38,7 @@ inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
   return out;
 }
 
-inline Result<Checkpoint> save(Episode& episode, const std::string& id, std::string_view payload,
+inline Result<Checkpoint> save(Journal& episode, const std::string& id, std::string_view payload,
                                std::int64_t keep = kKeptDefault) {
   PAWL_TRY(auto saving, episode.begin_save({.id = id, .keep = keep}, kNow));
   PAWL_OK(saving->append(payload));
@@ -55,14 +55,14 @@ inline void run_sql(const std::string& path, const std::string& text) {
   sqlite3_close(database);
 }
 
-class EpisodeTest : public ::testing::Test {
+class JournalTest : public ::testing::Test {
  protected:
   void SetUp() override { reopen(); }
-  void reopen(Episode::Access access = Episode::Access::kReadWrite) {
-    episode_.reset();
-    auto opened = Episode::open(path_, access);
+  void reopen(Journal::Access access = Journal::Access::kReadWrite) {
+    journal_.reset();
+    auto opened = Journal::open(path_, access);
     ASSERT_TRUE(opened) << opened.error().message;
-    episode_ = *std::move(opened);
+    journal_ = *std::move(opened);
   }
   void sql(const std::string& text) const { run_sql(path_, text); }
   std::int64_t number(const std::string& text) const {
@@ -78,7 +78,7 @@ class EpisodeTest : public ::testing::Test {
   }
   std::vector<Event> events(const std::string& name) {
     std::vector<Event> out;
-    auto told = episode_->told_since(0);
+    auto told = journal_->told_since(0);
     EXPECT_TRUE(told);
     for (auto& event : told->events)
       if (event.event == name) out.push_back(std::move(event));
@@ -87,7 +87,7 @@ class EpisodeTest : public ::testing::Test {
 
   testing::TempFolder folder_;
   const std::string path_ = folder_ / "agents/run/goal/episode.db";
-  std::unique_ptr<Episode> episode_;
+  std::unique_ptr<Journal> journal_;
 };
 
 }  // namespace pawl::agent
