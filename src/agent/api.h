@@ -23,7 +23,6 @@ namespace pawl::agent {
 
 constexpr int kNoSuccess = 300;                      // the first HTTP status that is not a success
 constexpr std::size_t kBodyBytesMax = 2 << 20;       // of every body but a checkpoint's payload
-constexpr std::size_t kHeaderBytesMax = 128 << 10;   // metadata has up to 64 KiB before base64
 constexpr std::int64_t kLogLinesMax = 1000;          // per second
 constexpr std::int64_t kLogBytesMax = 64 << 20;      // in all
 constexpr std::size_t kAnswerBytesMax = 4 << 20;     // of a list, plus one entry

@@ -36,7 +36,7 @@ struct LostStep {
 // change no state outside, and run again.
 plan::ResumePolicy policy_of(StepRole role, const plan::Phase& phase);
 
-// What to do with an open marker. `execution` is that of the marker.
+// Decides about an open marker. `execution` is that of the marker.
 Recovery decide_recovery(sandbox::Found found, plan::ResumePolicy policy, std::int64_t execution);
 
 // Whether SIGKILL ended a step: then its progress is unknown. A shell around the command reports the signal

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-namespace pawl::agent {
+namespace pawl::http {
 
 class Turns {
  public:
@@ -45,4 +45,4 @@ class Turns {
   std::deque<Waiting> waiting_;
 };
 
-}  // namespace pawl::agent
+}  // namespace pawl::http

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "os/file.h"
 
-namespace pawl::agent {
+namespace pawl::http {
 
 // An address for bind(2) and connect(2), valid while this object lives.
 class SocketPath {
@@ -25,4 +25,4 @@ class SocketPath {
 Result<os::UniqueFd> listen_at(const std::string& path, unsigned mode);
 Result<os::UniqueFd> connect_to(const std::string& path);  // blocking, close-on-exec
 
-}  // namespace pawl::agent
+}  // namespace pawl::http

@@ -1,4 +1,4 @@
-#include "agent/socket_path.h"
+#include "http/socket_path.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace pawl::agent {
+namespace pawl::http {
 namespace {
 
 sockaddr_un address_of(const SocketPath& path) {
@@ -85,4 +85,4 @@ Result<os::UniqueFd> connect_to(const std::string& path) {
   return fd;
 }
 
-}  // namespace pawl::agent
+}  // namespace pawl::http

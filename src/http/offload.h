@@ -1,5 +1,5 @@
 // A worker thread for long work, one job at a time, so that a small request does not wait for a large one. A
-// detail of connection.cc.
+// detail of this room.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -10,16 +10,16 @@
 #include <optional>
 #include <utility>
 
-namespace pawl::agent {
+namespace pawl::http {
 
-class Aside {
+class Offload {
  public:
-  explicit Aside(boost::asio::io_context& context) : context_(context) {}
+  explicit Offload(boost::asio::io_context& context) : context_(context) {}
 
   // Runs `work` in the thread, then `done` in the context's thread, with the exception that `work` threw. A
   // caller that waits for `done` keeps the context running.
   void run(std::move_only_function<void()> work, std::move_only_function<void(std::exception_ptr)> done) {
-    if (!thread_) thread_.emplace(1);  // most agents never save or load large payloads
+    if (!thread_) thread_.emplace(1);  // most servers never need it
     boost::asio::post(*thread_, [this, work = std::move(work), done = std::move(done)]() mutable {
       std::exception_ptr thrown;
       try {
@@ -36,4 +36,4 @@ class Aside {
   std::optional<boost::asio::thread_pool> thread_;
 };
 
-}  // namespace pawl::agent
+}  // namespace pawl::http

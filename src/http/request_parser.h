@@ -1,5 +1,4 @@
-// The bytes of one request and its response: Beast's parser, and the destination of a body as it arrives. A
-// detail of connection.cc.
+// The bytes of one request, by Beast's parser, and the bytes of a response's head. A detail of this room.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -7,42 +6,37 @@
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/verb.hpp>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "agent/api.h"
-#include "agent/batch.h"
-#include "agent/journal.h"
+#include "http/http.h"
 
-namespace pawl::agent {
+namespace pawl::http {
 
-// Takes a body: into memory, into a checkpoint, or discards it.
+constexpr std::size_t kPieceBytes = 256 << 10;  // read or written at once: others have turns in between
+
+// Gives a body to its exchange, or discards it.
 struct Sink {
-  std::string body;
-  std::unique_ptr<Journal::Saving> saving;  // if set, it receives the bytes
+  Exchange& exchange;
   bool discards = false;
   std::size_t size = 0, size_max = 0;
-  Status status;  // of `saving`
+  Status status = {};  // of the exchange
 
   void take(std::string_view bytes);
 };
-constexpr std::size_t kPieceBytes = 256 << 10;  // read or written at once: others have turns in between
 
-// Beast's parser without its container of fields, which throws at values of 64 KiB. Metadata may be longer.
+// Beast's parser without its container of fields, which throws at values of 64 KiB.
 class RequestParser final : public boost::beast::http::basic_parser<true> {
  public:
   explicit RequestParser(Sink& sink);
 
-  struct Head {
-    std::string method, target;
-    Headers ours;
-    std::string wrong;  // the first Pawl- header that is unknown or came twice
-    std::string expect, coding;
-  };
   const Head& head() const { return head_; }
-  bool waits_for_continue() const { return !head_.expect.empty() && !is_done(); }
+  bool waits_for_continue() const { return !expect_.empty() && !is_done(); }
+  // The size of the body, if the headers announce it.
+  std::optional<std::uint64_t> body_size() const;
+  // The response that refuses the body for its headers. REQUIRES: the head is complete and accepted.
+  std::optional<Response> judge_body(const Application& application) const;
 
  private:
   using Text = boost::beast::string_view;
@@ -61,32 +55,21 @@ class RequestParser final : public boost::beast::http::basic_parser<true> {
 
   Sink& sink_;
   Head head_;
+  std::string expect_, coding_;
 };
 
-enum class Came { kWhole, kGone, kMalformed, kTooLarge, kFailed };
+enum class Parsed { kWhole, kPeerGone, kMalformed, kTooLarge, kFailed };
 // The result of feed(). kWhole: no error so far, so the next bytes may be given. With `wants_more` they must
 // be given together with the bytes that were left.
-struct Fed {
-  Came came = Came::kWhole;
-  std::size_t taken = 0;
+struct Consumed {
+  Parsed parsed = Parsed::kWhole;
+  std::size_t bytes = 0;
   bool wants_more = false;
 };
-Fed feed(RequestParser& parser, const Sink& sink, std::string_view bytes);
-
-// A request whose headers are complete.
-struct Request {
-  Call call;
-  EpisodeKey key;
-  std::optional<std::uint64_t> size;  // of the body, if the headers announce it
-};
-// Fills `request`, or returns the response that refuses it.
-std::optional<Answer> judge(const RequestParser& parser, const Journals& journals, bool by_operator,
-                            Request& request);
-std::size_t body_bytes_max(Verb verb);
-Answer too_large(Verb verb);
+Consumed feed(RequestParser& parser, const Sink& sink, std::string_view bytes);
 
 // The status line and the headers.
-std::string head_of(const Answer& answer, bool keep_alive);
+std::string head_of(const Response& response, bool keep_alive);
 
 // Bytes that have arrived and are not parsed yet.
 class Input {
@@ -104,4 +87,4 @@ class Input {
   std::size_t begin_ = 0, end_ = 0;
 };
 
-}  // namespace pawl::agent
+}  // namespace pawl::http
