@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "amount.h"
 #include "median.h"
 #include "os/file.h"
 
 namespace {
 
-using pawl::agent::Episode;
+using pawl::agent::Journal;
 
 constexpr pawl::WallTime kNow{1'767'323'045'000'000};
 const int kSaves = amount(1000);

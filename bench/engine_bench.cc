@@ -33,7 +33,7 @@ constexpr int kRunsOfOne = 2;
 const int kBareCommits = kRunsOfOne * kPhasesOfRun * kTransitionsOfAttempt;
 
 // Agents without a request.
-class NoEpisodes final : public pawl::executor::Episodes {
+class NoEpisodes final : public pawl::executor::Journals {
  public:
   pawl::Result<pawl::agent::Told> told_since(const pawl::agent::EpisodeKey&, std::int64_t) override {
     return pawl::agent::Told();

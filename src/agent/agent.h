@@ -1,15 +1,16 @@
-// The agent API: checkpoints, a journal of paid steps, children, usage and questions. This header is the
-// entry to the room.
+// The agent API: checkpoints, paid steps, children, usage and questions. This header is the entry to the
+// room.
 //
-// An episode is one independent try of the agent. Everything that it reports is in a SQLite database of its
-// own, `.pawl/agents/<run_id>/<goal_id>/<episode_id>.db`. So no episode reads another's data, a large episode
-// is removed with one file, and the run's database never waits for an agent. Only the supervisor opens the
-// database for writing while the step runs; other processes only read it. When the executor records the end
-// of the step, it copies events and usage into the ledger and the cost rows (executor/told.h).
+// An episode is one independent try of the agent. Everything that it reports is in its journal, a SQLite
+// database of its own, `.pawl/agents/<run_id>/<goal_id>/<episode_id>.db`. So no episode reads another's
+// data, a large journal is removed with one file, and the run's database never waits for an agent. Only the
+// supervisor opens the journal for writing while the step runs; other processes only read it. When the
+// executor records the end of the step, it copies events and usage into the ledger and the cost rows
+// (executor/told.h).
 //
-//   episode.h   the store, without HTTP
-//   api.h       HTTP requests on an episode, without sockets, as docs/agent-api.yaml describes them
-//   server.h    the API on a Unix socket
+//   journal.h   the store of one episode, without HTTP
+//   api.h       HTTP requests on a journal, without sockets, as docs/agent-api.yaml describes them
+//   server.h    the API on a Unix socket, by the room http
 //   client.h    the client side, for `pawl checkpoint` and `pawl answer`
 //
 // All input of this room is written by the agent, which is treated as an attacker. Each size, count and rate

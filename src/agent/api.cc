@@ -33,19 +33,19 @@ void each_line(std::string_view message, const std::function<void(std::string_vi
 
 }  // namespace
 
-Api::Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks)
-    : episode_(std::move(episode)),
+Api::Api(std::unique_ptr<Journal> journal, Context context, Hooks hooks)
+    : journal_(std::move(journal)),
       context_(std::move(context)),
       hooks_(std::move(hooks)),
       fingerprint_(fingerprint_of(context_)) {}
 
-Status Api::begin_group(bool alone) { return episode_->begin_group(alone); }
+Status Api::begin_group(bool alone) { return journal_->begin_group(alone); }
 
 Status Api::commit() {
   const std::int64_t served_ms = hooks_.served_ms ? hooks_.served_ms() : 0;
-  const bool notes = episode_->has_written() && served_ms - noted_ms_ >= kElapsedEveryMs &&
-                     episode_->note_elapsed(served_ms - noted_ms_);
-  if (auto committed = episode_->commit(); !committed) {
+  const bool notes = journal_->has_written() && served_ms - noted_ms_ >= kElapsedEveryMs &&
+                     journal_->note_elapsed(served_ms - noted_ms_);
+  if (auto committed = journal_->commit(); !committed) {
     forget_group();
     return committed;
   }
@@ -56,13 +56,13 @@ Status Api::commit() {
 }
 
 void Api::roll_back() {
-  episode_->roll_back();
+  journal_->roll_back();
   forget_group();
 }
 
 void Api::note_end() {
   const std::int64_t served_ms = hooks_.served_ms ? hooks_.served_ms() : 0;
-  if (episode_->note_elapsed(served_ms - noted_ms_)) noted_ms_ = served_ms;
+  if (journal_->note_elapsed(served_ms - noted_ms_)) noted_ms_ = served_ms;
   tell_resumed({{"loaded", ""}}, last_call_);
 }
 
@@ -124,9 +124,9 @@ Api::Handled Api::dispatch(const Call& call, WallTime now) {
 Result<Api::Session*> Api::session_of(const Call& call, WallTime now) {
   if (const auto known = sessions_.find(call.session); known != sessions_.end()) return &known->second;
   Session session{.word = call.session};
-  PAWL_TRY(session.number, episode_->begin_session(call.session, now));
+  PAWL_TRY(session.number, journal_->begin_session(call.session, now));
   if (session.number > 1) {
-    PAWL_TRY(session.resumed, episode_->has_kept());
+    PAWL_TRY(session.resumed, journal_->has_kept());
   }
   if (sessions_.size() >= kSessionsRemembered) sessions_.clear();  // the episode still knows them
   undo_.emplace_back([this, word = call.session] { sessions_.erase(word); });
@@ -134,7 +134,7 @@ Result<Api::Session*> Api::session_of(const Call& call, WallTime now) {
 }
 
 Result<Spent> Api::spent() {
-  PAWL_TRY(auto out, episode_->spent());
+  PAWL_TRY(auto out, journal_->spent());
   if (hooks_.served_ms) out.milliseconds += hooks_.served_ms() - noted_ms_;
   return out;
 }
@@ -153,7 +153,7 @@ void Api::tell_cap(const Budget& budget, WallTime now) {
   if (context_.usd_micros_cap) details["usd_cap"] = money_text(*context_.usd_micros_cap);
   if (context_.tokens_cap) details["tokens_cap"] = *context_.tokens_cap;
   // The cap is reached even if the episode has no room for another event.
-  static_cast<void>(episode_->add_event("usage_limit", details, now));
+  static_cast<void>(journal_->add_event("usage_limit", details, now));
   cap_told_ = true;
   undo_.emplace_back([this] { cap_told_ = false; });
   if (hooks_.on_cap_reached) after_commit_.push_back(hooks_.on_cap_reached);
@@ -243,7 +243,7 @@ Result<StepBegin> Api::step_of(const Call& call) {
 
 Api::Handled Api::begin_step(const Call& call, WallTime now) {
   PAWL_TRY(const auto step, step_of(call));
-  PAWL_TRY(const auto begun, episode_->begin_step(step, now));
+  PAWL_TRY(const auto begun, journal_->begin_step(step, now));
   ObjectText out;
   switch (begun.answer) {
     case StepAnswer::kRun:
@@ -293,7 +293,7 @@ Result<ChildSpawn> Api::child_of(const Call& call) {
 
 Api::Handled Api::spawn(const Call& call, WallTime now) {
   PAWL_TRY(const auto child, child_of(call));
-  PAWL_TRY(const auto spawned, episode_->spawn(child, context_.children_max, now));
+  PAWL_TRY(const auto spawned, journal_->spawn(child, context_.children_max, now));
   ObjectText out;
   out.text("child_id", spawned.child_id);
   if (spawned.answer != ChildAnswer::kStart) tell_resumed({{"child", spawned.child_id}}, now);
@@ -335,7 +335,7 @@ Api::Handled Api::usage(const Call& call, WallTime now) {
     PAWL_TRY(const auto usd, body.text("usd", kNoteCharactersMax));
     PAWL_TRY(usage.usd_micros, money("usd", usd));
   }
-  PAWL_OK(episode_->add_usage(usage, now));
+  PAWL_OK(journal_->add_usage(usage, now));
   PAWL_TRY(const auto left, budget());
   tell_cap(left, now);
   return budget_answer(left);
@@ -351,13 +351,13 @@ Api::Handled Api::ask(const Call& call, WallTime now) {
   if (body.has("choices")) {
     PAWL_TRY(choices, body.texts("choices", kChoicesMax, kNoteCharactersMax));
   }
-  PAWL_TRY(const auto question, episode_->ask(key, text, choices, now));
+  PAWL_TRY(const auto question, journal_->ask(key, text, choices, now));
   if (question.answer) tell_resumed({{"question", key}}, now);
   return json_answer(question_text(question));
 }
 
 Result<Question> Api::find_question(const std::string& key) {
-  PAWL_TRY(auto found, episode_->question(key));
+  PAWL_TRY(auto found, journal_->question(key));
   if (!found) return fail(ErrorKind::kNotFound, "no such question: ask it first");
   return *std::move(found);
 }
@@ -379,7 +379,7 @@ Api::Handled Api::answer(const Call& call, WallTime now) {
   PAWL_TRY(const auto key, body.id("key"));
   PAWL_TRY(const auto answer, body.text("answer", kResultBytesMax));
   PAWL_TRY(const auto who, body.text("who", kNoteCharactersMax));
-  PAWL_OK(episode_->answer(key, answer, who, now));
+  PAWL_OK(journal_->answer(key, answer, who, now));
   PAWL_TRY(const auto question, find_question(key));
   Answer out = json_answer(question_text(question));
   out.answered = true;

@@ -2,7 +2,7 @@
 //
 // A request takes two steps, because a body may be large. find_route() judges the first line before the body
 // arrives. Then handle(), or begin_save() and finish_save() for a checkpoint, executes the request. Not
-// thread-safe, like the Episode.
+// thread-safe, like the Journal.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "agent/server.h"
 
 namespace pawl::agent {
 
 constexpr int kNoSuccess = 300;                      // the first HTTP status that is not a success
 constexpr std::size_t kBodyBytesMax = 2 << 20;       // of every body but a checkpoint's payload
-constexpr std::size_t kHeaderBytesMax = 128 << 10;   // metadata has up to 64 KiB before base64
 constexpr std::int64_t kLogLinesMax = 1000;          // per second
 constexpr std::int64_t kLogBytesMax = 64 << 20;      // in all
 constexpr std::size_t kAnswerBytesMax = 4 << 20;     // of a list, plus one entry
@@ -115,11 +114,11 @@ class Api {
     std::function<Result<std::int64_t>()> free_bytes;  // of the disk
     std::function<std::int64_t()> served_ms;           // how long this process has served; never decreases
   };
-  Api(std::unique_ptr<Episode> episode, Context context, Hooks hooks);
+  Api(std::unique_ptr<Journal> journal, Context context, Hooks hooks);
 
-  // Group semantics as of Episode. commit() calls the hooks that report durable changes.
+  // Group semantics as of Journal. commit() calls the hooks that report durable changes.
   Status begin_group(bool alone = false);
-  bool spoilt() const { return episode_->spoilt(); }
+  bool spoilt() const { return journal_->spoilt(); }
   Status commit();
   void roll_back();
   // Call it after the last request. Records the time since the last commit, if it can.
@@ -129,8 +128,8 @@ class Api {
   Answer handle(const Call& call, WallTime now);
   // Starts to receive a checkpoint; not inside a group. `bytes`: the payload's size as far as it is known.
   // kExhausted: the disk has no room for that many bytes; finish_save() checks the whole size again.
-  Result<std::unique_ptr<Episode::Saving>> begin_save(const Call& call, std::int64_t bytes, WallTime now);
-  Answer finish_save(const Call& call, Episode::Saving& saving, WallTime now);
+  Result<std::unique_ptr<Journal::Saving>> begin_save(const Call& call, std::int64_t bytes, WallTime now);
+  Answer finish_save(const Call& call, Journal::Saving& saving, WallTime now);
   // Whether a write that cannot be saved is accepted with 202 (degraded mode).
   bool goes_on_unsaved() const { return context_.best_effort; }
   // Completes the response of an unsaved write, and calls on_unsaved. Call it last, outside a group.
@@ -184,7 +183,7 @@ class Api {
   Status check_room(std::int64_t bytes);
   bool answers_unsaved(const Call& call, Answer& answer, WallTime now);
   bool remember_unsaved(const Call& call);  // false: too many are remembered already
-  // Like the Episode's verbs. They also find steps and children that were begun or spawned unsaved.
+  // Like the Journal's verbs. They also find steps and children that were begun or spawned unsaved.
   Status complete_step(const std::string& key, const std::string& result, WallTime now);
   Status fail_step(const std::string& key, const std::string& error, WallTime now);
   Status finish_child(const std::string& child_id, const std::string& result, WallTime now);
@@ -200,7 +199,7 @@ class Api {
   void tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now);
   std::string checkpoint_text(const Checkpoint& checkpoint, const std::string* payload) const;
 
-  const std::unique_ptr<Episode> episode_;
+  const std::unique_ptr<Journal> journal_;
   const Context context_;
   const Hooks hooks_;
   const std::string fingerprint_;

@@ -80,14 +80,28 @@ Status no_two(const Route& route) {
   return {};
 }
 
-Result<Loaded> load_of(Episode& episode, const Call& call, WallTime now) {
+// Mutants (base/planted.h).
+bool loads_any_checkpoint() { return planted("another_checkpoint_loaded"); }
+bool resumes_without_a_load() { return planted("resumed_without_a_load"); }
+bool hides_missing_checkpoints() { return planted("missing_checkpoints_untold"); }
+
+Result<Loaded> newest_of(Journal& journal, Result<Loaded> otherwise, WallTime now) {
+  const auto newest = journal.list({.limit = 1});
+  return newest && !newest->empty() ? journal.load(newest->front().id, {}, now) : std::move(otherwise);
+}
+
+// A child has no checkpoint before its first save.
+bool reports_missing(const std::string& id) {
+  if (hides_missing_checkpoints()) return false;
+  return !is_id_of_child(id);
+}
+
+Result<Loaded> load_of(Journal& journal, const Call& call, WallTime now) {
   const std::string& id = *call.route.parameter("id");
   PAWL_OK(check_id("id", id));
   PAWL_TRY(const auto seq, integer_parameter(call.route, "seq", 1, kSeqMax, 0));
-  auto found = episode.load(id, seq > 0 ? std::optional(seq) : std::nullopt, now);
-  if (found || !planted("another_checkpoint_loaded")) return found;
-  const auto newest = episode.list({.limit = 1});
-  return newest && !newest->empty() ? episode.load(newest->front().id, {}, now) : std::move(found);
+  auto found = journal.load(id, seq > 0 ? std::optional(seq) : std::nullopt, now);
+  return !found && loads_any_checkpoint() ? newest_of(journal, std::move(found), now) : std::move(found);
 }
 
 // A JSON array under construction, with a limit of entries and bytes.
@@ -158,8 +172,8 @@ Status Api::check_room(std::int64_t bytes) {
                                    " MiB of free space on the disk: nothing was saved"));
 }
 
-Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, std::int64_t bytes, WallTime now) {
-  Episode::SaveSpec spec{.id = *call.route.parameter("id"), .fingerprint = fingerprint_};
+Result<std::unique_ptr<Journal::Saving>> Api::begin_save(const Call& call, std::int64_t bytes, WallTime now) {
+  Journal::SaveSpec spec{.id = *call.route.parameter("id"), .fingerprint = fingerprint_};
   PAWL_OK(check_id("id", spec.id));
   PAWL_TRY(spec.keep, integer_parameter(call.route, "keep", 0, kKeepMax, kKeptDefault));
   if (call.headers.metadata) {
@@ -175,10 +189,10 @@ Result<std::unique_ptr<Episode::Saving>> Api::begin_save(const Call& call, std::
     PAWL_TRY(spec.spent, this->spent());
   }
   PAWL_OK(check_room(bytes));
-  return episode_->begin_save(std::move(spec), now);
+  return journal_->begin_save(std::move(spec), now);
 }
 
-Answer Api::finish_save(const Call& call, Episode::Saving& saving, WallTime now) {
+Answer Api::finish_save(const Call& call, Journal::Saving& saving, WallTime now) {
   if (const auto session = session_of(call, now); !session) return problem(session.error());
   // The client need not announce the size, and other writers fill the disk meanwhile.
   if (const auto room = check_room(saving.size()); !room) return problem(room.error());
@@ -194,7 +208,7 @@ std::size_t Api::answer_bytes(const Call& call) {
       const auto seq = integer_parameter(call.route, "seq", 1, kSeqMax, 0);
       ListQuery query{.id = *call.route.parameter("id"), .limit = 1};
       if (seq && *seq > 0) query.before = *seq + 1;
-      const auto found = episode_->list(query);
+      const auto found = journal_->list(query);
       // A damaged checkpoint leads to an older one, which may be larger, but not by much.
       return found && !found->empty() ? static_cast<std::size_t>(found->front().size) : 0;
     }
@@ -217,7 +231,7 @@ void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime 
   std::string names;
   for (const auto& part : changed) names += (names.empty() ? "" : ",") + part;
   // The load succeeds even if the episode has no room for another event.
-  static_cast<void>(episode_->add_event(
+  static_cast<void>(journal_->add_event(
       "warm_restart", Json{{"id", checkpoint.id}, {"seq", checkpoint.seq}, {"changed", names}}, now));
   session.restart_told = true;
   undo_.emplace_back([this, word = session.word] {
@@ -228,15 +242,15 @@ void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime 
 void Api::tell_resumed(const Json& loaded, WallTime now) {
   if (resumed_told_) return;
   // The request succeeds even if the episode has no room for another event.
-  resumed_told_ = episode_->tell_resumed(loaded, now).value_or(false);
+  resumed_told_ = journal_->tell_resumed(loaded, now).value_or(false);
   if (resumed_told_) undo_.emplace_back([this] { resumed_told_ = false; });
 }
 
 Result<std::vector<std::string>> Api::other_ids(const std::string& id) {
-  PAWL_TRY(const auto own, episode_->list({.id = id, .limit = 1}));
+  PAWL_TRY(const auto own, journal_->list({.id = id, .limit = 1}));
   std::vector<std::string> out;
   if (!own.empty()) return out;
-  PAWL_TRY(const auto newest, episode_->list({.limit = kNamedMax}));
+  PAWL_TRY(const auto newest, journal_->list({.limit = kNamedMax}));
   for (const auto& checkpoint : newest)
     if (std::ranges::find(out, checkpoint.id) == out.end()) out.push_back(checkpoint.id);
   return out;
@@ -249,12 +263,12 @@ Api::Handled Api::not_loaded(const Call& call, const Error& error, WallTime now)
   if (error.kind != ErrorKind::kNotFound) return std::unexpected(error);
   PAWL_TRY(const auto others, other_ids(id));
   if (others.empty()) return std::unexpected(error);
-  if (planted("resumed_without_a_load")) tell_resumed({{"loaded", others.front()}}, now);
+  if (resumes_without_a_load()) tell_resumed({{"loaded", others.front()}}, now);
   std::string known;
   for (const auto& other : others)
     if (known.size() + other.size() < kDetailsBytesMax / 4) known += (known.empty() ? "" : ", ") + other;
-  const bool is_told = !is_id_of_child(id) && !planted("missing_checkpoints_untold");
-  if (const auto session = session_of(call, now); session && is_told) tell_missing(**session, id, known, now);
+  if (const auto session = session_of(call, now); session && reports_missing(id))
+    tell_missing(**session, id, known, now);
   return problem(
       404, "not-found",
       error.message + ", but of " + known + ". An id is the same in every process: ROLE-DEPTH, like main-0",
@@ -269,7 +283,7 @@ void Api::tell_missing(Session& session, const std::string& id, const std::strin
     if (const auto at = sessions_.find(word); at != sessions_.end()) std::erase(at->second.missing_told, id);
   });
   // The limits of events and of the log apply. The response names the same ids.
-  static_cast<void>(episode_->add_event("checkpoint_not_found",
+  static_cast<void>(journal_->add_event("checkpoint_not_found",
                                         {{"id", id}, {"known", known}, {"session", session.number}}, now));
   static_cast<void>(write_log("warning",
                               "there is no checkpoint " + printable(id) + ", but of " + printable(known) +
@@ -278,9 +292,9 @@ void Api::tell_missing(Session& session, const std::string& id, const std::strin
 }
 
 std::optional<Loaded> load_beside(const std::string& path, const Call& call, WallTime now) {
-  const auto episode = Episode::open(path, Episode::Access::kReadOnly);
-  if (!episode) return std::nullopt;
-  auto loaded = load_of(**episode, call, now);
+  const auto journal = Journal::open(path, Journal::Access::kReadOnly);
+  if (!journal) return std::nullopt;
+  auto loaded = load_of(**journal, call, now);
   // A reader reports no damage: only the owner may record it.
   if (!loaded || loaded->damaged > 0) return std::nullopt;
   return *std::move(loaded);
@@ -288,7 +302,7 @@ std::optional<Loaded> load_beside(const std::string& path, const Call& call, Wal
 
 Api::Handled Api::load(const Call& call, WallTime now) {
   auto beside = call.loaded ? std::exchange(*call.loaded, std::nullopt) : std::nullopt;
-  auto found = beside ? Result<Loaded>(*std::move(beside)) : load_of(*episode_, call, now);
+  auto found = beside ? Result<Loaded>(*std::move(beside)) : load_of(*journal_, call, now);
   if (!found) return not_loaded(call, found.error(), now);
   auto& loaded = *found;
   const auto session = session_of(call, now);
@@ -324,7 +338,7 @@ Api::Handled Api::list(const Call& call, WallTime now) {
   ListText out(limit);
   while (!out.more()) {
     query.limit = out.wanted();
-    PAWL_TRY(const auto page, episode_->list(query));
+    PAWL_TRY(const auto page, journal_->list(query));
     if (page.empty()) break;
     for (const auto& checkpoint : page) {
       payload_bytes += with_payloads ? static_cast<std::size_t>(checkpoint.size) : 0;
@@ -337,7 +351,7 @@ Api::Handled Api::list(const Call& call, WallTime now) {
       if (with_payloads) {
         tell_resumed({{"loaded", checkpoint.id}, {"seq", checkpoint.seq}}, now);
         // A damaged checkpoint is listed without its payload.
-        const auto loaded = episode_->load(checkpoint.id, checkpoint.seq, now);
+        const auto loaded = journal_->load(checkpoint.id, checkpoint.seq, now);
         out.add(checkpoint_text(checkpoint, loaded ? &loaded->payload : nullptr));
       } else {
         out.add(checkpoint_text(checkpoint, nullptr));
@@ -354,7 +368,7 @@ Api::Handled Api::prune(const Call& call) {
     return fail(ErrorKind::kInvalid, "the query names an 'id' or a 'prefix' (prefix= alone removes all)");
   if (id != nullptr) PAWL_OK(check_id("id", *id));
   PAWL_TRY(const auto prefix, text_parameter(call.route, "prefix"));
-  PAWL_TRY(const auto pruned, episode_->prune(id != nullptr ? *id : prefix, id != nullptr));
+  PAWL_TRY(const auto pruned, journal_->prune(id != nullptr ? *id : prefix, id != nullptr));
   ObjectText out;
   out.number("pruned", pruned);
   return json_answer(std::move(out).take());
@@ -365,7 +379,7 @@ Api::Handled Api::steps(const Call& call) {
   PAWL_TRY(const auto limit, integer_parameter(call.route, "limit", 1, kListMax, kListDefault));
   ListText out(limit);
   while (!out.more()) {
-    PAWL_TRY(const auto page, episode_->steps(after, out.wanted()));
+    PAWL_TRY(const auto page, journal_->steps(after, out.wanted()));
     if (page.empty()) break;
     for (const auto& step : page) {
       if (out.full()) {
@@ -382,7 +396,7 @@ Api::Handled Api::steps(const Call& call) {
 Api::Handled Api::children(const Call& call) {
   PAWL_TRY(const auto after, text_parameter(call.route, "after"));
   PAWL_TRY(const auto limit, integer_parameter(call.route, "limit", 1, kListMax, kListDefault));
-  PAWL_TRY(auto all, episode_->children());
+  PAWL_TRY(auto all, journal_->children());
   std::ranges::sort(all, {}, &ChildRow::child_id);
   ListText out(limit);
   for (const auto& child : all) {

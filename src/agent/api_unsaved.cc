@@ -78,28 +78,28 @@ bool Api::remember_unsaved(const Call& call) {
 }
 
 Status Api::complete_step(const std::string& key, const std::string& result, WallTime now) {
-  auto done = episode_->complete_step(key, result, now);
+  auto done = journal_->complete_step(key, result, now);
   const auto begun = unsaved_steps_.find(key);
   if (done || done.error().kind != ErrorKind::kNotFound || begun == unsaved_steps_.end()) return done;
-  PAWL_OK(episode_->begin_step(begun->second, now));
-  PAWL_OK(episode_->complete_step(key, result, now));
+  PAWL_OK(journal_->begin_step(begun->second, now));
+  PAWL_OK(journal_->complete_step(key, result, now));
   after_commit_.emplace_back([this, key] { unsaved_steps_.erase(key); });
   return {};
 }
 
 Status Api::fail_step(const std::string& key, const std::string& error, WallTime now) {
-  auto done = episode_->fail_step(key, error, now);
+  auto done = journal_->fail_step(key, error, now);
   // The failed step may be begun again as if it had never begun.
   if (!done && done.error().kind == ErrorKind::kNotFound && unsaved_steps_.erase(key) > 0) return {};
   return done;
 }
 
 Status Api::finish_child(const std::string& child_id, const std::string& result, WallTime now) {
-  auto done = episode_->finish_child(child_id, result, now);
+  auto done = journal_->finish_child(child_id, result, now);
   const auto spawned = unsaved_children_.find(child_id);
   if (done || done.error().kind != ErrorKind::kNotFound || spawned == unsaved_children_.end()) return done;
-  PAWL_OK(episode_->spawn(spawned->second, context_.children_max, now));
-  PAWL_OK(episode_->finish_child(child_id, result, now));
+  PAWL_OK(journal_->spawn(spawned->second, context_.children_max, now));
+  PAWL_OK(journal_->finish_child(child_id, result, now));
   after_commit_.emplace_back([this, child_id] { unsaved_children_.erase(child_id); });
   return {};
 }

@@ -57,7 +57,7 @@ void Batch::run() {
 // False: the job has its response already.
 bool Batch::sort_into(std::vector<Group>& groups, Job& job) {
   if (!job.api) {
-    auto api = episodes_.find(job.key);
+    auto api = journals_.find(job.key);
     if (!api) {
       job.answer = std::move(api).error();
       return false;

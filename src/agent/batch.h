@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "agent/api.h"
-#include "agent/episodes.h"
+#include "agent/journals.h"
 #include "os/clock.h"
 
 namespace pawl::agent {
@@ -19,7 +19,7 @@ struct Job {
   EpisodeKey key;
   // Set for a save whose payload was appended as it arrived. Otherwise the payload is the call's body.
   std::shared_ptr<Api> api;
-  std::unique_ptr<Episode::Saving> saving;
+  std::unique_ptr<Journal::Saving> saving;
 
   Answer answer;
   std::move_only_function<void()> done;  // the response may be sent
@@ -29,8 +29,8 @@ class Batch {
  public:
   // `wake` arranges that run() is called soon, after the work that is ready now. A connection adds one
   // request at a time, so each connection has a turn in each run.
-  Batch(Episodes& episodes, const os::Clock& clock, std::function<void()> wake)
-      : episodes_(episodes), clock_(clock), wake_(std::move(wake)) {}
+  Batch(Journals& journals, const os::Clock& clock, std::function<void()> wake)
+      : journals_(journals), clock_(clock), wake_(std::move(wake)) {}
 
   void add(Job& job);
   void run();
@@ -47,7 +47,7 @@ class Batch {
   static void begin_save(Job& job, WallTime now);
   static void run_alone(Job& job, const Error& error, std::string_view why, WallTime now);
 
-  Episodes& episodes_;
+  Journals& journals_;
   const os::Clock& clock_;
   const std::function<void()> wake_;
   std::deque<Job*> ready_;

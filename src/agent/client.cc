@@ -9,13 +9,13 @@
 
 #include "agent/agent.h"
 #include "agent/body.h"
-#include "agent/socket_path.h"
 #include "base/json.h"
+#include "http/socket_path.h"
 
 namespace pawl::agent {
 namespace {
 
-namespace http = boost::beast::http;
+namespace beast = boost::beast::http;
 using boost::asio::local::stream_protocol;
 using boost::system::error_code;
 
@@ -51,22 +51,22 @@ class BeastClient final : public Client {
 
   Result<Response> ask(std::string_view method, const std::string& target, std::string body,
                        const Headers& headers) override {
-    http::request<http::string_body> request;
+    beast::request<beast::string_body> request;
     request.version(kHttpVersion);
     request.method_string({method.data(), method.size()});
     request.target(target);
-    request.set(http::field::host, "pawl");
+    request.set(beast::field::host, "pawl");
     for (const auto& [name, value] : always_) request.set(name, value);
     for (const auto& [name, value] : headers) request.set(name, value);
     request.body() = std::move(body);
     request.prepare_payload();
     error_code error;
     // The write may fail when a refusal arrives before all is sent: the response is read in any case.
-    http::write(socket_, request, error);
-    http::response_parser<http::string_body> parser;
+    beast::write(socket_, request, error);
+    beast::response_parser<beast::string_body> parser;
     parser.header_limit(kAnswerHeaderBytesMax);
     parser.body_limit(2 * static_cast<std::uint64_t>(kPayloadBytesMax));
-    http::read(socket_, buffer_, parser, error);
+    beast::read(socket_, buffer_, parser, error);
     if (error)
       return fail(ErrorKind::kIndeterminate,
                   "the agent's socket was closed before it answered: " + error.message());
@@ -89,7 +89,7 @@ class BeastClient final : public Client {
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_path) {
-  PAWL_TRY(auto fd, connect_to(socket_path));
+  PAWL_TRY(auto fd, http::connect_to(socket_path));
   return std::make_unique<BeastClient>(std::move(fd));
 }
 

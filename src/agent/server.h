@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "agent/agent.h"
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "base/error.h"
 
 namespace pawl::agent {
@@ -36,7 +36,7 @@ struct ServeSpec {
   std::string socket_path;  // is created with `socket_mode`: every user who sees its folder may connect
   unsigned socket_mode = 0666;
   // A second socket, mode 0600, that no sandbox sees: the same API and /v1/answer, for people who answer. "":
-  // none. Paths of sockets may be longer than an address (socket_path.h).
+  // none. Paths of sockets may be longer than an address (http/socket_path.h).
   std::string operator_socket_path;
   std::string pawl_folder;
   // The only episode of a step's socket. No value: requests name goal and episode (`pawl agentd`).
@@ -53,7 +53,7 @@ struct ServeSpec {
 class Server {
  public:
   // The server answers requests when this returns. kDenied, kUnavailable, kConflict: a socket cannot be
-  // created; also the errors of Episode::open(). A stale socket is replaced.
+  // created; also the errors of Journal::open(). A stale socket is replaced.
   static Result<std::unique_ptr<Server>> start(ServeSpec spec);
   // Answers the requests that have arrived, then closes all connections and episodes. Takes a few seconds at
   // most.

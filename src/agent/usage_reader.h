@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/episode.h"
+#include "agent/journal.h"
 
 namespace pawl::agent {
 

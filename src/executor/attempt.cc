@@ -1,485 +1,249 @@
 #include "executor/attempt.h"
 
 #include <algorithm>
-#include <new>
 
-#include "base/glob.h"
-#include "base/hash.h"
-#include "executor/start_run.h"
+#include "base/planted.h"
+#include "executor/joint.h"
+#include "executor/recovery.h"
 #include "executor/told.h"
-#include "gates/declared.h"
-#include "gates/policy/check.h"
-#include "gates/policy/runner_settings.h"
-#include "os/walls.h"
-#include "plan/policy.h"
-#include "plan/script.h"
-#include "sandbox/environment.h"
-#include "sandbox/inside.h"
-#include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
 
-std::string content_of(const Context& context) {
-  Json files = Json::array();
-  for (const auto& file : context) files.push_back({{"path", file.path}, {"blake3", blake3_hex(file.bytes)}});
-  return blake3_hex(canonical(files));
-}
+// Mutants (base/planted.h).
+bool chooses_by_clock() { return planted("best_by_clock"); }
+bool forgets_spending() { return planted("budget_anew_after_a_crash"); }
 
 }  // namespace
 
-Attempt::Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode,
-                 Round round)
-    : world_(world),
-      claim_(&claim),
-      plan_(plan.common.get()),
-      phase_(&plan.phase),
-      episode_(episode),
-      round_(std::move(round)),
-      sight_rules_(plan::rules_of(*plan_, own_phase(plan))),
-      rules_(plan::rules_on_agent(*plan_, own_phase(plan))),
-      steps_(planned_steps(*plan_, *phase_, claim.attempt.number, episode)),
-      looks_(world_.objects) {
-  for (auto& step : steps_) {
-    step.index += round_.number * kRoundStride;
-    step.round = round_.number;
+Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
+  return {.step = &step,
+          .start = {.sandbox_run_id = row.sandbox_run_id,
+                    .step_index = row.step_index,
+                    .gate_id = row.gate_id,
+                    .step_name = row.step_name,
+                    .label = row.label,
+                    .sandbox_spec_hash = row.sandbox_spec_hash,
+                    .execution = row.execution,
+                    .episode = row.episode},
+          .found = true};
+}
+
+Attempt::Attempt(const World& world, const store::Claim& claim, const Planned& plan)
+    : world_(&world), claim_(&claim), plan_(&plan) {
+  for (const auto& row : claim.steps)
+    executions_[row.step_index] = std::max(executions_[row.step_index], row.execution);
+}
+Attempt::Attempt(Attempt&&) noexcept = default;
+Attempt::~Attempt() = default;
+
+Result<Attempt> Attempt::load(const World& world, const store::Claim& claim, const Planned& plan) {
+  Attempt out(world, claim, plan);
+  for (const auto number : episodes_of(plan.phase)) {
+    PAWL_TRY(auto episode, Episode::load(world, claim, plan, number));
+    out.episodes_.push_back(
+        {.episode = std::move(episode), .told_seq = number == 0 ? claim.attempt.told_seq : 0});
   }
-}
-
-Result<Attempt> Attempt::load(World world, const store::Claim& claim, const Planned& plan,
-                              std::int64_t episode, Round round) {
-  Attempt attempt(world, claim, plan, episode, std::move(round));
-  for (const auto& row : claim.steps) {
-    if (attempt.step_at(row.step_index) == nullptr) continue;  // a step of another episode
-    if (row.state == store::StepState::kLost && row.execution >= store::kExecutionsPerStepMax)
-      attempt.given_up_.insert(row.step_index);
-    if (row.state != store::StepState::kDone) continue;
-    PAWL_TRY(const Json json, parse_json(row.run));
-    PAWL_TRY(auto run, sandbox::run_from_json(json));
-    attempt.results_[row.step_index] = std::move(run);
-  }
-  attempt.need_results();
-  PAWL_OK(attempt.stack_base());
-  // A gate's step that a crash lost may be the first that runs again. It works on the agent's layer, too.
-  PAWL_OK(attempt.after_agent());
-  return attempt;
-}
-
-const PlannedStep* Attempt::step_at(std::int64_t index) const {
-  const auto step = std::ranges::find(steps_, index, &PlannedStep::index);
-  return step == steps_.end() ? nullptr : &*step;
-}
-
-Status Attempt::stack_base() {
-  PAWL_TRY(base_stack_, world_.objects.stack(claim_->run.base_id, claim_->layers));
-  looks_.need(claim_->run.base_id, base_stack_);
-  return {};
-}
-
-void Attempt::need_results() {
-  std::vector<std::string> layers;
-  for (const auto& [index, run] : results_)
-    for (const auto* id : {&run.layer, &run.copy_out})
-      if (!id->empty()) layers.push_back(*id);
-  looks_.need(claim_->run.base_id, std::move(layers));
-}
-
-Status Attempt::look_at_objects_of(const PlannedStep& step) {
-  PAWL_TRY(auto layers, layers_of(step));
-  looks_.need(claim_->run.base_id, std::move(layers));
-  looks_.need(plan_folder_of(step), {});
-  looks_.begin();
-  return {};
-}
-
-Status Attempt::renew_layers() {
-  const auto gone = [this](const std::string& layer) {
-    return !layer.empty() && !world_.objects.has_layer(layer);
+  const auto is_of = [](std::int64_t index) {
+    return [index](const ActiveEpisode& one) { return one.episode.step_at(index) != nullptr; };
   };
-  if (std::ranges::any_of(base_stack_, gone)) PAWL_OK(stack_base());
-  const bool taken_gone =
-      std::ranges::any_of(taken_layers_, gone, &decltype(taken_layers_)::value_type::second);
-  if (gone(agent_layer_) || gone(gate_layer_) || taken_gone) PAWL_OK(filter_agent_layer());
-  return {};
-}
-
-std::string Attempt::layer_left() const {
-  const auto run = results_.find(agent().index);
-  return run == results_.end() ? "" : run->second.layer;
-}
-
-bool Attempt::wrote_files() const {
-  const auto run = results_.find(agent().index);
-  return !agent_layer_.empty() || (run != results_.end() && run->second.rewritten > 0);
-}
-
-Status Attempt::filter_agent_layer() {
-  const std::string& base = claim_->run.base_id;
-  agent_layer_ = gate_layer_ = layer_left();
-  if (agent_layer_.empty()) return {};
-  PAWL_OK(world_.objects.set_times(agent_layer_, base, base_stack_));
-  PAWL_TRY(auto work, plan_->ignored == plan::Ignored::kLeaveOut
-                          ? world_.objects.without_ignored(agent_layer_, source_of(claim_->run), base_stack_)
-                          : world_.objects.without_caches(agent_layer_, base, base_stack_));
-  agent_layer_ = gate_layer_ = work.layer_id;
-  if (work.ignored_entries > 0) ignored_ = std::move(work);
-  if (gate_layer_.empty()) return {};
-  PAWL_TRY(filtered_, world_.objects.without_protected(gate_layer_, base, base_stack_, rules_));
-  gate_layer_ = filtered_.layer_id;
-  if (gate_layer_.empty()) return {};
-  for (const auto& name : phase_->gates) {
-    const auto& only = plan_->gates.at(name).take_only;
-    if (only.empty()) continue;
-    PAWL_TRY(taken_layers_[name], world_.objects.only(gate_layer_, only));
-  }
-  return {};
-}
-
-Status Attempt::after_agent() {
-  const auto agent = results_.find(this->agent().index);
-  if (agent_seen_ || agent == results_.end()) return {};
-  agent_seen_ = true;
-  PAWL_OK(load_on_base());  // look_at_work() needs the names that base could not load
-  try {
-    return look_at_work();
-  } catch (const std::bad_alloc&) {
-    if (!os::walls().memory) throw;
-    agent_layer_ = gate_layer_ = layer_left();
-    policy_signal_ = gates::policy_missing(kNoMemory);
-  }
-  return {};
-}
-
-Status Attempt::look_at_work() {
-  PAWL_OK(filter_agent_layer());
-  PAWL_TRY(auto policy, policy_signal(agent_layer_));
-  changed_nothing_ = policy.details.contains("files") && integer_in(policy.details, "files") == 0;
-  if (plan_->policy || !policy.passed || policy.details.contains("told")) policy_signal_ = std::move(policy);
-  return {};
-}
-
-gates::Shadows Attempt::shadows() const {
-  gates::Shadows out{.was_there =
-                         [this](const std::string& path) {
-                           return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
-                         },
-                     .allowed = plan_->allow_shadowing};
-  for (const auto& step : steps_)
-    if (step.role == StepRole::kGate) {
-      out.folders.add(step.step->argv);
-      out.targets.add(step.step->argv);
-    }
-  out.targets.read_makefiles(out.folders.modules, [this](const std::string& path) {
-    constexpr std::uint64_t kBytesMax = 1 << 20;
-    return world_.objects.text_at(claim_->run.base_id, base_stack_, path, kBytesMax).value_or("");
-  });
-  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
+  for (const auto& row : claim.steps)
+    if (row.state == store::StepState::kOpen && row.step_index < kRoundStride &&
+        std::ranges::none_of(out.episodes_, is_of(row.step_index)))
+      return fail(ErrorKind::kCorrupt, row.label + " is not a step of its plan");
+  out.find_open_steps();
+  out.remember_lost();
   return out;
 }
 
-// Without a policy only paths are checked. A file that shadows another always fails, and settings of a build
-// or a test runner are always reported.
-Result<gates::Signal> Attempt::policy_signal(const std::string& layer) {
-  Policy policy{.secrets = Reaction::kAllow, .npm_lockfile = Reaction::kAllow};
-  if (plan_->policy) {
-    const auto text = world_.objects.blob_tail(plan_->policy->blake3, kPolicyBytesMax);
-    if (!text) return gates::policy_missing("the policy can't be read: " + text.error().message);
-    auto parsed = plan::parse_policy(*text, plan_->policy->file);
-    if (!parsed.policy || blake3_hex(*text) != plan_->policy->blake3)
-      return gates::policy_missing("the policy that was kept is not the one that the plan pins");
-    policy = policy_ = *std::move(parsed.policy);
-  }
-  const auto stands_in = shadows();
-  gates::PolicyCheck check(policy, world_.redactor, stands_in);
-  gates::Unloaded unloaded;
-  for (const auto& [gate_id, found] : on_base_)
-    for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
-  const auto reads = [&, this](const std::string& path) {
-    return plan_->policy.has_value() || gates::has_runner_settings(path) ||
-           gates::may_have_targets(path, stands_in.targets) || unloaded.stands_for(path);
-  };
-  PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
-                                     [&](const FileChange& change) -> Status {
-                                       check.see(change);
-                                       if (gates::lost_tests(change)) unloaded.see_removed(change.path);
-                                       return {};
-                                     }));
-  removed_ = unloaded.removed();
-  auto signal = check.signal();
-  signal.collector = "diff";
-  signal.read = layer;
-  return signal;
+EpisodeState Attempt::state_of(const ActiveEpisode& one) const {
+  if (one.running)
+    return {.doing = Doing::kRunning,
+            .runs_alone = one.running->step->role == StepRole::kBaseline && !one.agent_is_over()};
+  if (one.result) return {.doing = Doing::kOver, .decides = are_several() && decides(*one.result)};
+  return {.doing = one.next != nullptr ? Doing::kReady : Doing::kUnknown};
 }
 
-std::optional<gates::GateFacts> Attempt::gate_facts(const std::string& gate_id) {
-  gates::GateFacts facts{.gate_id = gate_id,
-                         .required = plan_->gates.at(gate_id).signals,
-                         .known_failing = plan_->gates.at(gate_id).known_failing == plan::KnownFailing::kBase,
-                         .removed = removed_,
-                         .has_file =
-                             [this](const std::string& path) {
-                               auto layers = base_stack_;
-                               if (!gate_layer_.empty()) layers.insert(layers.begin(), gate_layer_);
-                               return world_.objects.has_path(claim_->run.base_id, layers, path);
-                             },
-                         .policy = policy_,
-                         .policy_signal = policy_signal_};
-  facts.finished = false;
-  if (plan_->gates.at(gate_id).baseline == plan::Baseline::kNone)
-    facts.base = gates::no_inventories(facts.required);
-  if (const auto known = on_base_.find(gate_id); known != on_base_.end())
-    facts.base = known->second.inventories;
-  bool over = false;
-  for (const auto& step : steps_) {
-    if (step.role != StepRole::kGate || step.gate_id != gate_id) continue;
-    const auto run = results_.find(step.index);
-    if (run == results_.end()) break;
-    facts.steps.push_back(facts_of(step, run->second));
-    facts.finished = step.last_of_gate;
-    bool holds = held(step, run->second);
-    if (!holds && gates::step_held(gates::with_known_failing(facts).back())) {
-      known_failing_.insert(step.index);
-      holds = true;
-    }
-    over = step.last_of_gate || !holds;
-    if (over) break;
-  }
-  if (!over) return std::nullopt;
-  return facts;
+Doing Attempt::doing_of_judged() const {
+  const ActiveEpisode& one = round_ ? *round_->one : episodes_[choice_.index];
+  if (one.running) return Doing::kRunning;
+  if (one.next != nullptr) return Doing::kReady;
+  return stage_is_over_ ? Doing::kOver : Doing::kUnknown;
 }
 
-Result<bool> Attempt::evaluate_gate(const std::string& gate_id) {
-  auto facts = gate_facts(gate_id);
-  if (!facts) return false;
-  PAWL_TRY(const auto second, second_run(plan_->gates.at(gate_id), *facts));
-  if (second == SecondRun::kAwaited) {
-    base_again_.insert(gate_id);
-    return false;
-  }
-  if (second == SecondRun::kKnown) facts = gate_facts(gate_id);
-  if (!facts) return false;  // a step of it counts as passed now, and another one follows
-  auto signals = gates::evaluate(*facts);
-  gate_passed_[gate_id] = gates::gate_passed(*facts, signals);
-  gate_signals_[gate_id] = std::move(signals);
-  return true;
+AttemptState Attempt::state(bool out_of_budget) const {
+  AttemptState out{.stage = stage_, .out_of_budget = out_of_budget};
+  for (const auto& one : episodes_) out.episodes.push_back(state_of(one));
+  if (stage_ != Stage::kEpisodes) out.chosen.doing = doing_of_judged();
+  return out;
 }
 
-Status Attempt::evaluate_gates() {
-  for (const auto& name : phase_->gates) {
-    if (gate_passed_.contains(name)) continue;
-    try {
-      PAWL_TRY(const bool over, evaluate_gate(name));
-      if (!over) return {};
-    } catch (const std::bad_alloc&) {
-      if (!os::walls().memory) throw;
-      auto signal = gates::policy_missing(kNoMemory);
-      signal.gate_id = name;
-      gate_passed_[name] = false;
-      gate_signals_[name] = {std::move(signal)};
-    }
+ActiveEpisode& Attempt::at(const Move& move) {
+  return stage_ == Stage::kEpisodes ? episodes_[move.episode] : judged();
+}
+
+Status Attempt::find_step(ActiveEpisode& one, Observer& observer) {
+  PAWL_OK(hold_objects());
+  if (stage_ == Stage::kHooks) {
+    PAWL_TRY(one.next, one.episode.next_hook());
+  } else if (!one.lost) {
+    PAWL_TRY(one.next, next_step_of(one.episode, *world_, observer, *claim_));
+  }
+  if (one.next != nullptr) return {};
+  if (stage_ != Stage::kEpisodes) {
+    stage_is_over_ = true;
+    return {};
+  }
+  one.result.emplace();
+  if (are_several()) {
+    PAWL_TRY(one.result, one.episode.worth(one.lost));
   }
   return {};
 }
 
-Status Attempt::look() {
-  if (no_memory_) return {};
-  try {
-    need_results();
-    PAWL_OK(load_on_base());
-    PAWL_OK(after_agent());
-    return evaluate_gates();
-  } catch (const std::bad_alloc&) {
-    end_without_memory();
-  }
+std::int64_t Attempt::next_execution(std::int64_t step_index) const {
+  const auto known = executions_.find(step_index);
+  return 1 + (known == executions_.end() ? 0 : known->second);
+}
+
+void Attempt::begun(ActiveEpisode& one, const PlannedStep& step, store::StepStart start) {
+  executions_[start.step_index] = start.execution;
+  one.running = Running{.step = &step, .start = std::move(start)};
+  one.began = true;
+  release_objects();
+}
+
+Status Attempt::hold_objects() {
+  if (hold_) return {};
+  PAWL_TRY(hold_, world_->objects.hold());
+  for (auto& one : episodes_) PAWL_OK(one.episode.renew_layers());
+  if (round_) PAWL_OK(round_->one->episode.renew_layers());
   return {};
 }
 
-void Attempt::end_without_memory() {
-  if (!os::walls().memory) throw;
-  no_memory_ = agent_seen_ = true;
-  agent_layer_ = gate_layer_ = layer_left();
-  gate_passed_.clear();
-  gate_signals_.clear();
+// Only markers of agents and gates: the episode of a hook's marker is known at the end of the episodes.
+void Attempt::find_open_steps() {
+  for (const auto& row : claim_->steps) {
+    if (row.state != store::StepState::kOpen) continue;
+    for (auto& one : episodes_) {
+      const PlannedStep* step = one.episode.step_at(row.step_index);
+      if (step != nullptr && !is_hook(step->role)) one.running = found_at_claim(*step, row);
+    }
+  }
 }
 
-Result<const PlannedStep*> Attempt::next_of_gates() {
-  PAWL_OK(look());
-  if (no_memory_) return nullptr;
-  const std::span all(steps_);
-  return next_step(all.subspan(1),  // the agent is the first
-                   {.results = results_,
-                    .on_base = on_base_,
-                    .known_failing = known_failing_,
-                    .gate_passed = gate_passed_,
-                    .base_again = base_again_});
+void Attempt::ask_hooks() {
+  auto& one = judged();
+  stage_ = Stage::kHooks;
+  stage_is_over_ = one.lost.has_value();
+  if (stage_is_over_) return;
+  for (const auto& row : claim_->steps) {
+    if (row.state != store::StepState::kOpen) continue;
+    const PlannedStep* step = one.episode.step_at(row.step_index);
+    if (step != nullptr && is_hook(step->role)) one.running = found_at_claim(*step, row);
+  }
 }
 
-bool Attempt::agent_decides() const {
-  const auto agent = results_.find(steps_.front().index);
-  if (agent == results_.end()) return false;
-  const auto& run = agent->second;
-  // An agent that exited with a code other than 0 may have done its work. An agent that was ended has not. An
-  // agent that failed and left no files has not, unless the plan says that its exit code has no meaning.
-  const bool failed = run.exit_code != 0 && phase_->agent_exit != plan::AgentExit::kAny;
-  if (run.outcome != sandbox::Outcome::kExited || (failed && !wrote_files())) return true;
-  gates::StepFacts facts;
-  add_refused(steps_.front(), run, facts);
-  return facts.refused_entries_fail || !filtered_.protected_changes.empty() ||
-         !filtered_.submodule_changes.empty() || (policy_signal_ && !policy_signal_->passed);
+// An episode that was given up stays given up, even when later episodes ran after it.
+void Attempt::remember_lost() {
+  for (const auto& row : claim_->steps)
+    for (auto& one : episodes_) {
+      if (row.episode == 0 || row.episode != one.episode.number()) continue;
+      one.began = true;
+      one.told_seq = std::max(one.told_seq, row.told_seq);
+      if (row.state != store::StepState::kLost) continue;
+      const auto decision = recorded_recovery(row.decision, row.execution);
+      if (decision && ends_episode(*decision)) one.lost = lost_by(*decision, row.gate_id);
+    }
 }
 
-Result<const PlannedStep*> Attempt::next() {
-  PAWL_OK(look());
-  if (no_memory_) return nullptr;
-  return next_step(steps_, {.results = results_,
-                            .on_base = on_base_,
-                            .known_failing = known_failing_,
-                            .agent_decides = agent_decides(),
-                            .gate_passed = gate_passed_,
-                            .base_again = base_again_});
+ActiveEpisode* Attempt::running() {
+  const auto one =
+      std::ranges::find_if(episodes_, [](const ActiveEpisode& each) { return each.running.has_value(); });
+  return one == episodes_.end() ? nullptr : &*one;
 }
 
-workspace::Workspaces::Sight Attempt::sight_of(const std::string& gate_id) const {
-  workspace::Workspaces::Sight sight{.paths = sight_rules_, .only = plan_->gates.at(gate_id).take_only};
-  const auto may_allow = [&](const std::string& name) {
-    return std::ranges::any_of(plan_->allow_shadowing, [&](const auto& pattern) {
-      return glob_matches(std::string_view(pattern).substr(pattern.rfind('/') + 1), name);
-    });
+Status Attempt::choose() {
+  if (are_several()) {
+    const bool decided = std::ranges::any_of(
+        episodes_, [](const ActiveEpisode& one) { return one.result && decides(*one.result); });
+    std::vector<EpisodeResult> results;
+    for (auto& one : episodes_) {
+      using Outcome = EpisodeResult::Outcome;
+      if (!one.result)
+        one.result = EpisodeResult{.episode = one.episode.number(),
+                                   .outcome = one.began ? Outcome::kCancelled : Outcome::kNotRun};
+      if (!decided) {
+        PAWL_TRY(one.result->changed_lines, one.episode.changed_lines());
+      }
+      results.push_back(*one.result);
+    }
+    choice_ = choose_episode(results);
+    if (chooses_by_clock())
+      choice_.index = static_cast<std::size_t>(world_->clock.wall().micros / 1000) % results.size();
+  }
+  stage_ = Stage::kGates;
+  stage_is_over_ = true;  // the gates of the attempt itself are over
+  if (claim_->attempt.joined_round == 0) return {};
+  return judge_again({.attempt = claim_->attempt, .layers = claim_->judged_layers});
+}
+
+Status Attempt::judge_again(const store::JudgedAgain& again) {
+  PAWL_OK(hold_objects());
+  PAWL_TRY(round_, Joint::load(*world_, *claim_, again, *plan_, chosen().episode));
+  stage_ = Stage::kGates;
+  stage_is_over_ = false;
+  return {};
+}
+
+ActiveEpisode& Attempt::judged() { return round_ ? *round_->one : chosen(); }
+
+const store::AttemptRow& Attempt::judged_row() const {
+  return round_ ? round_->claim.attempt : claim_->attempt;
+}
+
+const std::vector<std::string>& Attempt::judged_beside() const { return round_->beside; }
+
+std::vector<store::EpisodeRow> Attempt::rows() const {
+  std::vector<store::EpisodeRow> out;
+  if (!are_several()) return out;
+  for (std::size_t i = 0; i < episodes_.size(); ++i) {
+    const auto& result = *episodes_[i].result;
+    out.push_back({.attempt_id = claim_->attempt.attempt_id,
+                   .episode = result.episode,
+                   .outcome = std::string(name(result.outcome)),
+                   .gates_passed = result.gates_passed,
+                   .failing_signals = result.failing_signals,
+                   .changed_lines = result.changed_lines,
+                   .kept_by = i == choice_.index ? std::string(choice_.kept_by) : ""});
+  }
+  return out;
+}
+
+Result<agent::Spent> Attempt::spending(const ActiveEpisode& mine, store::StepStart& start) const {
+  agent::Spent before, of_ended;
+  std::int64_t not_over = 0, not_begun = 0;
+  for (const auto& one : episodes_) {
+    if (&one != &mine) not_begun += one.has_begun() ? 0 : 1;
+    if (&one != &mine && !one.agent_is_over()) ++not_over;
+    if (&one != &mine && !one.agent_is_over()) continue;
+    PAWL_TRY(const auto spent, world_->journals.spent(episode_of(*claim_, one.episode.number())));
+    auto& to = &one == &mine ? before : of_ended;
+    to.tokens += spent.tokens;
+    to.usd_micros += spent.usd_micros;
+  }
+  const auto part = [&](const std::optional<std::int64_t>& cap, std::int64_t ended,
+                        std::int64_t spent) -> std::optional<std::int64_t> {
+    if (!cap) return std::nullopt;
+    if (forgets_spending()) spent = 0;
+    return std::max<std::int64_t>(0, std::max<std::int64_t>(0, *cap - ended) / (1 + not_over) - spent);
   };
-  for (auto& name : gates::scanner_rules())
-    if (!may_allow(name)) sight.names.push_back(std::move(name));
-  std::ranges::sort(sight.names);
-  return sight;
-}
-
-std::vector<std::string> Attempt::left_before(const PlannedStep& step) const {
-  std::vector<std::string> layers;
-  for (auto other = steps_.rbegin(); other != steps_.rend(); ++other) {
-    const bool same =
-        other->role == step.role && other->gate_id == step.gate_id && other->again == step.again;
-    if (!same || other->index >= step.index) continue;
-    const auto run = results_.find(other->index);
-    if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);
-  }
-  return layers;
-}
-
-Result<std::vector<std::string>> Attempt::layers_of(const PlannedStep& step) const {
-  auto layers = left_before(step);
-  const bool is_gate = step.role == StepRole::kGate;
-  const bool has_earlier = !layers.empty();
-  // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
-  const auto taken = taken_layers_.find(step.gate_id);
-  const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
-  if (is_gate && !agents.empty()) layers.push_back(agents);
-  // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
-  if (has_earlier && os::walls().lid) {
-    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight_of(step.gate_id)));
-    if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
-  }
-  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
-  return layers;
-}
-
-Result<Context> Attempt::context_of(const PlannedStep& step) const {
-  switch (step.role) {
-    case StepRole::kAgent:
-      return agent_context(world_, *claim_);
-    case StepRole::kDoctor:
-    case StepRole::kReplan:
-      return hook_context();
-    case StepRole::kBaseline:
-    case StepRole::kGate:
-      break;
-  }
-  return Context();
-}
-
-const std::string& Attempt::plan_folder_of(const PlannedStep& step) const {
-  const bool for_agents = step.role == StepRole::kAgent && !plan_->plan_for_agents.empty();
-  return for_agents ? plan_->plan_for_agents : claim_->run.plan_content;
-}
-
-sandbox::CopyIn Attempt::plan_of(const PlannedStep& step) const {
-  const std::string& folder = plan_folder_of(step);
-  const auto trees = world_.objects.trees_of(folder);
-  return sandbox::CopyIn{.src = trees.front(),
-                         .below = {trees.begin() + 1, trees.end()},
-                         .dst = sandbox::inside::kPlan,
-                         .access = sandbox::Access::kReadOnly,
-                         .content = folder};
-}
-
-Result<sandbox::SandboxSpec> Attempt::spec_of(const PlannedStep& step, const Context& context) {
-  const plan::Step& planned = *step.step;
-  sandbox::SandboxSpec spec;
-  spec.base_image = planned.limits.base_image;
-  PAWL_TRY(auto layers, layers_of(step));
-  spec.workspace = {.base_id = claim_->run.base_id, .layers = std::move(layers)};
-  if (!planned.reports.empty()) {
-    // A runner that appends to its report must not find one: the content would count as the step's own.
-    std::vector<std::string> reports;
-    for (const auto& declared : planned.reports)
-      std::ranges::copy(declared.patterns, std::back_inserter(reports));
-    PAWL_TRY(auto emptied,
-             world_.objects.deletion_of(spec.workspace.base_id, spec.workspace.layers, reports));
-    if (!emptied.empty()) spec.workspace.layers.insert(spec.workspace.layers.begin(), std::move(emptied));
-  }
-  const bool hook = step.role == StepRole::kDoctor || step.role == StepRole::kReplan;
-  spec.cmd = hook ? hook_command(planned.argv) : planned.argv;
-  spec.network =
-      planned.network == plan::Network::kScoped ? sandbox::Network::kScoped : sandbox::Network::kNone;
-  spec.egress_allowlist = planned.egress;
-  spec.enable_trace = planned.trace;
-  spec.time_budget_seconds = planned.limits.time_budget_seconds;
-  spec.memory_limit_mib = planned.limits.memory_limit_mib;
-  spec.pids_limit = planned.limits.pids_limit;
-  spec.cpu_limit_millis = planned.limits.cpu_limit_millis;
-  spec.disk_limit_mib = planned.limits.disk_limit_mib;
-  spec.output_limit_bytes = planned.limits.output_limit_bytes;
-  spec.label = label_of(phase_->id, step, claim_->attempt.number);
-  looks_.need(spec.workspace.base_id, spec.workspace.layers);
-  looks_.need(plan_folder_of(step), {});
-  spec.copy_in.push_back(plan_of(step));
-  spec.env = sandbox::allowed_environment(plan_->env);
-  // The supervisor fills in `src`. An agent finds its socket there.
-  if (!context.empty() || step.role == StepRole::kAgent)
-    spec.copy_in.push_back({.src = "",
-                            .dst = sandbox::inside::kPawl,
-                            .access = sandbox::Access::kReadOnly,
-                            .content = content_of(context)});
-  if (step.role == StepRole::kAgent) {
-    std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
-    if (episode_ > 0) spec.env.push_back("PAWL_EPISODE=" + std::to_string(episode_));
-  } else if (hook) {
-    spec.keep_layer = false;
-    spec.copy_out = {kAnswerFile};
-  } else {
-    // Reports of the last step are stored as files. The files that an earlier step of the gate made are
-    // stored as a whole layer, because the next step needs them.
-    spec.keep_layer = !step.last_of_gate || minds_refused_entries(step);  // needed to find them, too
-    for (const auto& declared : planned.reports)
-      std::ranges::copy(declared.patterns, std::back_inserter(spec.copy_out));
-  }
-  std::ranges::sort(spec.env);
-  PAWL_OK(sandbox::validate(spec));
-  return spec;
-}
-
-std::vector<std::string> Attempt::agent_environment(bool with_feedback) const {
-  return {
-      "PAWL_RUN_ID=" + claim_->run.run_id,
-      "PAWL_PHASE_ID=" + claim_->phase.phase_id,
-      "PAWL_ATTEMPT=" + std::to_string(claim_->attempt.number),
-      "PAWL_MODEL=" + claim_->attempt.model,
-      "PAWL_GOAL=" + (claim_->revised_goal.empty() ? phase_->goal : claim_->revised_goal),
-      "PAWL_ORIGINAL_GOAL=" + phase_->goal,
-      "PAWL_GOAL_ID=" + claim_->phase.phase_id,
-      // A resumed attempt keeps its episode; a new attempt opens a new one.
-      "PAWL_EPISODE_ID=" + episode_of(*claim_, episode_).episode_id,
-      std::string("PAWL_SOCKET=") + sandbox::inside::kPawl + "/" + std::string(supervisor::kAgentSocket),
-      std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),
-  };
+  const auto& budget = mine.episode.phase().agent_budget;
+  start.spends = true;
+  start.shares = 1 + not_begun;
+  start.tokens_most = part(budget.tokens, of_ended.tokens, before.tokens);
+  start.usd_nanos_most = part(budget.usd_nanos, of_ended.usd_micros * 1000, before.usd_micros * 1000);
+  return before;
 }
 
 }  // namespace pawl::executor

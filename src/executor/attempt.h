@@ -1,224 +1,119 @@
-// One attempt, or one of its episodes, as the executor sees it: its results, its next step, its verdict. A
-// detail of this room.
+// The attempt that an executor works on: its only episode, or several (best_of), and the round in which the
+// chosen one is judged again. A detail of this room.
 //
-// Everything is derived from rows and objects. An attempt that is loaded after a crash therefore decides the
-// same as the one before the crash.
+// The episode to work on, the episode that decides and the chosen episode follow from the episodes' results,
+// in the order of their numbers. Speed has no influence.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "executor/context.h"
+#include "executor/episode.h"
 #include "executor/episode_choice.h"
 #include "executor/executor.h"
-#include "executor/hooks.h"
-#include "executor/looks.h"
-#include "executor/steps.h"
-#include "gates/gates.h"
-#include "gates/policy/shadowing.h"
-#include "gates/reading/missing_program.h"
-#include "plan/plan.h"
-#include "sandbox/spec.h"
-#include "store/store.h"
+#include "executor/next_move.h"
 
 namespace pawl::executor {
 
-// Why an attempt ended early, without results. It becomes a signal of the kind of the step that was lost.
-struct LostStep {
-  std::string gate_id;
-  std::string outcome;  // lost | crash_loop
-  bool escalate = false;
+struct Running {  // a step with an open marker
+  const PlannedStep* step = nullptr;
+  store::StepStart start;
+  bool found = false;  // open at the claim, and not looked at yet
 };
 
-// The round in which an attempt that passed is judged again with other phases (joint.h).
-struct Round {
-  std::int64_t number = 0;          // from 1; 0: the attempt is not judged again
-  std::vector<std::string> beside;  // the phases whose work its gates did not see before
+Running found_at_claim(const PlannedStep& step, const store::StepRow& row);
+
+// An episode with what happens to it in this turn.
+struct ActiveEpisode {
+  Episode episode;
+  const PlannedStep* next = nullptr;  // computed, and not begun yet
+  std::optional<Running> running;
+  std::optional<LostStep> lost;
+  std::optional<EpisodeResult> result;        // set when it is over
+  bool began = false;                         // a marker of it was written, whatever its result
+  std::int64_t told_seq = 0;                  // events of its agent up to here are recorded, or about to be
+  std::optional<store::Told::Event> unsaved;  // goes with the step's end, or its loss
+
+  // Whether its agent runs, or will not run any more.
+  bool has_begun() const { return running || agent_is_over(); }
+  bool waits() const { return !result && !has_begun(); }
+  bool agent_is_over() const { return lost || episode.has_result(episode.agent()); }
 };
 
-// The reason that a person sees. Another attempt may need less memory.
-inline constexpr const char* kNoMemory =
-    "no memory is left to judge it: the work, or a report of it, is too large";
+struct Joint;
 
-class Attempt {
+class Attempt {  // for one thread
  public:
-  // REQUIRES: claim and its plan outlive it; the objects are held.
-  // `episode`: its number from 1 when there are several (best_of); 0 for the only one.
-  static Result<Attempt> load(World world, const store::Claim& claim, const Planned& plan,
-                              std::int64_t episode, Round round = {});
+  // REQUIRES: as Episode::load. `world` must outlive it.
+  static Result<Attempt> load(const World& world, const store::Claim& claim, const Planned& plan);
+  Attempt(Attempt&&) noexcept;
+  ~Attempt();
 
-  // Creates again the layers that gc removed because no row names them: layers that were merged or filtered
-  // from others. REQUIRES that the objects are held. So do all functions below, until a step is started or
-  // the attempt's end is recorded.
-  Status renew_layers();
+  // For next_move(). `out_of_budget`: the budget refused the step of the last move.
+  AttemptState state(bool out_of_budget) const;
+  // The episode that a move is about.
+  ActiveEpisode& at(const Move& move);
 
-  // The next step of the agent or the gates, or nullptr when the attempt can be judged.
-  Result<const PlannedStep*> next();
-  // The next hook after those steps, or nullptr when the attempt can be ended.
-  Result<const PlannedStep*> next_hook() const;
-  // The next step of the gates alone, whatever the result of the agent; nullptr when all gates are over.
-  Result<const PlannedStep*> next_of_gates();
-  const PlannedStep* step_at(std::int64_t index) const;
+  std::vector<ActiveEpisode>& all() { return episodes_; }
+  bool are_several() const { return episodes_.size() > 1; }
+  ActiveEpisode* running();  // the first that runs; nullptr when none does
+  bool one_waits() const { return std::ranges::any_of(episodes_, &ActiveEpisode::waits); }
 
-  const plan::Phase& phase() const { return *phase_; }
-  std::int64_t episode() const { return episode_; }
-  const PlannedStep& agent() const { return steps_.front(); }
-  const sandbox::SandboxRun& result(const PlannedStep& step) const { return results_.at(step.index); }
-  bool has_result(const PlannedStep& step) const { return results_.contains(step.index); }
+  // Computes the next step of `one`, or its result when no step is left. Holds the objects.
+  Status find_step(ActiveEpisode& one, Observer& observer);
+  // The number of the next execution of a step, from 1.
+  std::int64_t next_execution(std::int64_t step_index) const;
+  // The marker of `start` is durable. Its row names the objects now, so they are not held any more.
+  void begun(ActiveEpisode& one, const PlannedStep& step, store::StepStart start);
 
-  // The specification of the step's sandbox. From now on the objects that the step sees are needed: see
-  // objects_fit().
-  Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context);
-  void look_beside() { looks_.begin(); }
-  // Needs the objects of a step that another process started, and starts the look at them on another thread.
-  Status look_at_objects_of(const PlannedStep& step);
-  // All objects from which the attempt was loaded and that its steps see are on disk as they were stored.
-  // REQUIRED before a result that follows from them is recorded, and before an agent or a hook is paid.
-  // kForged: an object differs.
-  Status objects_fit() { return looks_.end(); }
-  // The files that `step` finds in /pawl. An agent gets the feedback and the evidence of the previous
-  // attempt. A hook gets its question and the evidence of this attempt. A gate gets no files.
-  Result<Context> context_of(const PlannedStep& step) const;
+  // Held until a step or a row names the objects. Not held while a step runs: gc would wait for it.
+  Status hold_objects();
+  void release_objects() { hold_.reset(); }
 
-  // The results of gates on base since the last call, each with the key of all inputs that decide it.
-  struct FoundOnBase {
-    std::string gate_id, key;
-    gates::OnBase found;
-  };
-  std::vector<FoundOnBase> take_found_on_base() { return std::exchange(found_on_base_, {}); }
+  // Chooses the episode that counts: the first one that decides, or the best of all when none decides. Also
+  // sets the outcome of the episodes that are not over. Continues the round that the claim has begun.
+  // REQUIRES: the episodes before the deciding one, or all, are over.
+  Status choose();
+  // Begins a round: the chosen episode passed, and others were accepted meanwhile.
+  Status judge_again(const store::JudgedAgain& again);
+  // Begins the stage kHooks. A hook's marker that was open at the claim belongs to the judged episode.
+  void ask_hooks();
 
-  void record(std::int64_t step_index, sandbox::SandboxRun run) { results_[step_index] = std::move(run); }
-  // A hook's step that was lost for good: it counts as a response that is not understood.
-  void give_up(const PlannedStep& hook) { given_up_.insert(hook.index); }
+  // REQUIRES for these: choose().
+  ActiveEpisode& chosen() { return episodes_[choice_.index]; }
+  ActiveEpisode& judged();                      // the chosen episode, in the newest round if there is one
+  const store::AttemptRow& judged_row() const;  // the attempt with the newest round
+  const std::vector<std::string>& judged_beside() const;  // the phases of that round
+  // The rows of all episodes; empty when there is only one episode.
+  std::vector<store::EpisodeRow> rows() const;
 
-  // The result of a gate that is over, as it is recorded.
-  struct GateEnd {
-    bool passed = false;
-    std::vector<gates::Signal> signals;
-  };
-  GateEnd gate_end(const std::string& gate_id) const;
-
-  // The rank of this episode among the others, without its changed lines. REQUIRES: there is no next step, or
-  // a step was lost.
-  Result<EpisodeResult> worth(const std::optional<LostStep>& lost);
-  // The lines that a diff of the agent's work adds or removes. No value: the work is too large to be
-  // compared, and counts as the largest.
-  Result<std::optional<std::int64_t>> changed_lines() const;
-  // The layer with the work of its agent, without files that are not work; "" when the agent changed no file.
-  const std::string& agent_layer() const { return agent_layer_; }
-  // A signal for judge(): another phase changed the same paths meanwhile in another way.
-  gates::Signal overlap_signal(const store::LayerRow& other) const;
-
-  // `extra`: signals from outside the gates (a merge that overlaps). `lost`: the attempt ended without a
-  // result.
-  Result<store::AttemptEnd> judge(const std::vector<gates::Signal>& extra,
-                                  const std::optional<LostStep>& lost);
+  // Sets in `start` what the next step of `mine`'s agent may spend. The rest of the attempt's budget is
+  // shared equally among the episodes that are not over. The rest of the run's budget is shared among `mine`
+  // and the episodes that have not begun. Returns what `mine` has spent before.
+  Result<agent::Spent> spending(const ActiveEpisode& mine, store::StepStart& start) const;
 
  private:
-  Attempt(World world, const store::Claim& claim, const Planned& plan, std::int64_t episode, Round round);
-  Status stack_base();
-  void need_results();             // the objects that the steps left
-  std::string layer_left() const;  // the agent's, with all that the source ignores; "" if none
-  bool wrote_files() const;        // its agent; counts files rewritten unchanged, but not ignored files
-  Status filter_agent_layer();
-  Status after_agent();   // look_at_work() once the agent is over; without memory evidence is missing
-  Status look_at_work();  // sets the agent's layer without protected paths, and the policy's signal
-  Result<gates::Signal> policy_signal(const std::string& layer);
-  gates::Shadows shadows() const;
-  Status load_on_base();
-  Status look();  // evaluates the results so far
-  // Called in a handler of std::bad_alloc. The attempt then has no next step, and a person decides. It
-  // rethrows where a test turns the isolation mechanism `memory` off.
-  void end_without_memory();
-  std::optional<gates::OnBase> from_baseline(const plan::Gate& gate, bool again) const;
-  // A second run of a gate on base shows which names move. kKnown: on_base_ has what both runs found.
-  enum class SecondRun { kNotNeeded, kAwaited, kKnown };
-  Result<SecondRun> second_run(const plan::Gate& gate, const gates::GateFacts& facts);
-  std::string base_key(const plan::Gate& gate) const;
-  void add_base(gates::AttemptFacts& to) const;
-  std::string inventories_hash() const;  // over all known results on base, by gate; "" when none is known
-  bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
-                   const std::string& path) const;
-  void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a baseline's step
-  bool agent_decides() const;  // by its work or its outcome: the gates are not run
-  void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
-  gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
-  // Adds output, reports and records to the facts of the outcome.
-  void add_records(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const;
-  std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
-                           const std::string& output) const;
-  std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
-  std::string told_by(const std::string& layer, const std::string& path) const;
-  void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
-  void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
-  std::optional<gates::GateFacts> gate_facts(const std::string& gate_id);
-  Status evaluate_gates();
-  Result<bool> evaluate_gate(const std::string& gate_id);  // true when the gate is over
-  std::vector<std::string> agent_environment(bool with_feedback) const;
-  // The layers that the earlier steps of the same gate (or baseline) left, the newest on top.
-  std::vector<std::string> left_before(const PlannedStep& step) const;
-  Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
-  const std::string& plan_folder_of(const PlannedStep& step) const;  // the id of its base
-  sandbox::CopyIn plan_of(const PlannedStep& step) const;
-  workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
-  // A decided attempt with the responses of its hooks so far.
-  struct Judged {
-    gates::AttemptFacts facts;
-    gates::Verdict verdict;
-    std::optional<store::Advice> doctor, replan;
-  };
-  Result<Judged> judged(const std::vector<gates::Signal>& extra, const std::optional<LostStep>& lost) const;
-  HookFacts hook_facts(const Judged& judged) const;
-  std::optional<store::Advice> advice_of(StepRole role) const;
-  Evidence evidence() const;  // evidence of this attempt so far
-  Result<Context> hook_context() const;
-  std::string not_before(const store::AttemptEnd& end) const;
-  Result<gates::AttemptFacts> attempt_facts(const std::vector<gates::Signal>& extra,
-                                            const std::optional<LostStep>& lost) const;
-  Result<store::AttemptEnd> judged_end(const std::vector<gates::Signal>& extra,
-                                       const std::optional<LostStep>& lost);
+  Attempt(const World& world, const store::Claim& claim, const Planned& plan);
+  void find_open_steps();
+  void remember_lost();
+  EpisodeState state_of(const ActiveEpisode& one) const;
+  Doing doing_of_judged() const;
 
-  World world_;
+  const World* world_;
   const store::Claim* claim_;
-  const plan::Common* plan_;
-  const plan::Phase* phase_;
-  std::int64_t episode_;
-  Round round_;
-  PathRules sight_rules_;  // for paths that gates see
-  PathRules rules_;        // for paths that the agent changes
-  std::vector<PlannedStep> steps_;
-  Results results_;
-  Looks looks_;
-  std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
-  bool agent_seen_ = false;              // whether agent_layer_ to policy_signal_ are known
-  std::string agent_layer_;
-  std::optional<workspace::Workspaces::Work> ignored_;  // set when the agent left ignored files
-  std::string gate_layer_;                              // the agent's layer without protected paths
-  std::map<std::string, std::string> taken_layers_;     // gate_layer_ cut to a gate's take_only, by gate
-  bool changed_nothing_ = false;                        // no file, whatever its agent wrote
-  workspace::Workspaces::Filtered filtered_;            // how gate_layer_ was filtered
-  std::optional<gates::Signal> policy_signal_;    // set with a policy, or when there is something to report
-  Policy policy_;                                 // the policy of the plan, or the default
-  std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known
-  std::vector<FoundOnBase> found_on_base_;
-  std::set<std::string> base_again_;      // gates whose verdict waits for a second run on base
-  gates::UnloadedNames removed_;          // names that base could not load, and whose file the agent removed
-  std::set<std::int64_t> known_failing_;  // steps that pass: their failing tests fail on base
-  std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // by gate, for gates that are over
-  std::map<std::string, bool> gate_passed_;
-  std::set<std::int64_t> given_up_;  // hooks without a response
-  bool no_memory_ = false;           // no memory was left to judge it
+  const Planned* plan_;
+  Stage stage_ = Stage::kEpisodes;
+  bool stage_is_over_ = false;  // of kGates and kHooks: the judged episode has no step left in it
+  std::vector<ActiveEpisode> episodes_;
+  EpisodeChoice choice_;
+  std::unique_ptr<Joint> round_;                     // the newest one
+  std::map<std::int64_t, std::int64_t> executions_;  // markers so far, by step_index
+  std::optional<workspace::Hold> hold_;
 };
-
-// Attempt::next(). Reports the results of gates on base. A result that is usable is stored for attempts that
-// start from the same content. An unusable one is not stored: its cause may be fixed on this host, so the
-// next attempt runs it again.
-Result<const PlannedStep*> next_step_of(Attempt& attempt, const World& world, Observer& observer,
-                                        const store::Claim& claim);
 
 }  // namespace pawl::executor

@@ -10,7 +10,7 @@
 
 namespace pawl::executor {
 
-Status Ends::take(Try& one, const store::StepStart& start, sandbox::SandboxRun run) {
+Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run) {
   PAWL_OK(unless_forged(one, start));
   if (result_) PAWL_OK(record());
   store::StepEnd end{.sandbox_run_id = start.sandbox_run_id,
@@ -36,14 +36,14 @@ Status Ends::take(Try& one, const store::StepStart& start, sandbox::SandboxRun r
   result_ = std::move(end);
   unforgotten_.push_back(start.sandbox_run_id);
   if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
-  one.attempt.record(start.step_index, std::move(run));
+  one.episode.record(start.step_index, std::move(run));
   return {};
 }
 
 // A step that saw a changed object has no result, even when the change is undone later. The result of an
 // agent waits until the objects fit again: its objects were checked before the agent was paid.
-Status Ends::unless_forged(Try& one, const store::StepStart& start) {
-  auto fit = one.attempt.objects_fit();
+Status Ends::unless_forged(ActiveEpisode& one, const store::StepStart& start) {
+  auto fit = one.episode.objects_fit();
   if (fit || fit.error().kind != ErrorKind::kForged || start.gate_id == kAgentGate) return fit;
   PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
   PAWL_OK(lose(one, start, Recovery::kReExecute));
@@ -51,7 +51,7 @@ Status Ends::unless_forged(Try& one, const store::StepStart& start) {
   return fit;
 }
 
-Status Ends::lose(Try& one, const store::StepStart& start, Recovery recovery) {
+Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery) {
   if (resume_) PAWL_OK(record());
   auto resume = decision(start, recovery);
   if (!planted("usage_of_lost_steps_dropped")) {
@@ -104,7 +104,7 @@ store::ResumeDecision Ends::decision(const store::StepStart& start, Recovery rec
           .decision = std::string(decision_name(recovery))};
 }
 
-Result<store::Told> Ends::told_of(Try& one, const store::StepStart& start) const {
+Result<store::Told> Ends::told_of(ActiveEpisode& one, const store::StepStart& start) const {
   if (start.gate_id != kAgentGate) return store::Told();
   const std::int64_t known = planted("usage_told_again") ? 0 : one.told_seq;
   PAWL_TRY(auto told, told_since(world_, teller_of(claim_, start), known));

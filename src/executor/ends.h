@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/attempt.h"
 #include "executor/recovery.h"
-#include "executor/tries.h"
 #include "store/store.h"
 
 namespace pawl::executor {
@@ -21,9 +21,9 @@ class Ends {
 
   // Takes a result: from now on the attempt of `one` has it. kForged: an object that the step saw is not as
   // it was stored. The marker is then closed, unless the step was an agent's.
-  Status take(Try& one, const store::StepStart& start, sandbox::SandboxRun run);
+  Status take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run);
   // There is no result: the marker is to be closed with the decision of `recovery`.
-  Status lose(Try& one, const store::StepStart& start, Recovery recovery);
+  Status lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery);
   // Records a decision that closes no marker. Durable when it returns.
   Status note(const store::StepStart& start, Recovery recovery);
 
@@ -37,11 +37,11 @@ class Ends {
   Status record();
 
  private:
-  Status unless_forged(Try& one, const store::StepStart& start);
+  Status unless_forged(ActiveEpisode& one, const store::StepStart& start);
   WallTime now() const { return world_.clock.wall(); }
   store::ResumeDecision decision(const store::StepStart& start, Recovery recovery) const;
   // The events and usage that the agent reported and that are not recorded yet.
-  Result<store::Told> told_of(Try& one, const store::StepStart& start) const;
+  Result<store::Told> told_of(ActiveEpisode& one, const store::StepStart& start) const;
 
   const World& world_;
   Observer& observer_;

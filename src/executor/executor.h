@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "base/error.h"
 #include "executor/plans.h"
 #include "gates/base.h"
@@ -27,10 +27,10 @@
 
 namespace pawl::executor {
 
-// The events and usage that agents reported over their sockets, by episode.
-class Episodes {  // thread-safe
+// The journals of agents (agent/journal.h), by episode.
+class Journals {  // thread-safe
  public:
-  virtual ~Episodes() = default;
+  virtual ~Journals() = default;
   // Events with a sequence number after `seq`. The result is empty when the episode reported no events.
   virtual Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) = 0;
   // The total usage that the episode has reported.
@@ -40,7 +40,7 @@ class Episodes {  // thread-safe
   // Whether the disk has room for what an agent reports: `room` bytes are free, and never less than the
   // smallest report needs (agent::kFreeBytesMin).
   virtual Result<bool> can_save(std::int64_t room) = 0;
-  // Removes the episode's data. Not durable, idempotent.
+  // Removes the episode's journal. Not durable, idempotent.
   virtual void forget(const agent::EpisodeKey& key) = 0;
 };
 
@@ -52,11 +52,11 @@ struct World {
   os::Clock& clock;
   os::Random& random;
   const secrets::Redactor& redactor;  // redacts everything that is written to the store
-  Episodes& episodes;
+  Journals& journals;
 };
 
-// The episodes that are stored under `folder`, which is the .pawl folder.
-std::unique_ptr<Episodes> open_episodes(std::string folder);
+// The journals that are stored under `folder`, which is the .pawl folder.
+std::unique_ptr<Journals> open_journals(std::string folder);
 
 // Reports progress to a person. Called from the executor's thread; must be quick and must not fail.
 class Observer {

@@ -20,7 +20,7 @@ Result<sandbox::SandboxRun> run_alone(const World& world, const std::string& bac
 
 }  // namespace
 
-Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
+Result<Episode::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
                                         const std::function<bool()>& stop, const StepEnded& ended) {
   Planned narrow = plan;  // as if the phase had no other gate
   narrow.phase.gates = {what.gate_id};
@@ -32,17 +32,17 @@ Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan,
   PAWL_TRY(claim.layers, world.store.base_layers(claim.attempt));
   claim.steps = {what.agent};
   claim.steps.front().step_index = 0;  // the agent's step of any episode becomes the first step
-  PAWL_TRY(auto attempt, Attempt::load(world, claim, narrow, 0));
+  PAWL_TRY(auto episode, Episode::load(world, claim, narrow, 0));
   for (;;) {
-    PAWL_TRY(const PlannedStep* step, attempt.next_of_gates());
-    if (step == nullptr) return attempt.gate_end(what.gate_id);
+    PAWL_TRY(const PlannedStep* step, episode.next_of_gates());
+    if (step == nullptr) return episode.gate_end(what.gate_id);
     if (stop()) return fail(ErrorKind::kCancelled, "interrupted");
-    PAWL_TRY(const auto context, attempt.context_of(*step));
-    PAWL_TRY(const auto spec, attempt.spec_of(*step, context));
-    PAWL_OK(attempt.objects_fit());
+    PAWL_TRY(const auto context, episode.context_of(*step));
+    PAWL_TRY(const auto spec, episode.spec_of(*step, context));
+    PAWL_OK(episode.objects_fit());
     PAWL_TRY(auto run, run_alone(world, what.run.backend, spec, context, stop));
     ended(spec.label, run);
-    attempt.record(step->index, std::move(run));
+    episode.record(step->index, std::move(run));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "executor/attempt.h"
+#include "executor/episode.h"
 #include "executor/executor.h"
 #include "plan/plan.h"
 #include "store/store.h"
@@ -28,7 +28,7 @@ using StepEnded = std::function<void(const std::string& label, const sandbox::Sa
 // no inventory. Changes no row: no phase is claimed, no call is counted, no result is stored. `stop` is
 // polled a few times a second; true ends the running step (kCancelled). REQUIRES: the objects are held,
 // because no row names what the steps make.
-Result<Attempt::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
+Result<Episode::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
                                         const std::function<bool()>& stop, const StepEnded& ended);
 
 }  // namespace pawl::executor

@@ -34,11 +34,13 @@ std::int64_t calls_left(const HookFacts& facts) {
                                             store::kDoctorCallsOfRunMax - facts.claim.run.doctor_calls));
 }
 
+// A mutant (base/planted.h).
+bool replans_without_end() { return planted("replans_without_end"); }
+
 std::int64_t replans_left(const HookFacts& facts) {
-  if (facts.plan.replan && planted("replans_without_end")) return 1;
-  return facts.plan.replan
-             ? std::max<std::int64_t>(0, facts.plan.replan->max_replans - facts.claim.phase.replans)
-             : 0;
+  if (!facts.plan.replan) return 0;
+  if (replans_without_end()) return 1;
+  return std::max<std::int64_t>(0, facts.plan.replan->max_replans - facts.claim.phase.replans);
 }
 
 bool said(const std::optional<store::Advice>& advice, std::string_view action) {

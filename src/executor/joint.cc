@@ -10,9 +10,19 @@ namespace {
 
 constexpr std::size_t kBesideMost = 100'000;  // more than a tier has phases
 
+// Mutants (base/planted.h).
+bool leaves_out_gates_of_others() { return planted("only_own_gates_together"); }
+bool stays_on_old_base() { return planted("together_on_the_old_base"); }
+
+// A phase that a person approved adds no gates, because its work may fail them.
+bool adds_gates(const store::PhaseRow& row) {
+  if (leaves_out_gates_of_others()) return false;
+  return row.outcome == store::PhaseOutcome::kPassed;
+}
+
 Status add_gates_of(const World& world, const store::RunRow& run, const std::string& phase_id, Planned& to) {
   PAWL_TRY(const auto row, world.store.phase(run.run_id, phase_id));
-  if (row.outcome != store::PhaseOutcome::kPassed || planted("only_own_gates_together")) return {};
+  if (!adds_gates(row)) return {};
   PAWL_TRY(const auto phase, phase_of(world.store, run, phase_id));
   for (const auto& gate : phase.gates) {
     if (std::ranges::find(to.phase.gates, gate) != to.phase.gates.end()) continue;
@@ -28,7 +38,7 @@ Result<bool> is_parallel(const World& world, const store::PhaseRow& phase) {
   return tier != tiers.end() && tier->parallel;
 }
 
-store::StepRow agent_row(const Attempt& kept, std::int64_t round) {
+store::StepRow agent_row(const Episode& kept, std::int64_t round) {
   const auto& run = kept.result(kept.agent());
   return {.sandbox_run_id = run.run_id,
           .step_index = round * kRoundStride,
@@ -58,13 +68,13 @@ Result<Planned> with_gates_of_tier(const World& world, const store::Claim& claim
 
 Result<std::unique_ptr<Joint>> Joint::load(const World& world, const store::Claim& claim,
                                            const store::JudgedAgain& again, const Planned& plan,
-                                           const Attempt& kept) {
+                                           const Episode& kept) {
   auto out = std::make_unique<Joint>();
   const auto& attempt = again.attempt;
   const std::int64_t round = attempt.joined_round;
   out->claim = claim;
   out->claim.attempt = store::judged_on(attempt);
-  if (!planted("together_on_the_old_base")) out->claim.layers = again.layers;
+  if (!stays_on_old_base()) out->claim.layers = again.layers;
   out->plan = plan;
   out->plan.phase.best_of = 1;
   PAWL_TRY(const auto layers, world.store.accepted_beside(attempt, 0, kBesideMost));
@@ -77,10 +87,10 @@ Result<std::unique_ptr<Joint>> Joint::load(const World& world, const store::Clai
                 [&](const store::StepRow& row) { return row.step_index / kRoundStride != round; });
   out->claim.steps.push_back(agent_row(kept, round));
   PAWL_TRY(auto loaded,
-           Attempt::load(world, out->claim, out->plan, 0, {.number = round, .beside = out->beside}));
-  out->one.emplace(Try{.attempt = std::move(loaded)});
+           Episode::load(world, out->claim, out->plan, 0, {.number = round, .beside = out->beside}));
+  out->one.emplace(ActiveEpisode{.episode = std::move(loaded)});
   for (const auto& row : out->claim.steps) {
-    const auto* step = out->one->attempt.step_at(row.step_index);
+    const auto* step = out->one->episode.step_at(row.step_index);
     if (row.state == store::StepState::kOpen && step != nullptr && !is_hook(step->role))
       out->one->running = found_at_claim(*step, row);
   }

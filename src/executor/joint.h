@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "executor/tries.h"
+#include "executor/attempt.h"
 
 namespace pawl::executor {
 
@@ -23,7 +23,7 @@ struct Joint {
   store::Claim claim;  // as if the attempt had begun on the work that is accepted now
   Planned plan;        // the phase, with the gates of the phases beside it
   std::vector<std::string> beside;
-  std::optional<Try> one;
+  std::optional<ActiveEpisode> one;
 
   // `again`: the round to run or to continue. Its gates are the phase's gates, then the gates of each phase
   // beside it that passed by its own gates. A phase that a person approved adds no gates, because its work
@@ -31,7 +31,7 @@ struct Joint {
   // refer to outlives the result.
   static Result<std::unique_ptr<Joint>> load(const World& world, const store::Claim& claim,
                                              const store::JudgedAgain& again, const Planned& plan,
-                                             const Attempt& kept);
+                                             const Episode& kept);
 };
 
 }  // namespace pawl::executor

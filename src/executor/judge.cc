@@ -1,4 +1,4 @@
-// The judging half of Attempt: turns facts into a verdict, and a verdict into the row that ends the attempt.
+// The judging half of Episode: turns facts into a verdict, and a verdict into the row that ends the attempt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/json_members.h"
 #include "base/planted.h"
-#include "executor/attempt.h"
+#include "executor/episode.h"
 #include "gates/hang.h"
 #include "gates/policy/check.h"
 #include "os/walls.h"
@@ -28,10 +28,25 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
 // Whether the verdict depends on how a step of this role ended.
 bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
+bool takes_any_exit(plan::AgentExit exit) {
+  if (planted("agent_exit_ignored")) return true;
+  return exit == plan::AgentExit::kAny;
+}
+
+bool refuses_empty_work(bool needs_change) {
+  if (planted("empty_work_passes")) return false;
+  return needs_change;
+}
+
+// A mutant (base/planted.h): the gate is as if the plan did not have it.
+bool is_forgotten(bool gate_passed) {
+  if (!planted("failed_gates_forgotten")) return false;
+  return !gate_passed;
+}
+
 gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts,
                            plan::AgentExit exit) {
-  const bool any = (exit == plan::AgentExit::kAny || planted("agent_exit_ignored")) &&
-                   run.outcome == sandbox::Outcome::kExited;
+  const bool any = takes_any_exit(exit) && run.outcome == sandbox::Outcome::kExited;
   gates::Signal signal{.kind = "agent",
                        .gate_id = std::string(kAgentGate),
                        .passed = any || succeeded(run),
@@ -94,10 +109,10 @@ gates::Signal together_signal(const std::vector<std::string>& beside, bool holds
 // that rewrote files unchanged did work; it may have undone a change of an earlier attempt.
 gates::Signal empty_signal(bool wrote, const std::string& layer,
                            const std::optional<workspace::Workspaces::Work>& ignored, bool needs_change) {
-  const bool fails = needs_change && !wrote;
+  const bool fails = refuses_empty_work(needs_change) && !wrote;
   gates::Signal signal{.kind = "empty",
                        .gate_id = "diff",
-                       .passed = !fails || planted("empty_work_passes"),
+                       .passed = !fails,
                        .details = {{"files", 0}},
                        .collector = "diff",
                        .read = layer};
@@ -121,7 +136,7 @@ gates::Signal lost_signal(const LostStep& lost) {
 
 }  // namespace
 
-Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Signal>& extra,
+Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Signal>& extra,
                                                    const std::optional<LostStep>& lost) const {
   gates::AttemptFacts facts;
   facts.attempts_used = claim_->phase.attempts_used;
@@ -146,7 +161,7 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   facts.same_failure_max = plan_->gates.at(phase_->gates.front()).retry.same_failure_max;
   for (const auto& name : phase_->gates) {
     const auto passed = gate_passed_.find(name);
-    if (passed != gate_passed_.end() && !passed->second && planted("failed_gates_forgotten")) continue;
+    if (passed != gate_passed_.end() && is_forgotten(passed->second)) continue;
     if (passed == gate_passed_.end() || !passed->second) facts.open_gates.push_back(name);
     if (facts.open_gates.size() == 1) facts.same_failure_max = plan_->gates.at(name).retry.same_failure_max;
     if (passed == gate_passed_.end()) continue;
@@ -176,13 +191,13 @@ Result<gates::AttemptFacts> Attempt::attempt_facts(const std::vector<gates::Sign
   return facts;
 }
 
-Attempt::GateEnd Attempt::gate_end(const std::string& gate_id) const {
+Episode::GateEnd Episode::gate_end(const std::string& gate_id) const {
   GateEnd end{.passed = gate_passed_.at(gate_id), .signals = gate_signals_.at(gate_id)};
   for (auto& signal : end.signals) world_.redactor.redact_strings(signal.details);
   return end;
 }
 
-Evidence Attempt::evidence() const {
+Evidence Episode::evidence() const {
   if (no_memory_) return {};
   Evidence out{.below = base_stack_};
   out.agent_layer = agent_layer();
@@ -196,7 +211,7 @@ Evidence Attempt::evidence() const {
   return out;
 }
 
-Result<Attempt::Judged> Attempt::judged(const std::vector<gates::Signal>& extra,
+Result<Episode::Judged> Episode::judged(const std::vector<gates::Signal>& extra,
                                         const std::optional<LostStep>& lost) const {
   Judged out;
   PAWL_TRY(out.facts, attempt_facts(extra, lost));
@@ -209,7 +224,7 @@ Result<Attempt::Judged> Attempt::judged(const std::vector<gates::Signal>& extra,
   return out;
 }
 
-HookFacts Attempt::hook_facts(const Judged& judged) const {
+HookFacts Episode::hook_facts(const Judged& judged) const {
   return {.plan = *plan_,
           .claim = *claim_,
           .verdict = judged.verdict,
@@ -219,7 +234,7 @@ HookFacts Attempt::hook_facts(const Judged& judged) const {
           .replan = judged.replan};
 }
 
-std::optional<store::Advice> Attempt::advice_of(StepRole role) const {
+std::optional<store::Advice> Episode::advice_of(StepRole role) const {
   const auto step = std::ranges::find(steps_, role, &PlannedStep::role);
   if (step == steps_.end()) return std::nullopt;
   const auto read = role == StepRole::kDoctor ? doctor_advice : replan_advice;
@@ -235,7 +250,7 @@ std::optional<store::Advice> Attempt::advice_of(StepRole role) const {
   return read(run->second.run_id, answer);
 }
 
-gates::Signal Attempt::overlap_signal(const store::LayerRow& other) const {
+gates::Signal Episode::overlap_signal(const store::LayerRow& other) const {
   std::vector<std::string> paths;
   if (auto found = world_.objects.overlap(gate_layer_, other.layer_id, kPathsNamedMax))
     paths = *std::move(found);
@@ -247,9 +262,9 @@ gates::Signal Attempt::overlap_signal(const store::LayerRow& other) const {
           .read = gate_layer_};
 }
 
-Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) {
+Result<EpisodeResult> Episode::worth(const std::optional<LostStep>& lost) {
   using Outcome = EpisodeResult::Outcome;
-  EpisodeResult out{.episode = episode_};
+  EpisodeResult out{.episode = number_};
   Result<Judged> decided = Judged();
   try {
     decided = judged({}, lost);
@@ -269,7 +284,7 @@ Result<EpisodeResult> Attempt::worth(const std::optional<LostStep>& lost) {
   return out;
 }
 
-Result<std::optional<std::int64_t>> Attempt::changed_lines() const {
+Result<std::optional<std::int64_t>> Episode::changed_lines() const {
   const std::string layer = agent_layer();
   if (layer.empty()) return std::optional<std::int64_t>(0);
   std::vector<std::string> after = base_stack_;
@@ -285,7 +300,7 @@ Result<std::optional<std::int64_t>> Attempt::changed_lines() const {
   return std::optional<std::int64_t>();
 }
 
-Result<const PlannedStep*> Attempt::next_hook() const {
+Result<const PlannedStep*> Episode::next_hook() const {
   if ((!plan_->doctor && !plan_->replan) || no_memory_) return nullptr;
   PAWL_TRY(const auto now, judged({}, std::nullopt));
   const auto due = hook_due(hook_facts(now));
@@ -293,7 +308,7 @@ Result<const PlannedStep*> Attempt::next_hook() const {
   return &*std::ranges::find(steps_, *due, &PlannedStep::role);
 }
 
-Result<Context> Attempt::hook_context() const {
+Result<Context> Episode::hook_context() const {
   PAWL_TRY(const auto now, judged({}, std::nullopt));
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
   PAWL_TRY(const auto budgets, world_.store.budgets(claim_->run.run_id));
@@ -307,7 +322,7 @@ Result<Context> Attempt::hook_context() const {
 
 // Full jitter: a random part of a bound that doubles, so that phases that failed together do not retry at the
 // same time.
-std::string Attempt::not_before(const store::AttemptEnd& end) const {
+std::string Episode::not_before(const store::AttemptEnd& end) const {
   const auto& backoff = plan_->backoff;
   const bool goes_on = end.verdict == "failed_retryable" && end.action == store::Action::kNone;
   if (!goes_on || backoff.initial_seconds == 0) return {};
@@ -317,7 +332,7 @@ std::string Attempt::not_before(const store::AttemptEnd& end) const {
   return rfc3339(world_.clock.wall().plus_ms(wait_ms));
 }
 
-std::string Attempt::inventories_hash() const {
+std::string Episode::inventories_hash() const {
   if (on_base_.empty() || no_memory_) return "";
   Json by_gate = Json::object();
   for (const auto& [gate_id, found] : on_base_) by_gate[gate_id] = gates::text_of(found);
@@ -325,7 +340,7 @@ std::string Attempt::inventories_hash() const {
 }
 
 // A large work must not end the executor that judges it: it is judged once more without its details.
-Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra,
+Result<store::AttemptEnd> Episode::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {
   try {
     return judged_end(extra, lost);
@@ -335,7 +350,7 @@ Result<store::AttemptEnd> Attempt::judge(const std::vector<gates::Signal>& extra
   return judged_end(extra, lost);
 }
 
-Result<store::AttemptEnd> Attempt::judged_end(const std::vector<gates::Signal>& extra,
+Result<store::AttemptEnd> Episode::judged_end(const std::vector<gates::Signal>& extra,
                                               const std::optional<LostStep>& lost) {
   PAWL_OK(after_agent());
   PAWL_OK(objects_fit());

@@ -25,7 +25,7 @@ Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state,
   PAWL_TRY(out->sandboxes_, make_step_runner(state.folder, std::move(hidden)));
   out->objects_ = workspace::object_store(*state.workspaces);
   PAWL_TRY(out->redactor_, secrets::open_redactor(state.folder));
-  out->episodes_ = open_episodes(state.folder);
+  out->journals_ = open_journals(state.folder);
   return out;
 }
 

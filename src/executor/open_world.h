@@ -26,7 +26,7 @@ class OpenWorld {
   // `state` must outlive the result. `hidden`: as for make_step_runner().
   static Result<std::unique_ptr<OpenWorld>> open(const State& state, std::vector<std::string> hidden = {});
   // Valid as long as this object.
-  World world() { return {*state_.store, *sandboxes_, *objects_, clock_, random_, *redactor_, *episodes_}; }
+  World world() { return {*state_.store, *sandboxes_, *objects_, clock_, random_, *redactor_, *journals_}; }
 
  private:
   explicit OpenWorld(const State& state) : state_(state) {}
@@ -35,7 +35,7 @@ class OpenWorld {
   std::unique_ptr<supervisor::StepRunner> sandboxes_;
   std::unique_ptr<workspace::ObjectStore> objects_;
   std::unique_ptr<secrets::Redactor> redactor_;
-  std::unique_ptr<Episodes> episodes_;
+  std::unique_ptr<Journals> journals_;
   os::SystemClock clock_;
   os::SystemRandom random_;
 };

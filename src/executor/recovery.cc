@@ -11,29 +11,17 @@ namespace {
 
 constexpr std::int64_t kItDid = 0, kItDidNot = 1;  // exit codes of a probe
 
+// Mutants (base/planted.h).
+bool crash_loops_go_on() { return planted("crash_loop_without_end"); }
+bool reattaches() { return !planted("running_steps_abandoned"); }
+bool adopts() { return !planted("results_not_adopted"); }
+
 Recovery once_more(std::int64_t execution) {
-  if (planted("crash_loop_without_end")) return Recovery::kReExecute;
+  if (crash_loops_go_on()) return Recovery::kReExecute;
   return execution >= store::kExecutionsPerStepMax ? Recovery::kCrashLoop : Recovery::kReExecute;
 }
 
-}  // namespace
-
-bool was_killed(const sandbox::SandboxRun& run) {
-  constexpr std::int64_t kKilledInShell = 128 + SIGKILL;  // POSIX, 2.8.2, and the practice of all shells
-  const bool signaled =
-      run.outcome == sandbox::Outcome::kSignaled && run.reason.empty() && run.signal == SIGKILL;
-  return signaled || (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
-}
-
-Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution) {
-  switch (found) {
-    case supervisor::Found::kRunning:
-      return Recovery::kReattach;
-    case supervisor::Found::kSpooled:
-      return Recovery::kAdopt;
-    case supervisor::Found::kNothing:
-      break;
-  }
+Recovery decide_lost(plan::ResumePolicy policy, std::int64_t execution) {
   switch (policy) {
     case plan::ResumePolicy::kReExecute:
       return once_more(execution);
@@ -45,6 +33,49 @@ Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std
       return Recovery::kEscalate;
   }
   return Recovery::kEscalate;
+}
+
+}  // namespace
+
+plan::ResumePolicy policy_of(StepRole role, const plan::Phase& phase) {
+  return role == StepRole::kAgent ? phase.resume.policy : plan::ResumePolicy::kReExecute;
+}
+
+Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution) {
+  switch (found) {
+    case supervisor::Found::kRunning:
+      if (reattaches()) return Recovery::kReattach;
+      break;
+    case supervisor::Found::kSpooled:
+      if (adopts()) return Recovery::kAdopt;
+      break;
+    case supervisor::Found::kNothing:
+      break;
+  }
+  return decide_lost(policy, execution);
+}
+
+bool was_killed(const sandbox::SandboxRun& run) {
+  constexpr std::int64_t kKilledInShell = 128 + SIGKILL;  // POSIX, 2.8.2, and the practice of all shells
+  const bool signaled =
+      run.outcome == sandbox::Outcome::kSignaled && run.reason.empty() && run.signal == SIGKILL;
+  return signaled || (run.outcome == sandbox::Outcome::kExited && run.exit_code == kKilledInShell);
+}
+
+bool may_continue(const sandbox::SandboxRun& run, const PlannedStep& step, const plan::Phase& phase,
+                  std::int64_t execution) {
+  const bool signaled = run.outcome == sandbox::Outcome::kSignaled || was_killed(run);
+  return signaled && step.role == StepRole::kAgent && phase.resume.policy == plan::ResumePolicy::kReExecute &&
+         execution < store::kExecutionsPerStepMax;
+}
+
+bool was_stopped_unsaved(const sandbox::SandboxRun& run, const plan::Phase& phase) {
+  return run.unsaved > 0 && run.outcome == sandbox::Outcome::kSignaled &&
+         phase.durable == plan::Durable::kRequired;
+}
+
+bool continues(const Ended& ended) {
+  return ended.has_state && (ended.killed || ended.budget_is_spent || ended.stopped_unsaved);
 }
 
 bool of_one_boot(std::string_view owner, std::string_view other) {
@@ -60,6 +91,16 @@ std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool 
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution) {
   if (exit_code == kItDid) return Recovery::kProbed;
   return exit_code == kItDidNot ? once_more(execution) : Recovery::kEscalate;
+}
+
+bool ends_episode(Recovery recovery) {
+  return recovery == Recovery::kSkip || recovery == Recovery::kCrashLoop || recovery == Recovery::kEscalate;
+}
+
+LostStep lost_by(Recovery recovery, const std::string& gate_id) {
+  return {.gate_id = gate_id,
+          .outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost",
+          .escalate = recovery == Recovery::kEscalate};
 }
 
 std::string_view decision_name(Recovery recovery) {
@@ -101,6 +142,16 @@ std::string_view found_name(Recovery recovery) {
       return "nothing";
   }
   return "";
+}
+
+std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_t execution) {
+  // The word of a crash loop is that of a skip.
+  if (decision == decision_name(Recovery::kSkip))
+    return execution >= store::kExecutionsPerStepMax ? Recovery::kCrashLoop : Recovery::kSkip;
+  for (const auto known : {Recovery::kReattach, Recovery::kAdopt, Recovery::kReExecute, Recovery::kEscalate,
+                           Recovery::kCancelled, Recovery::kProbed})
+    if (decision == decision_name(known)) return known;
+  return std::nullopt;
 }
 
 }  // namespace pawl::executor

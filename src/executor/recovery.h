@@ -1,10 +1,13 @@
-// Decides what to do with an open marker, as pure functions.
+// Decides what to do with a step that ran without this executor, or that lost its result: pure functions. A
+// detail of this room.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "executor/steps.h"
 #include "plan/plan.h"
 #include "supervisor/step_runner.h"
 
@@ -22,12 +25,38 @@ enum class Recovery {
   kProbed,     // the probe found the effect: the step counts as done
 };
 
+// Why an episode ended early, without results. It becomes a signal of the kind of the step that was lost.
+struct LostStep {
+  std::string gate_id;
+  std::string outcome;  // lost | crash_loop
+  bool escalate = false;
+};
+
+// The policy for a step whose result is lost. The plan decides for an agent. The steps of gates and hooks
+// change no state outside, and run again.
+plan::ResumePolicy policy_of(StepRole role, const plan::Phase& phase);
+
+// Decides about an open marker. `execution` is that of the marker.
+Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution);
+
 // Whether SIGKILL ended a step: then its progress is unknown. A shell around the command reports the signal
 // in its exit code.
 bool was_killed(const sandbox::SandboxRun& run);
 
-// `execution` is that of the open marker.
-Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution);
+// Whether a signal ended an agent that may have another execution in the same attempt. Then continues()
+// decides.
+bool may_continue(const sandbox::SandboxRun& run, const PlannedStep& step, const plan::Phase& phase,
+                  std::int64_t execution);
+// Whether the agent was stopped because it must not go on unsaved (`durable` in the plan).
+bool was_stopped_unsaved(const sandbox::SandboxRun& run, const plan::Phase& phase);
+// Whether the agent continues in another execution: its own progress did not end it, and it has stored state.
+struct Ended {
+  bool killed = false;           // was_killed()
+  bool budget_is_spent = false;  // the budget of the run
+  bool stopped_unsaved = false;  // was_stopped_unsaved()
+  bool has_state = false;        // from which it can continue
+};
+bool continues(const Ended& ended);
 
 // Whether two owners of leases (or of attempts) ran in the same boot of one machine; false when it is
 // unknown.
@@ -40,8 +69,14 @@ std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool 
 // `exit_code` of the probe; no value when the probe could not respond.
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);
 
+// Whether an agent or a gate has no result for good: its episode ends with lost_by().
+bool ends_episode(Recovery recovery);
+LostStep lost_by(Recovery recovery, const std::string& gate_id);
+
 // The words of the ledger's resume row.
 std::string_view decision_name(Recovery recovery);
 std::string_view found_name(Recovery recovery);
+// The decision that closed a marker, of a row's word and execution. No value: an unknown word.
+std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_t execution);
 
 }  // namespace pawl::executor

@@ -2,9 +2,9 @@
 
 #include <tuple>
 
+#include "executor/fork_plan.h"
 #include "executor/plan_folder.h"
 #include "executor/protection.h"
-#include "executor/shared.h"
 #include "os/file.h"
 
 namespace pawl::executor {
@@ -158,7 +158,7 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
       return fail(ErrorKind::kInvalid,
                   "the plan has another `source.exclude` than the run, and a fork goes on from the source as "
                   "the run took it; leave the key as it was, or start a new run");
-    PAWL_OK(check_shared(plan, input.plan->plan, input.fork.from.phase_id));
+    PAWL_OK(check_fork_plan(plan, input.plan->plan, input.fork.from.phase_id));
     input.plan->plan.source_folder = from.source_path;
     PAWL_OK(add_plan(workspaces, *input.plan, run));
     return create(store, clock, random, input.plan->plan, std::move(run));

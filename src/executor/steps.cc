@@ -120,15 +120,17 @@ bool is_missed(const PlannedStep& step, const Progress& progress) {
          result_of(step, progress) == nullptr;
 }
 
+bool base_is_usable(const Progress& progress) {
+  if (planted("unusable_base_ignored")) return true;
+  return std::ranges::all_of(progress.on_base, [](const auto& known) { return known.second.is_usable(); });
+}
+
 // Whether the agent has to wait, and for which step. nullptr: it waits for a person.
 std::optional<const PlannedStep*> before_agent(std::span<const PlannedStep> steps, const Progress& progress) {
   if (planted("agent_before_base")) return std::nullopt;
   const auto first = std::ranges::find_if(steps, [&](const auto& step) { return is_missed(step, progress); });
   if (first != steps.end()) return &*first;  // a person learns at once all there is to fix
-  const bool usable =
-      std::ranges::all_of(progress.on_base, [](const auto& known) { return known.second.is_usable(); });
-  if (usable || planted("unusable_base_ignored")) return std::nullopt;
-  return nullptr;
+  return base_is_usable(progress) ? std::nullopt : std::optional<const PlannedStep*>(nullptr);
 }
 
 }  // namespace

@@ -64,8 +64,17 @@ Status pay(const World& world, const store::Owed& owed) {
 
 }  // namespace
 
+namespace {
+
+bool has_id_of_its_own(std::int64_t episode) {
+  if (planted("episodes_share_checkpoints")) return false;
+  return episode != 0;
+}
+
+}  // namespace
+
 std::string episode_id(const std::string& attempt_id, std::int64_t episode) {
-  if (episode == 0 || planted("episodes_share_checkpoints")) return attempt_id;
+  if (!has_id_of_its_own(episode)) return attempt_id;
   return attempt_id + ".e" + std::to_string(episode);
 }
 
@@ -83,7 +92,7 @@ Teller teller_of(const store::Claim& claim, const store::StepStart& step) {
 }
 
 Result<store::Told> told_since(const World& world, const Teller& teller, std::int64_t seq) {
-  PAWL_TRY(const auto told, world.episodes.told_since(teller.key, seq));
+  PAWL_TRY(const auto told, world.journals.told_since(teller.key, seq));
   store::Told out;
   if (told.last_seq > seq) out.last_seq = told.last_seq;
   for (const auto& event : told.events)
@@ -115,7 +124,7 @@ store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Pha
 }
 
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run) {
-  PAWL_TRY(const bool has_room, world.episodes.can_save(run.room_needed));
+  PAWL_TRY(const bool has_room, world.journals.can_save(run.room_needed));
   if (has_room) return {};
   constexpr std::int64_t kMib = 1 << 20;
   const std::string needed =

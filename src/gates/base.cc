@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "gates/common.h"
 #include "gates/gates.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates {

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <span>
 
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 
 namespace pawl::gates {
 namespace {

@@ -4,9 +4,9 @@
 #include "base/hash.h"
 #include "base/json_members.h"
 #include "base/planted.h"
-#include "gates/common.h"
 #include "gates/hang.h"
 #include "gates/moving.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
-#include "gates/common.h"
 #include "gates/failure.h"
 #include "gates/reading/collector.h"
+#include "gates/signal_parts.h"
 
 namespace pawl::gates {
 namespace {

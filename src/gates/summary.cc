@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/escapes.h"
-#include "gates/common.h"
 #include "gates/reading/words.h"
+#include "gates/signal_parts.h"
 
 namespace pawl::gates {
 namespace {

@@ -89,7 +89,7 @@ Status AgentSocket::tell_usage() {
     return fail(ErrorKind::kNotFound,
                 "nothing was printed that is what " + context_.usage + " prints of its use");
   PAWL_TRY(const auto path, agent::episode_path(pawl_folder_, context_.key));
-  PAWL_TRY(const auto episode, agent::Episode::open(path, agent::Episode::Access::kReadWrite));
+  PAWL_TRY(const auto episode, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
   const os::SystemClock clock;
   int nth = 0;
   for (auto& usage : used) {
@@ -101,7 +101,7 @@ Status AgentSocket::tell_usage() {
 }
 
 // No cap could stop the agent midway: its output is read only after it has ended.
-Status AgentSocket::tell_over_budget(agent::Episode& episode, WallTime now) {
+Status AgentSocket::tell_over_budget(agent::Journal& episode, WallTime now) {
   PAWL_TRY(const auto spent, episode.spent());
   Json details = {{"usd", agent::money_text(spent.usd_micros)}, {"tokens", spent.tokens}};
   std::string over;

@@ -56,7 +56,7 @@ Result<std::vector<Asking>> asking_of_run(const State& state, const std::string&
 
 Result<std::vector<agent::Question>> questions_of(const std::string& folder, const agent::EpisodeKey& key) {
   PAWL_TRY(const std::string path, agent::episode_path(folder, key));
-  const auto episode = agent::Episode::open(path, agent::Episode::Access::kReadOnly);
+  const auto episode = agent::Journal::open(path, agent::Journal::Access::kReadOnly);
   if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
   if (!episode) return std::unexpected(episode.error());
   return (*episode)->questions();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "base/json.h"
 #include "secrets/redact.h"
 #include "views/views.h"

@@ -423,12 +423,12 @@ TEST_F(ApiTest, BestEffortGoesOnUnsavedAndSavesTheEndWithTheBeginning) {
   const auto still_full = ask_in_vain("/v1/steps/complete", R"({"key":"k","result":1})");
   EXPECT_EQ(still_full.status, 202);
   EXPECT_EQ(still_full.body, "{}");
-  EXPECT_TRUE(episode_->steps("", 10)->empty());
+  EXPECT_TRUE(journal_->steps("", 10)->empty());
 
   ASSERT_TRUE(api_->begin_group());
   EXPECT_EQ(ask("POST", "/v1/steps/complete", R"({"key":"k","result":1})").status, 204);
   ASSERT_TRUE(api_->commit());
-  const auto steps = episode_->steps("", 10);
+  const auto steps = journal_->steps("", 10);
   ASSERT_EQ(steps->size(), 1U);
   EXPECT_EQ(steps->front().state, "done");
   EXPECT_EQ(steps->front().args_hash, "h");
@@ -437,7 +437,7 @@ TEST_F(ApiTest, BestEffortGoesOnUnsavedAndSavesTheEndWithTheBeginning) {
                 .status,
             202);
   EXPECT_EQ(ask("POST", "/v1/children/finish", R"({"child_id":"m-0/1.0","result":2})").status, 204);
-  EXPECT_EQ(episode_->children()->front().state, "done");
+  EXPECT_EQ(journal_->children()->front().state, "done");
   EXPECT_EQ(unsaved_.size(), 3U);
 }
 

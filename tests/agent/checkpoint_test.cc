@@ -6,37 +6,37 @@
 
 #include "agent/chunks.h"
 #include "base/hash.h"
-#include "support/episode_fixture.h"
+#include "support/journal_fixture.h"
 
 namespace pawl::agent {
 namespace {
 
-class Checkpoints : public EpisodeTest {
+class Checkpoints : public JournalTest {
  protected:
   std::int64_t chunk_count() const { return number("SELECT COUNT(*) FROM chunks"); }
   std::uintmax_t log_bytes() const { return std::filesystem::file_size(path_ + "-wal"); }
   void expect_payload(const std::string& id, std::string_view payload) {
-    const auto loaded = episode_->load(id, {}, kNow);
+    const auto loaded = journal_->load(id, {}, kNow);
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->payload == payload, true);
   }
 };
 
 TEST_F(Checkpoints, EveryFieldComesBack) {
-  const Episode::SaveSpec spec = {.id = "planner-0/3.1",
+  const Journal::SaveSpec spec = {.id = "planner-0/3.1",
                                   .metadata = {{"temperature", 0.5}, {"tools", {"a", "ü"}}, {"n", 7}},
                                   .spent = {.usd_micros = 1'234'567, .tokens = 89, .milliseconds = 1000},
                                   .fingerprint = R"({"model":"m","pawl":"0.1.0","plan":"p"})"};
-  auto saving = *episode_->begin_save(spec, kNow);
+  auto saving = *journal_->begin_save(spec, kNow);
   ASSERT_TRUE(saving->append("some "));
   ASSERT_TRUE(saving->append("bytes"));
   const auto saved = saving->finish();
   ASSERT_TRUE(saved);
   saving.reset();  // must be destroyed before the episode
   reopen();
-  const auto loaded = episode_->load(spec.id, saved->seq, kNow);
+  const auto loaded = journal_->load(spec.id, saved->seq, kNow);
   ASSERT_TRUE(loaded);
-  for (const auto& made : {*saved, loaded->checkpoint, episode_->list({}).value().front()}) {
+  for (const auto& made : {*saved, loaded->checkpoint, journal_->list({}).value().front()}) {
     EXPECT_EQ(made.id, spec.id);
     EXPECT_EQ(made.seq, 1);
     EXPECT_EQ(made.hash, blake3_hex("some bytes"));
@@ -53,7 +53,7 @@ TEST_F(Checkpoints, EveryFieldComesBack) {
 
 TEST_F(Checkpoints, WhatIsPutInItsPlaceIsSavedLikeWhatIsCopied) {
   const std::string payload = state_text(500'000);
-  auto saving = *episode_->begin_save({.id = "a"}, kNow);
+  auto saving = *journal_->begin_save({.id = "a"}, kNow);
   EXPECT_TRUE(saving->place(1).empty()) << "nothing is expected yet";
   saving->expect(payload.size());
   ASSERT_TRUE(saving->append(payload.substr(0, 1000)));
@@ -76,7 +76,7 @@ TEST_F(Checkpoints, WhatIsPutInItsPlaceIsSavedLikeWhatIsCopied) {
 
 TEST_F(Checkpoints, WhatIsPreparedIsCutLikeWhatIsNot) {
   const auto save_prepared = [&](const std::string& id, const std::string& payload) {
-    auto saving = *episode_->begin_save({.id = id}, kNow);
+    auto saving = *journal_->begin_save({.id = id}, kNow);
     saving->expect(payload.size());
     ASSERT_TRUE(saving->append(payload));
     saving->prepare();
@@ -86,18 +86,18 @@ TEST_F(Checkpoints, WhatIsPreparedIsCutLikeWhatIsNot) {
   };
   for (const std::size_t size : {0, 1, 65'536, 3'000'000}) {
     const std::string payload = state_text(size, size), changed = payload + "more";
-    ASSERT_TRUE(save(*episode_, "a", payload));
+    ASSERT_TRUE(save(*journal_, "a", payload));
     const auto chunks = chunk_count();
     save_prepared("b", payload);
     EXPECT_EQ(chunk_count(), chunks);
     save_prepared("b", changed);
     EXPECT_LE(chunk_count(), chunks + 2);
-    ASSERT_TRUE(save(*episode_, "b", changed));
+    ASSERT_TRUE(save(*journal_, "b", changed));
     EXPECT_LE(chunk_count(), chunks + 2);
     expect_payload("a", payload);
     expect_payload("b", changed);
   }
-  ASSERT_TRUE(episode_->prune("", false));
+  ASSERT_TRUE(journal_->prune("", false));
   EXPECT_EQ(chunk_count(), 0);
 }
 
@@ -105,68 +105,68 @@ TEST_F(Checkpoints, PayloadsOfAllSizesComeBack) {
   for (const std::size_t size : {0, 1, 2047, 2048, 2049, 65'536, 1'000'001, 5'000'000}) {
     const std::string text = state_text(size), zeros(size, '\0');
     for (const auto& payload : {text, zeros}) {
-      ASSERT_TRUE(save(*episode_, "id", payload));
+      ASSERT_TRUE(save(*journal_, "id", payload));
       expect_payload("id", payload);
     }
   }
 }
 
 TEST_F(Checkpoints, ThereIsNoneOfAnIdThatSavedNone) {
-  ASSERT_TRUE(save(*episode_, "planner-0", "x"));
-  EXPECT_EQ(episode_->load("planner", {}, kNow).error().kind, ErrorKind::kNotFound);
-  EXPECT_EQ(episode_->load("planner-0", 2, kNow).error().kind, ErrorKind::kNotFound);
+  ASSERT_TRUE(save(*journal_, "planner-0", "x"));
+  EXPECT_EQ(journal_->load("planner", {}, kNow).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(journal_->load("planner-0", 2, kNow).error().kind, ErrorKind::kNotFound);
 }
 
 TEST_F(Checkpoints, TheNewestOfAnIdStay) {
-  for (int i = 1; i <= 7; ++i) ASSERT_TRUE(save(*episode_, "a", state_text(50'000, i), 3));
-  ASSERT_TRUE(save(*episode_, "b", "b"));
-  const auto listed = *episode_->list({.id = "a"});
+  for (int i = 1; i <= 7; ++i) ASSERT_TRUE(save(*journal_, "a", state_text(50'000, i), 3));
+  ASSERT_TRUE(save(*journal_, "b", "b"));
+  const auto listed = *journal_->list({.id = "a"});
   ASSERT_EQ(listed.size(), 3u);
   EXPECT_EQ(listed.front().seq, 7);
   EXPECT_EQ(listed.back().seq, 5);
-  EXPECT_EQ(episode_->load("a", 4, kNow).error().kind, ErrorKind::kNotFound);
-  EXPECT_TRUE(episode_->load("a", 5, kNow));
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(save(*episode_, "a", "x", 0));
-  EXPECT_EQ(episode_->list({.id = "a"})->size(), 23u);
-  ASSERT_TRUE(save(*episode_, "a", "x", 1));
-  EXPECT_EQ(episode_->list({.id = "a"})->size(), 1u);
+  EXPECT_EQ(journal_->load("a", 4, kNow).error().kind, ErrorKind::kNotFound);
+  EXPECT_TRUE(journal_->load("a", 5, kNow));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(save(*journal_, "a", "x", 0));
+  EXPECT_EQ(journal_->list({.id = "a"})->size(), 23u);
+  ASSERT_TRUE(save(*journal_, "a", "x", 1));
+  EXPECT_EQ(journal_->list({.id = "a"})->size(), 1u);
 }
 
 TEST_F(Checkpoints, ASeqIsNeverUsedAgain) {
-  ASSERT_TRUE(save(*episode_, "a", "1"));
-  ASSERT_EQ(*episode_->prune("", false), 1);
-  EXPECT_EQ(save(*episode_, "a", "2")->seq, 2);
+  ASSERT_TRUE(save(*journal_, "a", "1"));
+  ASSERT_EQ(*journal_->prune("", false), 1);
+  EXPECT_EQ(save(*journal_, "a", "2")->seq, 2);
 }
 
 TEST_F(Checkpoints, PruningFreesTheChunksThatNobodyNeeds) {
   const std::string shared = state_text(200'000, 1), mine = state_text(200'000, 2);
-  ASSERT_TRUE(save(*episode_, "a/1.0", shared));
+  ASSERT_TRUE(save(*journal_, "a/1.0", shared));
   const auto of_shared = chunk_count();
-  ASSERT_TRUE(save(*episode_, "a/1.1", shared + mine));
-  ASSERT_TRUE(save(*episode_, "a", mine));
-  EXPECT_EQ(*episode_->prune("a/", false), 2);
+  ASSERT_TRUE(save(*journal_, "a/1.1", shared + mine));
+  ASSERT_TRUE(save(*journal_, "a", mine));
+  EXPECT_EQ(*journal_->prune("a/", false), 2);
   expect_payload("a", mine);
-  EXPECT_EQ(*episode_->prune("a", true), 1);
+  EXPECT_EQ(*journal_->prune("a", true), 1);
   EXPECT_EQ(chunk_count(), 0);
   EXPECT_GT(of_shared, 10);
-  ASSERT_TRUE(save(*episode_, "a", shared));
+  ASSERT_TRUE(save(*journal_, "a", shared));
   expect_payload("a", shared);
 }
 
 TEST_F(Checkpoints, PruningTakesThePrefixAndNothingElse) {
-  for (const char* id : {"a", "a/1.0", "a/1.1", "ab", "b", "ä"}) ASSERT_TRUE(save(*episode_, id, id));
-  EXPECT_EQ(*episode_->prune("a", true), 1);
-  EXPECT_EQ(*episode_->prune("a/", false), 2);
-  EXPECT_EQ(*episode_->prune("nothing", false), 0);
-  EXPECT_EQ(episode_->list({})->size(), 3u);
-  EXPECT_EQ(*episode_->prune("", false), 3);
+  for (const char* id : {"a", "a/1.0", "a/1.1", "ab", "b", "ä"}) ASSERT_TRUE(save(*journal_, id, id));
+  EXPECT_EQ(*journal_->prune("a", true), 1);
+  EXPECT_EQ(*journal_->prune("a/", false), 2);
+  EXPECT_EQ(*journal_->prune("nothing", false), 0);
+  EXPECT_EQ(journal_->list({})->size(), 3u);
+  EXPECT_EQ(*journal_->prune("", false), 3);
 }
 
 TEST_F(Checkpoints, AListIsNewestFirstAndGoesOn) {
-  for (int i = 0; i < 30; ++i) ASSERT_TRUE(save(*episode_, i % 3 == 0 ? "x/1" : "y", std::to_string(i), 0));
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(save(*journal_, i % 3 == 0 ? "x/1" : "y", std::to_string(i), 0));
   const auto seqs = [&](const ListQuery& query) {
     std::vector<std::int64_t> out;
-    const auto listed = episode_->list(query);
+    const auto listed = journal_->list(query);
     for (const auto& made : *listed) out.push_back(made.seq);
     return out;
   };
@@ -176,19 +176,19 @@ TEST_F(Checkpoints, AListIsNewestFirstAndGoesOn) {
   EXPECT_EQ(seqs({.id = "y", .before = 4}), (std::vector<std::int64_t>{3, 2}));
   EXPECT_EQ(seqs({.id = "x"}), std::vector<std::int64_t>());
   EXPECT_EQ(seqs({}).size(), 30u);
-  EXPECT_EQ(episode_->list({.limit = 0}).error().kind, ErrorKind::kInvalid);
-  EXPECT_EQ(episode_->list({.limit = 1001}).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(journal_->list({.limit = 0}).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(journal_->list({.limit = 1001}).error().kind, ErrorKind::kInvalid);
 }
 
 TEST_F(Checkpoints, WhatIsNotChangedIsStoredOnce) {
   std::string state = state_text(1 << 20);
-  ASSERT_TRUE(save(*episode_, "a", state));
+  ASSERT_TRUE(save(*journal_, "a", state));
   const auto chunks = chunk_count();
   state.replace(500'000, 1000, state_text(1000, 9));
-  ASSERT_TRUE(save(*episode_, "a", state));
+  ASSERT_TRUE(save(*journal_, "a", state));
   EXPECT_LE(chunk_count(), chunks + 4);
   reopen();
-  auto saving = *episode_->begin_save({.id = "another"}, kNow);
+  auto saving = *journal_->begin_save({.id = "another"}, kNow);
   for (std::size_t at = 0; at < state.size(); at += 1009) ASSERT_TRUE(saving->append(state.substr(at, 1009)));
   ASSERT_TRUE(saving->finish());
   EXPECT_LE(chunk_count(), chunks + 4) << "the cuts do not depend on the pieces";
@@ -199,11 +199,11 @@ TEST_F(Checkpoints, ASaveWritesWhatIsNewThoughItsIdIs) {
   // A graph saves each step of a conversation like this: under an id of its own, and no checkpoint is
   // removed.
   std::string state = state_text(1 << 20);
-  ASSERT_TRUE(save(*episode_, "t/0", state, 0));
+  ASSERT_TRUE(save(*journal_, "t/0", state, 0));
   const auto before = log_bytes();
   for (int i = 1; i <= 8; ++i) {
     state.replace(500'000, 1000, state_text(1000, i));
-    ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state, 0));
+    ASSERT_TRUE(save(*journal_, "t/" + std::to_string(i), state, 0));
   }
   EXPECT_LT(log_bytes() - before, 8 * 64 * 1024);
   expect_payload("t/0", state_text(1 << 20));
@@ -211,24 +211,24 @@ TEST_F(Checkpoints, ASaveWritesWhatIsNewThoughItsIdIs) {
 }
 
 TEST_F(Checkpoints, ASmallOneWritesItsRowAlone) {
-  ASSERT_TRUE(save(*episode_, "t/000", state_text(1500), 0));
+  ASSERT_TRUE(save(*journal_, "t/000", state_text(1500), 0));
   const auto before = log_bytes();
   for (int i = 100; i < 200; ++i)
-    ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state_text(1500, i), 0));
+    ASSERT_TRUE(save(*journal_, "t/" + std::to_string(i), state_text(1500, i), 0));
   EXPECT_LT(log_bytes() - before, 100 * 4 * 4120) << "pages a save";
   EXPECT_EQ(chunk_count(), 0);
   reopen();
   expect_payload("t/150", state_text(1500, 150));
-  ASSERT_TRUE(save(*episode_, "t/150", state_text(2049), 0));
-  ASSERT_TRUE(save(*episode_, "t/150", state_text(2048), 0));
-  ASSERT_TRUE(save(*episode_, "t/150", state_text(2049), 0));
+  ASSERT_TRUE(save(*journal_, "t/150", state_text(2049), 0));
+  ASSERT_TRUE(save(*journal_, "t/150", state_text(2048), 0));
+  ASSERT_TRUE(save(*journal_, "t/150", state_text(2049), 0));
   EXPECT_EQ(chunk_count(), 1);
-  EXPECT_EQ(save(*episode_, "t/150", "", 2)->seq, 105);
+  EXPECT_EQ(save(*journal_, "t/150", "", 2)->seq, 105);
   EXPECT_EQ(chunk_count(), 1);
-  EXPECT_EQ(*episode_->prune("t/150", true), 2);
+  EXPECT_EQ(*journal_->prune("t/150", true), 2);
   EXPECT_EQ(chunk_count(), 0);
-  EXPECT_EQ(*episode_->prune("t/", false), 100);
-  EXPECT_EQ(save(*episode_, "t/150", "", 2)->seq, 106);
+  EXPECT_EQ(*journal_->prune("t/", false), 100);
+  EXPECT_EQ(save(*journal_, "t/150", "", 2)->seq, 106);
 }
 
 TEST_F(Checkpoints, ManyIdsShareChunksUntilTheLastOfThemGoes) {
@@ -236,14 +236,14 @@ TEST_F(Checkpoints, ManyIdsShareChunksUntilTheLastOfThemGoes) {
   for (int i = 0; i < 300; ++i) {  // more than are counted together
     if (i % 7 == 0) reopen();
     state.replace(static_cast<std::size_t>(i) * 1000, 100, state_text(100, 10 + i));
-    ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state, 0));
+    ASSERT_TRUE(save(*journal_, "t/" + std::to_string(i), state, 0));
   }
-  for (int i = 0; i < 299; ++i) ASSERT_EQ(*episode_->prune("t/" + std::to_string(i), true), 1);
+  for (int i = 0; i < 299; ++i) ASSERT_EQ(*journal_->prune("t/" + std::to_string(i), true), 1);
   expect_payload("t/299", state);
-  EXPECT_EQ(*episode_->prune("", false), 1);
+  EXPECT_EQ(*journal_->prune("", false), 1);
   EXPECT_EQ(chunk_count(), 0);
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*episode_, "t/" + std::to_string(i), state, 0));
-  EXPECT_EQ(*episode_->prune("", false), 3) << "with numbers that others had";
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*journal_, "t/" + std::to_string(i), state, 0));
+  EXPECT_EQ(*journal_->prune("", false), 3) << "with numbers that others had";
   EXPECT_EQ(chunk_count(), 0);
 }
 
@@ -264,8 +264,8 @@ TEST_F(Checkpoints, AnEditedPayloadHasTheChunksThatCuttingItAnewFinds) {
   const std::string other = folder_ / "other.db";
   for (const auto& edit : edits) {
     edit();
-    ASSERT_TRUE(save(*episode_, "a", state, 0));
-    ASSERT_TRUE(save(**Episode::open(other, Episode::Access::kReadWrite), "a", state, 0));
+    ASSERT_TRUE(save(*journal_, "a", state, 0));
+    ASSERT_TRUE(save(**Journal::open(other, Journal::Access::kReadWrite), "a", state, 0));
     expect_payload("a", state);
   }
   sql("ATTACH '" + other +
@@ -277,16 +277,16 @@ TEST_F(Checkpoints, AnEditedPayloadHasTheChunksThatCuttingItAnewFinds) {
 
 TEST_F(Checkpoints, WhatIsNotFinishedIsNotSaved) {
   {
-    auto saving = *episode_->begin_save({.id = "a"}, kNow);
+    auto saving = *journal_->begin_save({.id = "a"}, kNow);
     ASSERT_TRUE(saving->append(state_text(100'000)));
   }
-  EXPECT_EQ(episode_->load("a", {}, kNow).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(journal_->load("a", {}, kNow).error().kind, ErrorKind::kNotFound);
   EXPECT_EQ(chunk_count(), 0);
 }
 
 TEST_F(Checkpoints, FieldsHaveBounds) {
-  const auto kind = [&](const Episode::SaveSpec& spec) {
-    const auto saving = episode_->begin_save(spec, kNow);
+  const auto kind = [&](const Journal::SaveSpec& spec) {
+    const auto saving = journal_->begin_save(spec, kNow);
     return saving ? std::string("saved") : std::string(name(saving.error().kind));
   };
   const std::string invalid(name(ErrorKind::kInvalid));
@@ -306,13 +306,13 @@ TEST_F(Checkpoints, FieldsHaveBounds) {
 
 TEST_F(Checkpoints, PayloadsHaveABoundAndSoHaveAllThatAreReceived) {
   const std::string mebi = state_text(1 << 20);
-  std::vector<std::unique_ptr<Episode::Saving>> all;
+  std::vector<std::unique_ptr<Journal::Saving>> all;
   for (int i = 0; i < 4; ++i) {
-    all.push_back(*episode_->begin_save({.id = "a"}, kNow));
+    all.push_back(*journal_->begin_save({.id = "a"}, kNow));
     for (int j = 0; j < 64; ++j) ASSERT_TRUE(all.back()->append(mebi));
   }
   EXPECT_EQ(all.front()->append("x").error().kind, ErrorKind::kExhausted) << "more than a checkpoint has";
-  auto another = *episode_->begin_save({.id = "b"}, kNow);
+  auto another = *journal_->begin_save({.id = "b"}, kNow);
   EXPECT_EQ(another->append("x").error().kind, ErrorKind::kExhausted) << "more than all have";
   another->expect(1);
   EXPECT_EQ(another->append({another->place(1).data(), 1}).error().kind, ErrorKind::kExhausted) << "in place";
@@ -320,7 +320,7 @@ TEST_F(Checkpoints, PayloadsHaveABoundAndSoHaveAllThatAreReceived) {
   all.clear();
   ASSERT_TRUE(another->append("x"));
   ASSERT_TRUE(another->finish());
-  EXPECT_EQ(episode_->load("a", {}, kNow)->payload.size(), std::size_t{64} << 20);
+  EXPECT_EQ(journal_->load("a", {}, kNow)->payload.size(), std::size_t{64} << 20);
 }
 
 // --- damage
@@ -329,8 +329,8 @@ class Damage : public Checkpoints {
  protected:
   // Saves two checkpoints without common chunks, then damages the newer one with `statements`.
   void damage(const std::string& statements) {
-    ASSERT_TRUE(save(*episode_, "a", kOld));
-    const auto saved = save(*episode_, "a", kNew);
+    ASSERT_TRUE(save(*journal_, "a", kOld));
+    const auto saved = save(*journal_, "a", kNew);
     ASSERT_TRUE(saved);
     newest_ = *saved;
     reopen();
@@ -339,7 +339,7 @@ class Damage : public Checkpoints {
   void expect_fallback() {
     for (int i = 0; i < 3; ++i) {
       if (i == 2) reopen();
-      const auto loaded = episode_->load("a", {}, kNow);
+      const auto loaded = journal_->load("a", {}, kNow);
       ASSERT_TRUE(loaded) << loaded.error().message;
       EXPECT_EQ(loaded->payload, kOld);
       EXPECT_EQ(loaded->damaged, 1);
@@ -348,9 +348,9 @@ class Damage : public Checkpoints {
       EXPECT_EQ(told[0].details["id"], "a");
       EXPECT_EQ(told[0].details["seq"], newest_.seq);
     }
-    EXPECT_EQ(episode_->load("a", newest_.seq, kNow).error().kind, ErrorKind::kCorrupt);
+    EXPECT_EQ(journal_->load("a", newest_.seq, kNow).error().kind, ErrorKind::kCorrupt);
     // A checkpoint that is saved now is valid, although it shares chunks with the damaged one.
-    ASSERT_TRUE(save(*episode_, "a", kNew + "."));
+    ASSERT_TRUE(save(*journal_, "a", kNew + "."));
     expect_payload("a", kNew + ".");
   }
   static constexpr std::string_view kNewest = " WHERE chunk = (SELECT MAX(chunk) - 3 FROM chunks)";
@@ -376,29 +376,29 @@ TEST_F(Damage, OfBytesThatAreNoZstd) {
 TEST_F(Damage, OfAByteOfTheFile) {
   // Random bytes cannot be packed, so the file contains them unchanged.
   const std::string random = blake3_bytes("1") + blake3_bytes("2") + blake3_bytes("3");
-  ASSERT_TRUE(save(*episode_, "b", "old"));
-  ASSERT_TRUE(save(*episode_, "b", random));
-  episode_.reset();
+  ASSERT_TRUE(save(*journal_, "b", "old"));
+  ASSERT_TRUE(save(*journal_, "b", random));
+  journal_.reset();
   std::string file = os::read_file(path_, 1 << 24).value();
   const auto at = file.find(random);
   ASSERT_NE(at, std::string::npos);
   file[at + 40] ^= 1;
   ASSERT_TRUE(os::write_atomically(path_, file));
   reopen();
-  EXPECT_EQ(episode_->load("b", {}, kNow)->payload, "old");
-  EXPECT_EQ(episode_->load("b", {}, kNow)->damaged, 1);
+  EXPECT_EQ(journal_->load("b", {}, kNow)->payload, "old");
+  EXPECT_EQ(journal_->load("b", {}, kNow)->damaged, 1);
 }
 TEST_F(Damage, OfASmallPayloadInItsRow) {
   for (const char* change : {"substr(chunks, 1, 3) || X'00' || substr(chunks, 5)", "substr(chunks, 1, 9)",
                              "substr(chunks, 2)", "X'00'", "chunks || 'x'"}) {
-    ASSERT_TRUE(save(*episode_, "s", "an older one"));
-    const auto newest = save(*episode_, "s", "a newer one");
+    ASSERT_TRUE(save(*journal_, "s", "an older one"));
+    const auto newest = save(*journal_, "s", "a newer one");
     ASSERT_TRUE(newest);
     sql("UPDATE checkpoints SET chunks = CAST(" + std::string(change) +
         " AS BLOB) WHERE seq = " + std::to_string(newest->seq));
     reopen();
-    EXPECT_EQ(episode_->load("s", {}, kNow)->payload, "an older one") << change;
-    EXPECT_EQ(episode_->load("s", newest->seq, kNow).error().kind, ErrorKind::kCorrupt) << change;
+    EXPECT_EQ(journal_->load("s", {}, kNow)->payload, "an older one") << change;
+    EXPECT_EQ(journal_->load("s", newest->seq, kNow).error().kind, ErrorKind::kCorrupt) << change;
   }
 }
 TEST_F(Damage, OfNoBytes) {
@@ -446,46 +446,46 @@ TEST_F(Damage, ABombIsNotUnpacked) {
 
 TEST_F(Damage, OfAllIsCorrupt) {
   damage("DELETE FROM chunks");
-  EXPECT_EQ(episode_->load("a", {}, kNow).error().kind, ErrorKind::kCorrupt);
-  EXPECT_EQ(episode_->load("a", {}, kNow).error().kind, ErrorKind::kCorrupt);
+  EXPECT_EQ(journal_->load("a", {}, kNow).error().kind, ErrorKind::kCorrupt);
+  EXPECT_EQ(journal_->load("a", {}, kNow).error().kind, ErrorKind::kCorrupt);
   EXPECT_EQ(events("checkpoint_damaged").size(), 2u) << "each once";
-  ASSERT_TRUE(save(*episode_, "a", kOld));
+  ASSERT_TRUE(save(*journal_, "a", kOld));
   expect_payload("a", kOld);
 }
 
 TEST_F(Damage, AReaderFallsBackAndTellsNobody) {
   damage("DELETE FROM chunks" + std::string(kNewest));
-  reopen(Episode::Access::kReadOnly);
-  EXPECT_EQ(episode_->load("a", {}, kNow)->payload, kOld);
+  reopen(Journal::Access::kReadOnly);
+  EXPECT_EQ(journal_->load("a", {}, kNow)->payload, kOld);
   EXPECT_TRUE(events("checkpoint_damaged").empty());
 }
 
 TEST_F(Damage, ASaveMendsTheChunkThatItShares) {
   damage(in_newest("bytes = X'00'"));
-  ASSERT_TRUE(save(*episode_, "b", kNew)) << "it has not loaded the damaged one before";
+  ASSERT_TRUE(save(*journal_, "b", kNew)) << "it has not loaded the damaged one before";
   expect_payload("b", kNew);
   expect_payload("a", kNew);
 }
 
 TEST_F(Damage, OfARowFreesNothingThatAnotherNeeds) {
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*episode_, "a", kOld + state_text(3000, 10 + i), 0));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*journal_, "a", kOld + state_text(3000, 10 + i), 0));
   reopen();
   sql("UPDATE checkpoints SET chunks = X'0204' WHERE seq = 2");
   const std::string newest = kOld + state_text(3000, 20);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(save(*episode_, "a", newest, 1)) << "which removes the damaged one and its neighbours";
+    ASSERT_TRUE(save(*journal_, "a", newest, 1)) << "which removes the damaged one and its neighbours";
     expect_payload("a", newest);
   }
 }
 
 TEST_F(Damage, OfARowWhoseChunksWereCountedFreesNothingThatAnotherNeeds) {
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*episode_, "a", kOld + state_text(3000, 10 + i), 0));
-  ASSERT_EQ(*episode_->prune("nobody", true), 0) << "counts all three as one run of each chunk";
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(save(*journal_, "a", kOld + state_text(3000, 10 + i), 0));
+  ASSERT_EQ(*journal_->prune("nobody", true), 0) << "counts all three as one run of each chunk";
   reopen();
   sql("UPDATE checkpoints SET chunks = X'0204' WHERE seq = 2");
-  ASSERT_TRUE(save(*episode_, "a", kOld + state_text(3000, 20), 2))
+  ASSERT_TRUE(save(*journal_, "a", kOld + state_text(3000, 20), 2))
       << "which removes the first, whose next is damaged";
-  EXPECT_TRUE(episode_->load("a", 3, kNow));
+  EXPECT_TRUE(journal_->load("a", 3, kNow));
   expect_payload("a", kOld + state_text(3000, 20));
 }
 

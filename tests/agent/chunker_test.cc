@@ -7,7 +7,7 @@
 
 #include "agent/chunks.h"
 #include "base/hash.h"
-#include "support/episode_fixture.h"
+#include "support/journal_fixture.h"
 
 namespace pawl::agent {
 namespace {

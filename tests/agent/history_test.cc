@@ -11,7 +11,7 @@
 #include <set>
 
 #include "agent/chunks.h"
-#include "support/episode_fixture.h"
+#include "support/journal_fixture.h"
 
 namespace pawl::agent {
 namespace {
@@ -28,7 +28,7 @@ std::int64_t number(sqlite3_stmt* row, int column) { return sqlite3_column_int64
 // Counts the runs of each chunk from the lists, and compares them with the rows.
 void expect_exact_runs(const std::string& path) {
   // A prune counts the runs of the last saves first, even if it removes no checkpoint.
-  ASSERT_EQ((*Episode::open(path, Episode::Access::kReadWrite))->prune("of nobody", false), 0);
+  ASSERT_EQ((*Journal::open(path, Journal::Access::kReadWrite))->prune("of nobody", false), 0);
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
   const auto each = [&](const char* text, const auto& row) {
@@ -64,7 +64,7 @@ class History {
   explicit History(unsigned seed) : random_(seed) {
     for (int i = 0; i < 3; ++i) {
       paths_.push_back(folder_ / ("agents/run/goal/" + std::to_string(i) + ".db"));
-      episodes_.push_back(*Episode::open(paths_.back(), Episode::Access::kReadWrite));
+      journals_.push_back(*Journal::open(paths_.back(), Journal::Access::kReadWrite));
     }
     models_.resize(3);
   }
@@ -72,14 +72,14 @@ class History {
     for (int i = 0; i < verbs && !::testing::Test::HasFailure(); ++i) one();
     for (at_ = 0; at_ < 3; ++at_) {
       compare();
-      episodes_[at_].reset();
+      journals_[at_].reset();
       expect_exact_runs(paths_[at_]);
     }
   }
 
  private:
   std::size_t below(std::size_t most) { return random_() % most; }
-  Episode& episode() { return *episodes_[at_]; }
+  Journal& episode() { return *journals_[at_]; }
   Model& model() { return models_[at_]; }
   std::string an_id() {
     static const std::vector<std::string> ids = {"p-0", "p-0/1.0", "p-0/1.1", "p-01", "q-1"};
@@ -95,8 +95,8 @@ class History {
     if (what < 80) return journal_something();
     if (what < 88) return use_something();
     if (what < 95) return group_something();
-    episodes_[at_].reset();
-    episodes_[at_] = *Episode::open(paths_[at_], Episode::Access::kReadWrite);
+    journals_[at_].reset();
+    journals_[at_] = *Journal::open(paths_[at_], Journal::Access::kReadWrite);
   }
 
   // States like those of agents: one that grows, one that changes somewhere, and one of another agent.
@@ -211,7 +211,7 @@ class History {
   std::mt19937 random_;
   testing::TempFolder folder_;
   std::vector<std::string> paths_;
-  std::vector<std::unique_ptr<Episode>> episodes_;
+  std::vector<std::unique_ptr<Journal>> journals_;
   std::vector<Model> models_;
   std::size_t at_ = 0;
 };
@@ -235,7 +235,7 @@ std::string state_of_round(std::int64_t round) {
 
 // Saves, journals, and reports each acknowledged save, until the process is killed.
 [[noreturn]] void save_for_ever(const std::string& path, std::int64_t round, int pipe) {
-  auto opened = Episode::open(path, Episode::Access::kReadWrite);
+  auto opened = Journal::open(path, Journal::Access::kReadWrite);
   if (!opened) _exit(1);
   for (auto& episode = *opened;; ++round) {
     const auto saved = save(*episode, "a", state_of_round(round), 0);
@@ -273,13 +273,13 @@ TEST(Kill, WhatWasAcknowledgedIsThere) {
     int status = 0;
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself";
-    const auto reader = Episode::open(path, Episode::Access::kReadOnly);
+    const auto reader = Journal::open(path, Journal::Access::kReadOnly);
     ASSERT_TRUE(reader) << reader.error().message;
     for (const auto& [seq, round] : all)
       ASSERT_TRUE((*reader)->load("a", seq, kNow)->payload == state_of_round(round)) << seq;
     ASSERT_GE((*reader)->load("a", {}, kNow)->checkpoint.seq, all.back().seq);
   }
-  const auto episode = *Episode::open(path, Episode::Access::kReadWrite);
+  const auto episode = *Journal::open(path, Journal::Access::kReadWrite);
   for (const auto& [seq, round] : all) {
     const std::string key = std::to_string(round);
     const auto begun = episode->begin_step({.key = key, .session = "other"}, kNow);

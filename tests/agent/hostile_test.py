@@ -15,7 +15,7 @@ import time
 import at_once
 from agentd import AgentdTest, Connection, connect, memory_kib
 
-# kMemoryBytesMax of src/agent/hub.h. A sanitizer retains freed memory, and needs as much again for itself.
+# kMemoryBytesMax of src/http/http.h. A sanitizer retains freed memory, and needs as much again for itself.
 MEMORY_KIB_MAX = (512 << 10) * int(os.environ.get("PAWL_MEMORY_FACTOR", "1"))
 # Duration of the whole campaign. From a minute on, the honest client's p99 is compared with the figure.
 CAMPAIGN_S = float(os.environ.get("PAWL_HOSTILE_SECONDS", "5"))

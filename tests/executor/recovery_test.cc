@@ -39,6 +39,52 @@ TEST(Recovery, AProbeIsBelievedForTwoExitCodes) {
   EXPECT_EQ(after_probe(std::nullopt, 1), Recovery::kEscalate) << "killed, or out of time";
 }
 
+TEST(Recovery, OnlyThePlanOfAnAgentSaysOtherwise) {
+  plan::Phase phase;
+  phase.resume.policy = ResumePolicy::kEscalate;
+  EXPECT_EQ(policy_of(StepRole::kAgent, phase), ResumePolicy::kEscalate);
+  for (const auto role : {StepRole::kBaseline, StepRole::kGate, StepRole::kDoctor, StepRole::kReplan})
+    EXPECT_EQ(policy_of(role, phase), ResumePolicy::kReExecute);
+}
+
+TEST(Recovery, AnAgentThatASignalEndedMayContinueWhileAnExecutionIsLeft) {
+  const plan::Phase phase;
+  const PlannedStep agent{.role = StepRole::kAgent}, gate{.role = StepRole::kGate};
+  sandbox::SandboxRun killed;
+  killed.outcome = sandbox::Outcome::kSignaled;
+  EXPECT_TRUE(may_continue(killed, agent, phase, 1));
+  EXPECT_FALSE(may_continue(killed, agent, phase, store::kExecutionsPerStepMax));
+  EXPECT_FALSE(may_continue(killed, gate, phase, 1));
+  plan::Phase skips;
+  skips.resume.policy = ResumePolicy::kSkip;
+  EXPECT_FALSE(may_continue(killed, agent, skips, 1));
+  sandbox::SandboxRun exited;
+  exited.outcome = sandbox::Outcome::kExited;
+  exited.exit_code = 1;
+  EXPECT_FALSE(may_continue(exited, agent, phase, 1));
+  exited.exit_code = 137;
+  EXPECT_TRUE(may_continue(exited, agent, phase, 1)) << "a shell reports SIGKILL so";
+}
+
+TEST(Recovery, ItContinuesFromStoredStateWhenItsOwnWorkDidNotEndIt) {
+  EXPECT_FALSE(continues({.killed = true, .budget_is_spent = true, .stopped_unsaved = true}));
+  EXPECT_FALSE(continues({.has_state = true}));
+  EXPECT_TRUE(continues({.killed = true, .has_state = true}));
+  EXPECT_TRUE(continues({.budget_is_spent = true, .has_state = true}));
+  EXPECT_TRUE(continues({.stopped_unsaved = true, .has_state = true}));
+}
+
+TEST(Recovery, ARowTellsTheDecisionThatClosedItsMarker) {
+  for (const auto recovery : {Recovery::kReattach, Recovery::kAdopt, Recovery::kReExecute, Recovery::kSkip,
+                              Recovery::kEscalate, Recovery::kCancelled, Recovery::kProbed})
+    EXPECT_EQ(recorded_recovery(decision_name(recovery), 1), recovery);
+  EXPECT_EQ(recorded_recovery("skip", store::kExecutionsPerStepMax), Recovery::kCrashLoop);
+  EXPECT_EQ(recorded_recovery("", 1), std::nullopt);
+  EXPECT_TRUE(lost_by(Recovery::kEscalate, "agent").escalate);
+  EXPECT_EQ(lost_by(Recovery::kCrashLoop, "agent").outcome, "crash_loop");
+  EXPECT_FALSE(ends_episode(Recovery::kCancelled));
+}
+
 // A power cut loses unsynced data: then a step without traces may still have run.
 TEST(Recovery, AStepWithoutASignDidNotBeginUnlessTheMachineWentDownSince) {
   EXPECT_EQ(answer_of({.began = false}, true), 1);

@@ -29,7 +29,7 @@ std::unique_ptr<Api> make_api() {
   std::atexit([] { static_cast<void>(pawl::os::remove_tree(folder)); });
   const Context context{.key = {"run", "goal", "episode"}, .usd_micros_cap = 1'000'000, .tokens_cap = 1000};
   const auto path = episode_path(folder, context.key);
-  auto episode = Episode::open(*path, Episode::Access::kReadWrite);
+  auto episode = Journal::open(*path, Journal::Access::kReadWrite);
   PAWL_CHECK(episode);
   return std::make_unique<Api>(std::move(*episode), context, Api::Hooks{});
 }

@@ -8,17 +8,20 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/episodes.h"
-#include "agent/exchange.h"
+#include "agent/api_exchange.h"
+#include "agent/journals.h"
 #include "base/json.h"
+#include "http/request_parser.h"
 #include "os/file.h"
 
 namespace {
 
 using namespace pawl::agent;
+using namespace pawl::http;
 constexpr pawl::WallTime kNow{1'780'000'000'000'000};
 constexpr int kRequestsMax = 20;
 constexpr std::size_t kSmallPiece = 7;
+constexpr std::size_t kOperators = 0;  // the only listener
 
 const ServeSpec& spec() {
   static char folder[] = "/dev/shm/pawl-http-fuzz-XXXXXX";
@@ -36,18 +39,18 @@ class Wire {
   Wire(std::string_view bytes, std::size_t piece) : bytes_(bytes), piece_(piece) {}
 
   template <typename Enough>
-  Came parse(RequestParser& parser, const Sink& sink, Enough enough) {
+  Parsed parse(RequestParser& parser, const Sink& sink, Enough enough) {
     for (;;) {
       if (arrived_ > 0) {
-        const Fed fed = feed(parser, sink, bytes_.substr(0, arrived_));
-        PAWL_CHECK(fed.taken <= arrived_);
-        bytes_.remove_prefix(fed.taken);
-        arrived_ -= fed.taken;
-        if (fed.came != Came::kWhole) return fed.came;
-        if (enough()) return Came::kWhole;
-        if (!fed.wants_more && arrived_ > 0) continue;
+        const Consumed consumed = feed(parser, sink, bytes_.substr(0, arrived_));
+        PAWL_CHECK(consumed.bytes <= arrived_);
+        bytes_.remove_prefix(consumed.bytes);
+        arrived_ -= consumed.bytes;
+        if (consumed.parsed != Parsed::kWhole) return consumed.parsed;
+        if (enough()) return Parsed::kWhole;
+        if (!consumed.wants_more && arrived_ > 0) continue;
       }
-      if (arrived_ == bytes_.size()) return Came::kGone;
+      if (arrived_ == bytes_.size()) return Parsed::kPeerGone;
       arrived_ = std::min(bytes_.size(), arrived_ + piece_);
     }
   }
@@ -58,18 +61,25 @@ class Wire {
   std::size_t arrived_ = 0;  // of them
 };
 
-int check(const Answer& answer) {
-  PAWL_CHECK(answer.status >= 200 && answer.status < 600);
-  PAWL_CHECK(answer.status != 503);
-  if (answer.type.ends_with("json")) PAWL_CHECK(pawl::Json::accept(answer.body));
-  const std::string head = head_of(answer, true);
+int check(const pawl::http::Response& response) {
+  PAWL_CHECK(response.status >= 200 && response.status < 600);
+  PAWL_CHECK(response.status != 503);
+  if (response.type.ends_with("json")) PAWL_CHECK(pawl::Json::accept(response.body));
+  const std::string head = head_of(response, true);
   PAWL_CHECK(head.starts_with("HTTP/1.1 ") && head.ends_with("\r\n\r\n"));
   PAWL_CHECK(head.find("\r\n\r\n") == head.size() - 4);
-  return answer.status;
+  return response.status;
 }
+int check(Answer answer) { return check(http_response(std::move(answer))); }
+
+// The requests are answered here, and not by a server's loop.
+class Loose final : public Loop {
+ public:
+  void post(std::move_only_function<void()>) override {}
+  void retry(const std::function<bool(const Exchange&)>&) override {}
+};
 
 int answer(Api& api, Call& call) {
-  call.session = call.headers.session.value_or("own");
   static_cast<void>(api.answer_bytes(call));
   if (call.route.verb != Verb::kSave) return check(api.handle(call, kNow));
   const auto saving = api.begin_save(call, static_cast<std::int64_t>(call.body.size()), kNow);
@@ -80,39 +90,44 @@ int answer(Api& api, Call& call) {
 
 // False when the connection ends. What is malformed may be found out earlier when less of it has come: it has
 // no answer here.
-bool one_request(Wire& wire, Episodes& episodes, std::vector<int>& answers) {
-  Sink sink;
+bool one_request(Wire& wire, Journals& journals, std::vector<int>& answers) {
+  static Loose loop;
+  static ApiApplication application(loop, journals, kOperators, "own");
+  const auto client = application.connect(kOperators);
+  const auto exchange = client->begin();
+  auto& of_api = static_cast<ApiExchange&>(*exchange);
+  Sink sink{.exchange = *exchange};
   RequestParser parser(sink);
-  if (wire.parse(parser, sink, [&] { return parser.is_header_done(); }) != Came::kWhole) return false;
-  Request request;
-  const auto refused = judge(parser, episodes, true, request);
+  if (wire.parse(parser, sink, [&] { return parser.is_header_done(); }) != Parsed::kWhole) return false;
+  auto refused = exchange->accept(parser.head());
+  if (!refused) refused = parser.judge_body(application);
   if (refused) {
     answers.push_back(check(*refused));
     sink.discards = true;
   } else {
-    sink.size_max = body_bytes_max(request.call.route.verb);
+    sink.size_max = exchange->body_bytes_max();
   }
   parser.eager(true);
-  if (!parser.is_done() && wire.parse(parser, sink, [&] { return parser.is_done(); }) != Came::kWhole)
+  if (!parser.is_done() && wire.parse(parser, sink, [&] { return parser.is_done(); }) != Parsed::kWhole)
     return false;
   if (!refused) {
-    if (request.size) PAWL_CHECK(sink.body.size() == *request.size);
-    request.call.body = sink.body;
-    const auto api = episodes.find(request.key);
+    Call& call = of_api.call();
+    if (const auto size = parser.body_size()) PAWL_CHECK(call.body.size() == *size);
+    const auto api = journals.find(of_api.key());
     PAWL_CHECK(api);
-    answers.push_back(answer(**api, request.call));
+    answers.push_back(answer(**api, call));
   }
   return parser.keep_alive();
 }
 
 // Taken back in the end: an input means the same whatever came before it.
-std::vector<int> converse(Episodes& episodes, std::string_view bytes, std::size_t piece) {
-  const auto api = episodes.find(spec().context->key);
+std::vector<int> converse(Journals& journals, std::string_view bytes, std::size_t piece) {
+  const auto api = journals.find(spec().context->key);
   PAWL_CHECK(api);
   PAWL_CHECK((*api)->begin_group());
   std::vector<int> answers;
   Wire wire(bytes, piece);
-  for (int i = 0; i < kRequestsMax && one_request(wire, episodes, answers); ++i) continue;
+  for (int i = 0; i < kRequestsMax && one_request(wire, journals, answers); ++i) continue;
   (*api)->roll_back();
   return answers;
 }
@@ -120,10 +135,10 @@ std::vector<int> converse(Episodes& episodes, std::string_view bytes, std::size_
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static Episodes& episodes = *(*Episodes::open(spec())).release();  // it outlives all that it uses
+  static Journals& journals = *(*Journals::open(spec())).release();  // it outlives all that it uses
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const auto whole = converse(episodes, bytes, std::max<std::size_t>(size, 1));
-  const auto in_pieces = converse(episodes, bytes, kSmallPiece);
+  const auto whole = converse(journals, bytes, std::max<std::size_t>(size, 1));
+  const auto in_pieces = converse(journals, bytes, kSmallPiece);
   // Earlier inputs use up the bytes that a step may log in its life, and nothing gives them back.
   const bool used_up = std::ranges::find(in_pieces, 429) != in_pieces.end();
   PAWL_CHECK(whole == in_pieces || used_up);

@@ -15,7 +15,7 @@
 
 namespace pawl::sim {
 
-class SimEpisodes final : public executor::Episodes {
+class SimEpisodes final : public executor::Journals {
  public:
   explicit SimEpisodes(std::uint64_t seed)
       : dice_(seed ^ 0x6a6f75726e616c), has_journals_(dice_.percent(10)) {}

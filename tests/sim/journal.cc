@@ -22,8 +22,8 @@ agent::Call call_of(std::string_view method, const std::string& id, const std::s
 std::vector<agent::Event> Journal::work(const agent::Context& context, const std::string& process, Dice& dice,
                                         WallTime now) {
   const auto live = [&] {
-    auto episode = World::must(agent::Episode::open(path_, agent::Episode::Access::kReadWrite));
-    agent::Episode* const told = episode.get();
+    auto episode = World::must(agent::Journal::open(path_, agent::Journal::Access::kReadWrite));
+    agent::Journal* const told = episode.get();
     agent::Api api(std::move(episode), context, {});
     expected_.clear();
     goes_on_ = !saved_.empty();

@@ -8,7 +8,7 @@
 #include "agent/api.h"
 #include "agent/body.h"
 #include "os/file.h"
-#include "support/episode_fixture.h"
+#include "support/journal_fixture.h"
 #include "support/small_disk.h"
 #include "support/temp_folder.h"
 
@@ -21,9 +21,9 @@ class ApiTest : public ::testing::Test {
   void open(Context context) {
     api_.reset();
     const auto path = episode_path(folder_.path(), {"run", "goal", "episode"});
-    auto episode = Episode::open(*path, Episode::Access::kReadWrite);
+    auto episode = Journal::open(*path, Journal::Access::kReadWrite);
     PAWL_CHECK(episode);
-    episode_ = episode->get();
+    journal_ = episode->get();
     Api::Hooks hooks;
     hooks.on_cap_reached = [this] { ++caps_reached_; };
     hooks.on_unsaved = [this](std::string_view why, std::int64_t room_needed) {
@@ -66,7 +66,7 @@ class ApiTest : public ::testing::Test {
   std::int64_t events(const std::string& name) { return static_cast<std::int64_t>(details(name).size()); }
   std::vector<Json> details(const std::string& name) {
     std::vector<Json> out;
-    const auto told = episode_->told_since(0);
+    const auto told = journal_->told_since(0);
     for (const auto& event : told->events)
       if (event.event == name) out.push_back(event.details);
     return out;
@@ -74,7 +74,7 @@ class ApiTest : public ::testing::Test {
 
   pawl::testing::TempFolder folder_;
   std::unique_ptr<Api> api_;
-  Episode* episode_ = nullptr;
+  Journal* journal_ = nullptr;
   int caps_reached_ = 0;
   std::vector<std::string> log_, unsaved_;
   std::int64_t free_bytes_ = 1 << 30, room_needed_ = 0, served_ms_ = 0;

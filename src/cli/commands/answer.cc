@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "agent/client.h"
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "cli/context.h"
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
@@ -103,7 +103,7 @@ Status answer(const State& state, const AnswerOptions& options, const Asking& as
   PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
   if (!os::exists(path))
     return fail(ErrorKind::kNotFound, "the agent of " + asking.key.goal_id + " asks nothing");
-  PAWL_TRY(const auto episode, agent::Episode::open(path, agent::Episode::Access::kReadWrite));
+  PAWL_TRY(const auto episode, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
   return episode->answer(options.key, options.answer, who, os::SystemClock().wall());
 }
 

@@ -7,7 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/client.h"
-#include "agent/episode.h"
+#include "agent/journal.h"
 #include "cli/context.h"
 #include "cli/render/say.h"
 #include "cli/render/terminal.h"

@@ -1,5 +1,5 @@
 // Scanners find no vulnerability in the work that they do not find on base.
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

@@ -1,5 +1,5 @@
 // The dependencies of the work can be installed: the deciding steps held (step_held() in gates.h).
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

@@ -1,5 +1,5 @@
 // Static analysis has no finding in the work that it does not have on base.
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
-#include "gates/common.h"
 #include "gates/failure.h"
 #include "gates/moving.h"
 #include "gates/reading/collector.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 #include "gates/unloaded.h"
 

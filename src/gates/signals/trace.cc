@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

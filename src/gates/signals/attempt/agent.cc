@@ -1,5 +1,5 @@
 // How the agent's step ended.
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

@@ -1,6 +1,6 @@
 // The result of a gate on base, before the work. It passes when the gate can judge work.
 #include "base/hash.h"
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates {

@@ -1,5 +1,5 @@
 // A step of a gate that did not hold, and that no required signal names.
-#include "gates/common.h"
+#include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
 namespace pawl::gates::signals {

@@ -1,0 +1,485 @@
+#include "executor/episode.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/glob.h"
+#include "base/hash.h"
+#include "executor/start_run.h"
+#include "executor/told.h"
+#include "gates/declared.h"
+#include "gates/policy/check.h"
+#include "gates/policy/runner_settings.h"
+#include "os/walls.h"
+#include "plan/policy.h"
+#include "plan/script.h"
+#include "sandbox/environment.h"
+#include "sandbox/inside.h"
+#include "supervisor/supervisor.h"
+
+namespace pawl::executor {
+namespace {
+
+std::string content_of(const Context& context) {
+  Json files = Json::array();
+  for (const auto& file : context) files.push_back({{"path", file.path}, {"blake3", blake3_hex(file.bytes)}});
+  return blake3_hex(canonical(files));
+}
+
+}  // namespace
+
+Episode::Episode(World world, const store::Claim& claim, const Planned& plan, std::int64_t number,
+                 Round round)
+    : world_(world),
+      claim_(&claim),
+      plan_(plan.common.get()),
+      phase_(&plan.phase),
+      number_(number),
+      round_(std::move(round)),
+      sight_rules_(plan::rules_of(*plan_, own_phase(plan))),
+      rules_(plan::rules_on_agent(*plan_, own_phase(plan))),
+      steps_(planned_steps(*plan_, *phase_, claim.attempt.number, number)),
+      looks_(world_.objects) {
+  for (auto& step : steps_) {
+    step.index += round_.number * kRoundStride;
+    step.round = round_.number;
+  }
+}
+
+Result<Episode> Episode::load(World world, const store::Claim& claim, const Planned& plan,
+                              std::int64_t number, Round round) {
+  Episode loaded(world, claim, plan, number, std::move(round));
+  for (const auto& row : claim.steps) {
+    if (loaded.step_at(row.step_index) == nullptr) continue;  // a step of another episode
+    if (row.state == store::StepState::kLost && row.execution >= store::kExecutionsPerStepMax)
+      loaded.given_up_.insert(row.step_index);
+    if (row.state != store::StepState::kDone) continue;
+    PAWL_TRY(const Json json, parse_json(row.run));
+    PAWL_TRY(auto run, sandbox::run_from_json(json));
+    loaded.results_[row.step_index] = std::move(run);
+  }
+  loaded.need_results();
+  PAWL_OK(loaded.stack_base());
+  // A gate's step that a crash lost may be the first that runs again. It works on the agent's layer, too.
+  PAWL_OK(loaded.after_agent());
+  return loaded;
+}
+
+const PlannedStep* Episode::step_at(std::int64_t index) const {
+  const auto step = std::ranges::find(steps_, index, &PlannedStep::index);
+  return step == steps_.end() ? nullptr : &*step;
+}
+
+Status Episode::stack_base() {
+  PAWL_TRY(base_stack_, world_.objects.stack(claim_->run.base_id, claim_->layers));
+  looks_.need(claim_->run.base_id, base_stack_);
+  return {};
+}
+
+void Episode::need_results() {
+  std::vector<std::string> layers;
+  for (const auto& [index, run] : results_)
+    for (const auto* id : {&run.layer, &run.copy_out})
+      if (!id->empty()) layers.push_back(*id);
+  looks_.need(claim_->run.base_id, std::move(layers));
+}
+
+Status Episode::look_at_objects_of(const PlannedStep& step) {
+  PAWL_TRY(auto layers, layers_of(step));
+  looks_.need(claim_->run.base_id, std::move(layers));
+  looks_.need(plan_folder_of(step), {});
+  looks_.begin();
+  return {};
+}
+
+Status Episode::renew_layers() {
+  const auto gone = [this](const std::string& layer) {
+    return !layer.empty() && !world_.objects.has_layer(layer);
+  };
+  if (std::ranges::any_of(base_stack_, gone)) PAWL_OK(stack_base());
+  const bool taken_gone =
+      std::ranges::any_of(taken_layers_, gone, &decltype(taken_layers_)::value_type::second);
+  if (gone(agent_layer_) || gone(gate_layer_) || taken_gone) PAWL_OK(filter_agent_layer());
+  return {};
+}
+
+std::string Episode::layer_left() const {
+  const auto run = results_.find(agent().index);
+  return run == results_.end() ? "" : run->second.layer;
+}
+
+bool Episode::wrote_files() const {
+  const auto run = results_.find(agent().index);
+  return !agent_layer_.empty() || (run != results_.end() && run->second.rewritten > 0);
+}
+
+Status Episode::filter_agent_layer() {
+  const std::string& base = claim_->run.base_id;
+  agent_layer_ = gate_layer_ = layer_left();
+  if (agent_layer_.empty()) return {};
+  PAWL_OK(world_.objects.set_times(agent_layer_, base, base_stack_));
+  PAWL_TRY(auto work, plan_->ignored == plan::Ignored::kLeaveOut
+                          ? world_.objects.without_ignored(agent_layer_, source_of(claim_->run), base_stack_)
+                          : world_.objects.without_caches(agent_layer_, base, base_stack_));
+  agent_layer_ = gate_layer_ = work.layer_id;
+  if (work.ignored_entries > 0) ignored_ = std::move(work);
+  if (gate_layer_.empty()) return {};
+  PAWL_TRY(filtered_, world_.objects.without_protected(gate_layer_, base, base_stack_, rules_));
+  gate_layer_ = filtered_.layer_id;
+  if (gate_layer_.empty()) return {};
+  for (const auto& name : phase_->gates) {
+    const auto& only = plan_->gates.at(name).take_only;
+    if (only.empty()) continue;
+    PAWL_TRY(taken_layers_[name], world_.objects.only(gate_layer_, only));
+  }
+  return {};
+}
+
+Status Episode::after_agent() {
+  const auto agent = results_.find(this->agent().index);
+  if (agent_seen_ || agent == results_.end()) return {};
+  agent_seen_ = true;
+  PAWL_OK(load_on_base());  // look_at_work() needs the names that base could not load
+  try {
+    return look_at_work();
+  } catch (const std::bad_alloc&) {
+    if (!os::walls().memory) throw;
+    agent_layer_ = gate_layer_ = layer_left();
+    policy_signal_ = gates::policy_missing(kNoMemory);
+  }
+  return {};
+}
+
+Status Episode::look_at_work() {
+  PAWL_OK(filter_agent_layer());
+  PAWL_TRY(auto policy, policy_signal(agent_layer_));
+  changed_nothing_ = policy.details.contains("files") && integer_in(policy.details, "files") == 0;
+  if (plan_->policy || !policy.passed || policy.details.contains("told")) policy_signal_ = std::move(policy);
+  return {};
+}
+
+gates::Shadows Episode::shadows() const {
+  gates::Shadows out{.was_there =
+                         [this](const std::string& path) {
+                           return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
+                         },
+                     .allowed = plan_->allow_shadowing};
+  for (const auto& step : steps_)
+    if (step.role == StepRole::kGate) {
+      out.folders.add(step.step->argv);
+      out.targets.add(step.step->argv);
+    }
+  out.targets.read_makefiles(out.folders.modules, [this](const std::string& path) {
+    constexpr std::uint64_t kBytesMax = 1 << 20;
+    return world_.objects.text_at(claim_->run.base_id, base_stack_, path, kBytesMax).value_or("");
+  });
+  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
+  return out;
+}
+
+// Without a policy only paths are checked. A file that shadows another always fails, and settings of a build
+// or a test runner are always reported.
+Result<gates::Signal> Episode::policy_signal(const std::string& layer) {
+  Policy policy{.secrets = Reaction::kAllow, .npm_lockfile = Reaction::kAllow};
+  if (plan_->policy) {
+    const auto text = world_.objects.blob_tail(plan_->policy->blake3, kPolicyBytesMax);
+    if (!text) return gates::policy_missing("the policy can't be read: " + text.error().message);
+    auto parsed = plan::parse_policy(*text, plan_->policy->file);
+    if (!parsed.policy || blake3_hex(*text) != plan_->policy->blake3)
+      return gates::policy_missing("the policy that was kept is not the one that the plan pins");
+    policy = policy_ = *std::move(parsed.policy);
+  }
+  const auto stands_in = shadows();
+  gates::PolicyCheck check(policy, world_.redactor, stands_in);
+  gates::Unloaded unloaded;
+  for (const auto& [gate_id, found] : on_base_)
+    for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
+  const auto reads = [&, this](const std::string& path) {
+    return plan_->policy.has_value() || gates::has_runner_settings(path) ||
+           gates::may_have_targets(path, stands_in.targets) || unloaded.stands_for(path);
+  };
+  PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
+                                     [&](const FileChange& change) -> Status {
+                                       check.see(change);
+                                       if (gates::lost_tests(change)) unloaded.see_removed(change.path);
+                                       return {};
+                                     }));
+  removed_ = unloaded.removed();
+  auto signal = check.signal();
+  signal.collector = "diff";
+  signal.read = layer;
+  return signal;
+}
+
+std::optional<gates::GateFacts> Episode::gate_facts(const std::string& gate_id) {
+  gates::GateFacts facts{.gate_id = gate_id,
+                         .required = plan_->gates.at(gate_id).signals,
+                         .known_failing = plan_->gates.at(gate_id).known_failing == plan::KnownFailing::kBase,
+                         .removed = removed_,
+                         .has_file =
+                             [this](const std::string& path) {
+                               auto layers = base_stack_;
+                               if (!gate_layer_.empty()) layers.insert(layers.begin(), gate_layer_);
+                               return world_.objects.has_path(claim_->run.base_id, layers, path);
+                             },
+                         .policy = policy_,
+                         .policy_signal = policy_signal_};
+  facts.finished = false;
+  if (plan_->gates.at(gate_id).baseline == plan::Baseline::kNone)
+    facts.base = gates::no_inventories(facts.required);
+  if (const auto known = on_base_.find(gate_id); known != on_base_.end())
+    facts.base = known->second.inventories;
+  bool over = false;
+  for (const auto& step : steps_) {
+    if (step.role != StepRole::kGate || step.gate_id != gate_id) continue;
+    const auto run = results_.find(step.index);
+    if (run == results_.end()) break;
+    facts.steps.push_back(facts_of(step, run->second));
+    facts.finished = step.last_of_gate;
+    bool holds = held(step, run->second);
+    if (!holds && gates::step_held(gates::with_known_failing(facts).back())) {
+      known_failing_.insert(step.index);
+      holds = true;
+    }
+    over = step.last_of_gate || !holds;
+    if (over) break;
+  }
+  if (!over) return std::nullopt;
+  return facts;
+}
+
+Result<bool> Episode::evaluate_gate(const std::string& gate_id) {
+  auto facts = gate_facts(gate_id);
+  if (!facts) return false;
+  PAWL_TRY(const auto second, second_run(plan_->gates.at(gate_id), *facts));
+  if (second == SecondRun::kAwaited) {
+    base_again_.insert(gate_id);
+    return false;
+  }
+  if (second == SecondRun::kKnown) facts = gate_facts(gate_id);
+  if (!facts) return false;  // a step of it counts as passed now, and another one follows
+  auto signals = gates::evaluate(*facts);
+  gate_passed_[gate_id] = gates::gate_passed(*facts, signals);
+  gate_signals_[gate_id] = std::move(signals);
+  return true;
+}
+
+Status Episode::evaluate_gates() {
+  for (const auto& name : phase_->gates) {
+    if (gate_passed_.contains(name)) continue;
+    try {
+      PAWL_TRY(const bool over, evaluate_gate(name));
+      if (!over) return {};
+    } catch (const std::bad_alloc&) {
+      if (!os::walls().memory) throw;
+      auto signal = gates::policy_missing(kNoMemory);
+      signal.gate_id = name;
+      gate_passed_[name] = false;
+      gate_signals_[name] = {std::move(signal)};
+    }
+  }
+  return {};
+}
+
+Status Episode::look() {
+  if (no_memory_) return {};
+  try {
+    need_results();
+    PAWL_OK(load_on_base());
+    PAWL_OK(after_agent());
+    return evaluate_gates();
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
+  }
+  return {};
+}
+
+void Episode::end_without_memory() {
+  if (!os::walls().memory) throw;
+  no_memory_ = agent_seen_ = true;
+  agent_layer_ = gate_layer_ = layer_left();
+  gate_passed_.clear();
+  gate_signals_.clear();
+}
+
+Result<const PlannedStep*> Episode::next_of_gates() {
+  PAWL_OK(look());
+  if (no_memory_) return nullptr;
+  const std::span all(steps_);
+  return next_step(all.subspan(1),  // the agent is the first
+                   {.results = results_,
+                    .on_base = on_base_,
+                    .known_failing = known_failing_,
+                    .gate_passed = gate_passed_,
+                    .base_again = base_again_});
+}
+
+bool Episode::agent_decides() const {
+  const auto agent = results_.find(steps_.front().index);
+  if (agent == results_.end()) return false;
+  const auto& run = agent->second;
+  // An agent that exited with a code other than 0 may have done its work. An agent that was ended has not. An
+  // agent that failed and left no files has not, unless the plan says that its exit code has no meaning.
+  const bool failed = run.exit_code != 0 && phase_->agent_exit != plan::AgentExit::kAny;
+  if (run.outcome != sandbox::Outcome::kExited || (failed && !wrote_files())) return true;
+  gates::StepFacts facts;
+  add_refused(steps_.front(), run, facts);
+  return facts.refused_entries_fail || !filtered_.protected_changes.empty() ||
+         !filtered_.submodule_changes.empty() || (policy_signal_ && !policy_signal_->passed);
+}
+
+Result<const PlannedStep*> Episode::next() {
+  PAWL_OK(look());
+  if (no_memory_) return nullptr;
+  return next_step(steps_, {.results = results_,
+                            .on_base = on_base_,
+                            .known_failing = known_failing_,
+                            .agent_decides = agent_decides(),
+                            .gate_passed = gate_passed_,
+                            .base_again = base_again_});
+}
+
+workspace::Workspaces::Sight Episode::sight_of(const std::string& gate_id) const {
+  workspace::Workspaces::Sight sight{.paths = sight_rules_, .only = plan_->gates.at(gate_id).take_only};
+  const auto may_allow = [&](const std::string& name) {
+    return std::ranges::any_of(plan_->allow_shadowing, [&](const auto& pattern) {
+      return glob_matches(std::string_view(pattern).substr(pattern.rfind('/') + 1), name);
+    });
+  };
+  for (auto& name : gates::scanner_rules())
+    if (!may_allow(name)) sight.names.push_back(std::move(name));
+  std::ranges::sort(sight.names);
+  return sight;
+}
+
+std::vector<std::string> Episode::left_before(const PlannedStep& step) const {
+  std::vector<std::string> layers;
+  for (auto other = steps_.rbegin(); other != steps_.rend(); ++other) {
+    const bool same =
+        other->role == step.role && other->gate_id == step.gate_id && other->again == step.again;
+    if (!same || other->index >= step.index) continue;
+    const auto run = results_.find(other->index);
+    if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);
+  }
+  return layers;
+}
+
+Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) const {
+  auto layers = left_before(step);
+  const bool is_gate = step.role == StepRole::kGate;
+  const bool has_earlier = !layers.empty();
+  // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
+  const auto taken = taken_layers_.find(step.gate_id);
+  const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
+  if (is_gate && !agents.empty()) layers.push_back(agents);
+  // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
+  if (has_earlier && os::walls().lid) {
+    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight_of(step.gate_id)));
+    if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
+  }
+  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
+  return layers;
+}
+
+Result<Context> Episode::context_of(const PlannedStep& step) const {
+  switch (step.role) {
+    case StepRole::kAgent:
+      return agent_context(world_, *claim_);
+    case StepRole::kDoctor:
+    case StepRole::kReplan:
+      return hook_context();
+    case StepRole::kBaseline:
+    case StepRole::kGate:
+      break;
+  }
+  return Context();
+}
+
+const std::string& Episode::plan_folder_of(const PlannedStep& step) const {
+  const bool for_agents = step.role == StepRole::kAgent && !plan_->plan_for_agents.empty();
+  return for_agents ? plan_->plan_for_agents : claim_->run.plan_content;
+}
+
+sandbox::CopyIn Episode::plan_of(const PlannedStep& step) const {
+  const std::string& folder = plan_folder_of(step);
+  const auto trees = world_.objects.trees_of(folder);
+  return sandbox::CopyIn{.src = trees.front(),
+                         .below = {trees.begin() + 1, trees.end()},
+                         .dst = sandbox::inside::kPlan,
+                         .access = sandbox::Access::kReadOnly,
+                         .content = folder};
+}
+
+Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Context& context) {
+  const plan::Step& planned = *step.step;
+  sandbox::SandboxSpec spec;
+  spec.base_image = planned.limits.base_image;
+  PAWL_TRY(auto layers, layers_of(step));
+  spec.workspace = {.base_id = claim_->run.base_id, .layers = std::move(layers)};
+  if (!planned.reports.empty()) {
+    // A runner that appends to its report must not find one: the content would count as the step's own.
+    std::vector<std::string> reports;
+    for (const auto& declared : planned.reports)
+      std::ranges::copy(declared.patterns, std::back_inserter(reports));
+    PAWL_TRY(auto emptied,
+             world_.objects.deletion_of(spec.workspace.base_id, spec.workspace.layers, reports));
+    if (!emptied.empty()) spec.workspace.layers.insert(spec.workspace.layers.begin(), std::move(emptied));
+  }
+  const bool hook = step.role == StepRole::kDoctor || step.role == StepRole::kReplan;
+  spec.cmd = hook ? hook_command(planned.argv) : planned.argv;
+  spec.network =
+      planned.network == plan::Network::kScoped ? sandbox::Network::kScoped : sandbox::Network::kNone;
+  spec.egress_allowlist = planned.egress;
+  spec.enable_trace = planned.trace;
+  spec.time_budget_seconds = planned.limits.time_budget_seconds;
+  spec.memory_limit_mib = planned.limits.memory_limit_mib;
+  spec.pids_limit = planned.limits.pids_limit;
+  spec.cpu_limit_millis = planned.limits.cpu_limit_millis;
+  spec.disk_limit_mib = planned.limits.disk_limit_mib;
+  spec.output_limit_bytes = planned.limits.output_limit_bytes;
+  spec.label = label_of(phase_->id, step, claim_->attempt.number);
+  looks_.need(spec.workspace.base_id, spec.workspace.layers);
+  looks_.need(plan_folder_of(step), {});
+  spec.copy_in.push_back(plan_of(step));
+  spec.env = sandbox::allowed_environment(plan_->env);
+  // The supervisor fills in `src`. An agent finds its socket there.
+  if (!context.empty() || step.role == StepRole::kAgent)
+    spec.copy_in.push_back({.src = "",
+                            .dst = sandbox::inside::kPawl,
+                            .access = sandbox::Access::kReadOnly,
+                            .content = content_of(context)});
+  if (step.role == StepRole::kAgent) {
+    std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
+    if (number_ > 0) spec.env.push_back("PAWL_EPISODE=" + std::to_string(number_));
+  } else if (hook) {
+    spec.keep_layer = false;
+    spec.copy_out = {kAnswerFile};
+  } else {
+    // Reports of the last step are stored as files. The files that an earlier step of the gate made are
+    // stored as a whole layer, because the next step needs them.
+    spec.keep_layer = !step.last_of_gate || minds_refused_entries(step);  // needed to find them, too
+    for (const auto& declared : planned.reports)
+      std::ranges::copy(declared.patterns, std::back_inserter(spec.copy_out));
+  }
+  std::ranges::sort(spec.env);
+  PAWL_OK(sandbox::validate(spec));
+  return spec;
+}
+
+std::vector<std::string> Episode::agent_environment(bool with_feedback) const {
+  return {
+      "PAWL_RUN_ID=" + claim_->run.run_id,
+      "PAWL_PHASE_ID=" + claim_->phase.phase_id,
+      "PAWL_ATTEMPT=" + std::to_string(claim_->attempt.number),
+      "PAWL_MODEL=" + claim_->attempt.model,
+      "PAWL_GOAL=" + (claim_->revised_goal.empty() ? phase_->goal : claim_->revised_goal),
+      "PAWL_ORIGINAL_GOAL=" + phase_->goal,
+      "PAWL_GOAL_ID=" + claim_->phase.phase_id,
+      // A resumed attempt keeps its episode; a new attempt opens a new one.
+      "PAWL_EPISODE_ID=" + episode_of(*claim_, number_).episode_id,
+      std::string("PAWL_SOCKET=") + sandbox::inside::kPawl + "/" + std::string(supervisor::kAgentSocket),
+      std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),
+  };
+}
+
+}  // namespace pawl::executor

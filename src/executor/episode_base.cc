@@ -1,0 +1,160 @@
+// Gate results on base for an Episode: computed once for each content, before the agent is paid.
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/planted.h"
+#include "executor/episode.h"
+#include "executor/start_run.h"
+#include "gates/moving.h"
+#include "os/file.h"
+#include "sandbox/environment.h"
+
+namespace pawl::executor {
+namespace {
+
+Json key_of_step(const plan::Step& step) {
+  Json reports = Json::object();
+  for (const auto& declared : step.reports) reports[declared.format] = declared.patterns;
+  const auto& limits = step.limits;
+  return {{"name", step.name},
+          {"argv", step.argv},
+          {"may_fail", step.may_fail},
+          {"network", step.network == plan::Network::kScoped ? step.egress : std::vector<std::string>()},
+          {"reports", std::move(reports)},
+          {"trace", step.trace},
+          {"limits",
+           {limits.base_image, limits.memory_limit_mib, limits.pids_limit, limits.cpu_limit_millis,
+            limits.disk_limit_mib, limits.output_limit_bytes, limits.time_budget_seconds}}};
+}
+
+}  // namespace
+
+// All inputs that decide the result of the steps, except the host's programs.
+std::string Episode::base_key(const plan::Gate& gate) const {
+  Json steps = Json::array();
+  for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
+  const auto sight = sight_of(gate.name);
+  const bool stacked = !planted("base_without_accepted_layers");
+  return blake3_hex(canonical({{"form", 4},
+                               {"kinds", gate.signals},
+                               {"base_id", claim_->run.base_id},
+                               {"stack", stacked ? base_stack_ : std::vector<std::string>()},
+                               {"plan_content", claim_->run.plan_content},
+                               {"env", sandbox::allowed_environment(plan_->env)},
+                               {"sight",
+                                {{"protect", sight.paths.protect},
+                                 {"protect_existing", sight.paths.protect_existing},
+                                 {"only", sight.only},
+                                 {"names", sight.names}}},
+                               {"steps", std::move(steps)}}));
+}
+
+std::optional<gates::OnBase> Episode::from_baseline(const plan::Gate& gate, bool again) const {
+  std::vector<std::pair<const PlannedStep*, const sandbox::SandboxRun*>> runs;
+  for (const auto& step : steps_) {
+    if (step.role != StepRole::kBaseline || step.gate_id != gate.name || step.again != again) continue;
+    const auto run = results_.find(step.index);
+    if (run == results_.end()) return std::nullopt;
+    runs.emplace_back(&step, &run->second);
+  }
+  if (runs.empty()) return std::nullopt;
+  std::vector<gates::StepFacts> facts;
+  for (const auto& [step, run] : runs) facts.push_back(facts_of(*step, *run));
+  return gates::on_base(gate.name, gate.signals, facts);
+}
+
+Status Episode::load_on_base() {
+  for (const auto& name : phase_->gates) {
+    const plan::Gate& gate = plan_->gates.at(name);
+    if (gate.baseline == plan::Baseline::kNone || on_base_.contains(name)) continue;
+    if (auto found = from_baseline(gate, false)) {
+      found_on_base_.push_back({.gate_id = name, .key = base_key(gate), .found = *found});
+      on_base_[name] = *std::move(found);
+      continue;
+    }
+    PAWL_TRY(const auto stored, world_.store.inventory(base_key(gate)));
+    if (!stored) continue;
+    PAWL_TRY(on_base_[name], gates::on_base_of_text(*stored));
+  }
+  return {};
+}
+
+// Names on base are compared one by one until an attempt seems to have lost some of them under other names.
+// The second run costs as much as the gate. It is made only where it can change a verdict, and once for each
+// content.
+Result<Episode::SecondRun> Episode::second_run(const plan::Gate& gate, const gates::GateFacts& facts) {
+  const auto known = on_base_.find(gate.name);
+  if (known == on_base_.end() || !gates::names_may_move(facts)) return SecondRun::kNotNeeded;
+  const std::string key = blake3_hex(canonical({{"form", 1}, {"twice", base_key(gate)}}));
+  PAWL_TRY(const auto stored, world_.store.inventory(key));
+  if (stored) {
+    PAWL_TRY(known->second, gates::on_base_of_text(*stored));
+    return SecondRun::kKnown;
+  }
+  const auto again = from_baseline(gate, true);
+  if (!again) return SecondRun::kAwaited;
+  known->second = gates::held_to_both(known->second, *again);
+  if (again->is_usable())
+    found_on_base_.push_back({.gate_id = gate.name, .key = key, .found = known->second});
+  return SecondRun::kKnown;
+}
+
+void Episode::add_base(gates::AttemptFacts& to) const {
+  for (const auto& name : phase_->gates) {
+    const auto known = on_base_.find(name);
+    if (known == on_base_.end()) continue;
+    to.signals.push_back(gates::base_signal(name, known->second));
+    for (const auto& [kind, inventory] : known->second.inventories)
+      for (auto& name : gates::failing_names(inventory)) to.failing_on_base.insert(std::move(name));
+    if (has_result(agent())) continue;  // its own work decides then
+    if (to.stop.empty()) to.stop = known->second.stop;
+    to.backend_error = to.backend_error || known->second.no_sandbox;
+  }
+}
+
+// Whether the work can never have a file at `path`, and no step of the gate can create one from the work.
+bool Episode::is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
+                          const std::string& path) const {
+  const bool first = std::ranges::none_of(steps_, [&](const auto& other) {
+    return other.role == step.role && other.gate_id == step.gate_id && other.index < step.index;
+  });
+  if (!first || plan_->ignored == plan::Ignored::kKeep || !gates::is_run_first(program, step.step->argv))
+    return false;
+  return world_.objects.leaves_out(path, source_of(claim_->run), base_stack_).value_or(false);
+}
+
+// A path in the workspace that base does not have: the work may add the program. Work is unlikely to add a
+// program that is looked for in PATH, or that exists and cannot be started.
+void Episode::add_program(const PlannedStep& step, gates::StepFacts& to) const {
+  constexpr std::string_view kWorkspace = "/workspace/";
+  if (to.outcome != "exited" || to.exit_code == 0) return;
+  const bool by_code = to.exit_code == 126 || to.exit_code == 127;
+  const auto program = by_code ? gates::missing_program(step.step->argv, to.output_tail)
+                               : gates::missing_behind(step.step->argv, to.output_tail);
+  if (!program) return;
+  to.program_missing = !by_code;
+  to.program = printable(program->name);
+  std::string_view path = program->name;
+  if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
+  while (path.starts_with("./")) path.remove_prefix(2);
+  if (!program->is_path || path.starts_with('/')) return;
+  const std::string inside(path);
+  const bool known = os::is_safe_relative_path(inside);
+  auto layers = left_before(step);
+  layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
+  if (known && world_.objects.has_path(claim_->run.base_id, layers, inside)) return;
+  to.program_is_left_out = known && is_left_out(step, *program, inside);
+  to.program_is_work = !to.program_is_left_out;
+}
+
+Result<const PlannedStep*> next_step_of(Episode& episode, const World& world, Observer& observer,
+                                        const store::Claim& claim) {
+  PAWL_TRY(const PlannedStep* step, episode.next());
+  for (const auto& [gate_id, key, found] : episode.take_found_on_base()) {
+    observer.base_ran(claim, gate_id, found);
+    if (found.is_usable()) PAWL_OK(world.store.put_inventory(key, gates::text_of(found)));
+  }
+  return step;
+}
+
+}  // namespace pawl::executor
