@@ -9,9 +9,14 @@ namespace {
 
 constexpr std::int64_t kProbeSeconds = 20;  // shorter than the lease of the process that waits for it
 
+// The form of the changes in the step's folder.
+struct Changes {
+  std::vector<std::string> lower;  // the folders that they are changes of
+  bool copied;                     // the whole tree, not the upper folder of an overlay
+};
+
 Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const sandbox::Backend& backend,
-                                   const std::vector<std::string>& lower, bool copied,
-                                   workspace::Workspaces& workspaces) {
+                                   const Changes& changes, workspace::Workspaces& workspaces) {
   const std::string now = rfc3339(os::SystemClock().wall());
   sandbox::SandboxRun run;
   run.run_id = spool.id();
@@ -23,7 +28,7 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const san
   run.exit_code = 0;
   run.reason = "its result was lost; the probe found that its effect had happened";
   PAWL_TRY(const auto layer,
-           workspaces.collect(os::join(spool.work_folder(), "upper"), lower, copied,
+           workspaces.collect(os::join(spool.work_folder(), "upper"), changes.lower, changes.copied,
                               {.bytes = job.spec.disk_limit_mib << 20, .own_times = job.agent.empty()}));
   run.layer = layer.layer_id;
   PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
@@ -76,7 +81,7 @@ Result<sandbox::Salvage> salvage(const Spool& spool, sandbox::Backend& backend,
   if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;
   if (out.exit_code == 0) {
     PAWL_TRY(const auto hold, workspaces.hold());
-    PAWL_TRY(out.run, run_of(spool, job, backend, lower, copied, workspaces));
+    PAWL_TRY(out.run, run_of(spool, job, backend, {lower, copied}, workspaces));
     // The work is a layer now: after a crash here the next recovery adopts this result.
     PAWL_OK(spool.write_result(spec_hash(job.spec), out.run));
   }

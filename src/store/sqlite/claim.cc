@@ -235,16 +235,12 @@ Status SqliteStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
     // Phases of a parallel tier start from the same base. A phase whose newest attempt failed together with
     // the work accepted meanwhile (.merge) starts on top of that work. Otherwise it would fail on it for
     // ever.
-    PAWL_TRY(auto previous, connection_->query("newest_finished_attempt"));
-    previous.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(const bool row, previous.next());
-    if (row) {
-      PAWL_TRY(const auto before, read_attempt(previous));
+    PAWL_TRY(const auto before, attempt_of(phase, "newest_finished_attempt"));
+    if (before)
       attempt.base_has_own_tier =
-          before.base_has_own_tier || std::ranges::any_of(before.failing_signals, [](const auto& key) {
+          before->base_has_own_tier || std::ranges::any_of(before->failing_signals, [](const auto& key) {
             return key.ends_with(".merge");
           });
-    }
   }
   PAWL_TRY(auto query, connection_->query("newest_merge_seq"));
   query.bind(phase.run_id);
@@ -300,6 +296,14 @@ Status SqliteStore::write_claim(const PhaseRow& phase) {
   return query.run();
 }
 
+Result<std::optional<AttemptRow>> SqliteStore::attempt_of(const PhaseRow& phase, std::string_view statement) {
+  PAWL_TRY(auto query, connection_->query(statement));
+  query.bind(phase.run_id).bind(phase.phase_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return std::nullopt;
+  return read_attempt(query);
+}
+
 Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const ClaimRequest& request) {
   Claim claim;
   claim.planned = std::move(planned);
@@ -316,12 +320,9 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
   if (!planted("fence_stands_still")) phase.fence += 1;
   phase.not_before.clear();
   if (phase.attempts_total > 0) {
-    PAWL_TRY(auto query, connection_->query("unfinished_attempt"));
-    query.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(claim.continued, query.next());
-    if (claim.continued) {
-      PAWL_TRY(claim.attempt, read_attempt(query));
-    }
+    PAWL_TRY(auto unfinished, attempt_of(phase, "unfinished_attempt"));
+    claim.continued = unfinished.has_value();
+    if (unfinished) claim.attempt = std::move(*unfinished);
   }
   if (!claim.continued) {
     PAWL_TRY(claim.attempt, reserve(phase, claim, request));
@@ -329,20 +330,9 @@ Result<Claim> SqliteStore::take(PhaseRow phase, std::string planned, const Claim
   PAWL_OK(write_claim(phase));
   memory_.unfinished[key_of(phase.run_id, phase.phase_id)] = claim.attempt;
   if (phase.attempts_total > 1) {
-    PAWL_TRY(auto query, connection_->query("newest_finished_attempt"));
-    query.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(const bool row, query.next());
-    if (row) {
-      PAWL_TRY(claim.previous, read_attempt(query));
-    }
-  }
-  if (phase.attempts_total == 1) {
-    PAWL_TRY(auto query, connection_->query("attempt_before_fork"));
-    query.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(const bool row, query.next());
-    if (row) {
-      PAWL_TRY(claim.previous, read_attempt(query));
-    }
+    PAWL_TRY(claim.previous, attempt_of(phase, "newest_finished_attempt"));
+  } else {
+    PAWL_TRY(claim.previous, attempt_of(phase, "attempt_before_fork"));
   }
   if (phase.revision > 0) {
     PAWL_TRY(auto query, connection_->query("newest_goal"));

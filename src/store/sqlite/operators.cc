@@ -5,6 +5,14 @@
 #include "store/sqlite/sqlite_store.h"
 
 namespace pawl::store::sqlite {
+namespace {
+
+std::string_view action_of(PhaseEvent event) {
+  if (event == PhaseEvent::kOperatorRetry) return "retry";
+  return event == PhaseEvent::kOperatorSkip ? "skip" : "cancel";
+}
+
+}  // namespace
 
 Status SqliteStore::create_run(const NewRun& run_input, WallTime now) {
   const RunRow& row = run_input.run;
@@ -142,8 +150,8 @@ Status SqliteStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::str
 }
 
 Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id, const std::string& phase_id,
-                                                      PhaseEvent event, std::string_view action,
-                                                      const Operator& who, WallTime now) {
+                                                      PhaseEvent event, const Operator& who, WallTime now) {
+  const std::string_view action = action_of(event);
   PAWL_TRY(auto transaction, begin(action));
   PAWL_TRY(const auto run_row, run(run_id));
   PAWL_OK(check_tables(run_id));
@@ -195,19 +203,19 @@ Result<std::vector<std::string>> SqliteStore::operate(const std::string& run_id,
 Result<std::vector<std::string>> SqliteStore::operator_retry(const std::string& run_id,
                                                              const std::string& phase_id, const Operator& who,
                                                              WallTime now) {
-  return operate(run_id, phase_id, PhaseEvent::kOperatorRetry, "retry", who, now);
+  return operate(run_id, phase_id, PhaseEvent::kOperatorRetry, who, now);
 }
 
 Result<std::vector<std::string>> SqliteStore::operator_skip(const std::string& run_id,
                                                             const std::string& phase_id, const Operator& who,
                                                             WallTime now) {
-  return operate(run_id, phase_id, PhaseEvent::kOperatorSkip, "skip", who, now);
+  return operate(run_id, phase_id, PhaseEvent::kOperatorSkip, who, now);
 }
 
 Result<std::vector<std::string>> SqliteStore::operator_cancel(const std::string& run_id,
                                                               const std::string& phase_id,
                                                               const Operator& who, WallTime now) {
-  return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, "cancel", who, now);
+  return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, who, now);
 }
 
 // True: the phase is between two attempts and has none left. Its last attempt would have ended it, with this

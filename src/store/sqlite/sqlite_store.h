@@ -221,6 +221,8 @@ class SqliteStore : public Store {
   Result<Candidate> candidate_of(const std::string& run_id, const ClaimRequest& request);
   Result<std::vector<std::string>> open_runs_after(const std::string& run_id, std::int64_t most);
   Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);
+  // Returns the attempt of the phase that a statement of this name selects; none when it selects no row.
+  Result<std::optional<AttemptRow>> attempt_of(const PhaseRow& phase, std::string_view statement);
   Result<AttemptRow> reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request);
   Status fix_base(const PhaseRow& phase, AttemptRow& attempt);
   Result<TierRow> tier(const std::string& run_id, std::int64_t tier_index);
@@ -234,8 +236,7 @@ class SqliteStore : public Store {
 
   // --- operators
   Result<std::vector<std::string>> operate(const std::string& run_id, const std::string& phase_id,
-                                           PhaseEvent event, std::string_view action, const Operator& who,
-                                           WallTime now);
+                                           PhaseEvent event, const Operator& who, WallTime now);
   Status check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps);
   Result<std::vector<PhaseRow>> stopped_because_of(const std::string& run_id, const std::string& phase_id);
   Status change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action, const Operator& who,
