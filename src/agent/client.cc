@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "agent/body.h"
 #include "agent/socket_path.h"
+#include "base/base64.h"
 #include "base/json.h"
 
 namespace pawl::agent {

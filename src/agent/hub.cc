@@ -9,8 +9,6 @@ namespace {
 using Life = Connection::Life;
 using State = Connection::State;
 
-std::int64_t ms_between(MonoTime from, MonoTime to) { return (to.micros - from.micros) / 1000; }
-
 bool takes_too_long(const Life& life, MonoTime now, bool others_wait) {
   const std::int64_t silent_ms = ms_between(life.progress, now);
   const bool moves_bytes = life.state == State::kReading || life.state == State::kWriting;

@@ -174,6 +174,14 @@ Status work_in_memory(Shared& shared, std::int64_t worker) {
   return fail(ErrorKind::kExhausted, "no memory is left; nothing is lost, go on with `pawl resume`");
 }
 
+// The end of the run's own chain, as the newest head was signed; "" without one.
+std::string ledger_head(store::Store& store, const std::string& run_id) {
+  const auto signed_head = store.head(run_id);
+  if (!signed_head || !*signed_head) return "";
+  const auto body = parse_json((*signed_head)->body);
+  return body ? text_in(object_in(object_in(*body, "chains"), ""), "head") : "";
+}
+
 void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,
                    const std::vector<store::PhaseRow>& phases) {
   say_to(out, "\nrun {} is {}\n", run.run_id, name(run.state));
@@ -183,10 +191,8 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
     say_to(out, "  {:<{}}  {:<9}  {:<20}  attempts {}/{}  {}\n", phase.phase_id, width, name(phase.state),
            name(phase.outcome), phase.attempts_used, phase.max_attempts, visible(phase.last_failure_reason));
   }
-  if (const auto rows = store.head(run.run_id); rows && *rows) {
-    const auto body = parse_json((*rows)->body);
-    if (body) say_to(out, "  ledger head {}\n", text_in(object_in(object_in(*body, "chains"), ""), "head"));
-  }
+  if (const std::string head = ledger_head(store, run.run_id); !head.empty())
+    say_to(out, "  ledger head {}\n", head);
 }
 
 void print_next(std::FILE* out, const store::RunRow& run, const std::string& where,
@@ -285,15 +291,11 @@ Json run_summary(store::Store& store, const store::RunRow& run, int exit_code) {
                         {"last_failure_reason", phase.last_failure_reason}});
     }
   }
-  std::string head;
-  if (const auto signed_head = store.head(run.run_id); signed_head && *signed_head)
-    if (const auto body = parse_json((*signed_head)->body))
-      head = text_in(object_in(object_in(*body, "chains"), ""), "head");
   return {{"run_id", run.run_id},
           {"state", name(run.state)},
           {"exit_code", exit_code},
           {"phases", std::move(phases)},
-          {"ledger_head", head}};
+          {"ledger_head", ledger_head(store, run.run_id)}};
 }
 
 namespace {
@@ -305,11 +307,11 @@ Status check_needs(sandbox::Backend& backend, store::Store& store, const std::ve
     PAWL_TRY(const auto plan, executor::common_of(store, run));
     if (plan.traced.empty() || traceable) continue;
     if (const auto status = backend.traceable(); !status)
-      return fail(ErrorKind::kDenied,
-                  fmt::format("run {}: {}: trace: {}{}", run_id, plan.traced, status.error().message,
-                              run_ids.size() == 1 ? ""
-                                                  : "\nRuns that trace nothing go on here when "
-                                                    "`pawl resume` names only them."));
+      return fail(
+          ErrorKind::kDenied,
+          fmt::format(
+              "run {}: {}: trace: {}{}", run_id, plan.traced, status.error().message,
+              run_ids.size() == 1 ? "" : "\n`pawl resume RUN` continues the runs without `trace: true`."));
     traceable = true;
   }
   return {};
