@@ -403,11 +403,12 @@ class Store {
   virtual Result<std::vector<Owed>> owed() = 0;
   // Records what the agent of `owed` reported and settles its reservations. The chain of an ended phase is
   // opened for the rows and sealed again. REQUIRES: the step's process is gone, `told` has all reports since
-  // owed.told_seq. Changes nothing when the usage is settled already.
+  // owed.told_seq. No effect when the usage is settled already.
   virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
 
   // --- reading
-  // Runs `reads`, which may call only the verbs below. All see one state of the store, whoever writes.
+  // Runs `reads`, which may call only the verbs below. All see one state of the store, also while
+  // another process writes.
   virtual Status read_together(const std::function<Status()>& reads) = 0;
   virtual Result<RunRow> run(const std::string& run_id) = 0;             // kNotFound
   virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;        // newest first

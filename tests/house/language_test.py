@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMENTED = (".cc", ".h", ".sql", ".py", ".ts", ".txt")
 DOCS_LINE_MAX = 140
 SENTENCE_WORDS_MAX = 30
-LONGER = {"CHANGELOG.md": 35}  # lines of releases stay as they were released
+LONGER = {"CHANGELOG.md": 35}  # a line for each change; most are older than the limit
 
 # A comment that begins so has no subject: a reader must guess it.
 NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
