@@ -153,6 +153,14 @@ def skip_problems(files):
             for text in [path.read_text()] for found in re.finditer(pattern, text, re.M)]
 
 
+# Names that say no subject: whatever has no place of its own ends up in such a file.
+NO_SUBJECT = re.compile(r"(^|[_-])(common|shared|utils?|helpers?|manager|misc)([_-]test)?$")
+
+
+def name_problems(names):
+    return [name for name in names if NO_SUBJECT.search(pathlib.PurePath(name).stem)]
+
+
 def is_first_of_its_source(header):
     source = header.with_suffix(".cc")
     first = re.search(r'^#include ["<](.*)[">]', source.read_text(), re.M) if source.exists() else None
@@ -200,6 +208,12 @@ class House(unittest.TestCase):
                 continue
             lines = (ROOT / name).read_text().count("\n")
             self.assertLessEqual(lines, LINES_MAX, name)
+
+    def test_each_file_is_named_for_a_subject(self):
+        tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(name_problems(name for name in tracked.split() if (ROOT / name).exists()), [])
+        bad = ["src/a/common.h", "src/a/text_utils.cc", "tests/a/shared_test.cc", "sdk/helpers.py", "src/a/manager.h"]
+        self.assertEqual(name_problems([*bad, "src/a/shared_objects.h", "src/a/lines.h"]), bad)
 
     def test_no_test_is_skipped(self):
         files = [path for tests in (ROOT / "tests", *ROOT.glob("sdk/*/tests")) for path in sorted(tests.rglob("*")) if path.is_file()]
