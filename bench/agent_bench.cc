@@ -35,13 +35,13 @@ struct Folder {
   std::string path;
 };
 
-std::unique_ptr<Episode> open(const Folder& folder) {
-  auto episode = Episode::open(folder.file(), Episode::Access::kReadWrite);
+std::unique_ptr<Journal> open(const Folder& folder) {
+  auto episode = Journal::open(folder.file(), Journal::Access::kReadWrite);
   PAWL_CHECK(episode);
   return *std::move(episode);
 }
 
-void save(Episode& episode, const std::string& id, const std::string& payload, std::int64_t keep) {
+void save(Journal& episode, const std::string& id, const std::string& payload, std::int64_t keep) {
   auto saving = episode.begin_save(
       {.id = id, .fingerprint = R"({"model":"m","pawl":"0.1.0","plan":"p"})", .keep = keep}, kNow);
   PAWL_CHECK(saving && (*saving)->append(payload) && (*saving)->finish());

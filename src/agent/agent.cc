@@ -25,7 +25,7 @@ Result<std::string> episode_path(const std::string& pawl_folder, const EpisodeKe
   if (!is_file_name(key.run_id, kNameBytesMax) || !is_file_name(key.goal_id, kNameBytesMax) ||
       !is_file_name(key.episode_id, kEpisodeBytesMax))
     return fail(ErrorKind::kInvalid,
-                "a run and a goal are named by 1 to 64 letters, digits, '.', '_' and '-' that do not begin "
+                "the name of a run or goal has 1 to 64 letters, digits, '.', '_' and '-' that do not begin "
                 "with '.', an episode by 1 to 80");
   return os::join(os::join(os::join(os::join(pawl_folder, "agents"), key.run_id), key.goal_id),
                   key.episode_id + ".db");

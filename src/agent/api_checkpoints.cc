@@ -5,6 +5,7 @@
 #include "agent/api.h"
 #include "agent/body.h"
 #include "agent/fields.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/planted.h"
 

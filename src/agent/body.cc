@@ -11,8 +11,6 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -350,42 +348,6 @@ std::string money_text(std::int64_t usd_micros) {
   while (fraction.ends_with('0')) fraction.pop_back();
   std::string out = std::to_string(usd_micros / 1'000'000);
   if (!fraction.empty()) out += "." + fraction;
-  return out;
-}
-
-std::string to_base64(std::string_view bytes) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(3, bytes.size()))) {
-    const auto byte = [&](std::size_t i) {
-      return i < bytes.size() ? static_cast<unsigned>(static_cast<unsigned char>(bytes[i])) : 0U;
-    };
-    const unsigned bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-    out += kBase64[bits >> 18];
-    out += kBase64[bits >> 12 & 63];
-    out += bytes.size() > 1 ? kBase64[bits >> 6 & 63] : '=';
-    out += bytes.size() > 2 ? kBase64[bits & 63] : '=';
-  }
-  return out;
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  std::string out;
-  out.reserve(text.size() / 4 * 3);
-  unsigned bits = 0;
-  for (std::size_t i = 0; i < text.size() - padding; ++i) {
-    const auto value = kBase64.find(text[i]);
-    if (value == std::string_view::npos) return std::nullopt;
-    bits = bits << 6 | static_cast<unsigned>(value);
-    if (i % 4 == 1) out += static_cast<char>(bits >> 4);
-    if (i % 4 == 2) out += static_cast<char>(bits >> 2);
-    if (i % 4 == 3) out += static_cast<char>(bits);
-  }
-  // The unused bits must be 0, or two texts would decode to the same bytes.
-  const unsigned unused = padding == 2 ? bits & 15 : padding == 1 ? bits & 3 : 0;
-  if (unused != 0) return std::nullopt;
   return out;
 }
 

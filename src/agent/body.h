@@ -56,8 +56,6 @@ class Body {
 // "0.0125" as millionths of a dollar: up to nine digits, then optionally a point and one to six digits.
 Result<std::int64_t> money(std::string_view what, std::string_view text);
 std::string money_text(std::int64_t usd_micros);
-std::string to_base64(std::string_view bytes);
-std::optional<std::string> from_base64(std::string_view text);  // RFC 4648, section 4, padded
 bool is_valid_utf8(std::string_view text);
 // A decimal integer without a sign, at most 2^63 - 1.
 std::optional<std::int64_t> digits(std::string_view text);

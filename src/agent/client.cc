@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/body.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "http/socket_path.h"
 

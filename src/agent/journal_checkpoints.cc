@@ -54,14 +54,6 @@ std::string seal_of(std::initializer_list<std::int64_t> numbers,
   return blake3_bytes(all).substr(0, kSealBytes);
 }
 
-std::string from_hex(std::string_view hex) {
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  std::string out(hex.size() / 2, '\0');
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = static_cast<char>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
-  return out;
-}
-
 }  // namespace
 
 std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t damaged) {

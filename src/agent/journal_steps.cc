@@ -1,6 +1,7 @@
 // The steps of a journal: those that were begun, completed, failed or lost.
 #include <fmt/format.h>
 
+#include "agent/answers.h"
 #include "agent/fields.h"
 #include "agent/journal_store.h"
 
@@ -14,18 +15,6 @@ constexpr std::string_view kDone = "done", kFailed = "failed";
 constexpr std::size_t kStepRowBytes = 4096;  // estimate for a step besides its result, with its question
 
 std::string_view name(StepKind kind) { return kind == StepKind::kPure ? "pure" : "effect"; }
-
-std::string_view name(OnLost policy) {
-  switch (policy) {
-    case OnLost::kReExecute:
-      return "re_execute";
-    case OnLost::kAsk:
-      return "ask";
-    case OnLost::kFail:
-      return "fail";
-  }
-  return "";
-}
 
 OnLost policy_of(const StepBegin& asked) {
   return asked.on_lost.value_or(asked.kind == StepKind::kPure ? OnLost::kReExecute : OnLost::kAsk);
@@ -131,7 +120,7 @@ Result<StepBegun> JournalStore::begin_again(const Step& known, const StepBegin& 
 Result<StepBegun> JournalStore::lose(const Step& known, const StepBegin& asked, WallTime now) {
   const std::string& key = asked.key;
   const OnLost policy = policy_of(asked);
-  PAWL_OK(tell("step_lost", {{"key", key}, {"kind", name(asked.kind)}, {"on_lost", name(policy)}}, now));
+  PAWL_OK(tell("step_lost", {{"key", key}, {"kind", name(asked.kind)}, {"on_lost", text_of(policy)}}, now));
   switch (policy) {
     case OnLost::kReExecute:
       return begin_again(known, asked, now);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/error.h"
+
 namespace pawl {
 
 namespace {
@@ -18,6 +20,19 @@ std::string to_hex(std::string_view bytes) {
     out[2 * i] = kDigits[byte >> 4];
     out[2 * i + 1] = kDigits[byte & 15];
   }
+  return out;
+}
+
+std::string from_hex(std::string_view hex) {
+  const auto digit = [](char c) {
+    const auto at = std::string_view(kDigits).find(c);
+    PAWL_CHECK(at < 16);
+    return static_cast<unsigned>(at);
+  };
+  PAWL_CHECK(hex.size() % 2 == 0);
+  std::string out(hex.size() / 2, '\0');
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<char>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
   return out;
 }
 

@@ -36,5 +36,6 @@ class Hasher {
 };
 
 std::string to_hex(std::string_view bytes);
+std::string from_hex(std::string_view hex);  // REQUIRES: a text of to_hex()
 
 }  // namespace pawl

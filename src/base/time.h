@@ -23,6 +23,10 @@ struct MonoTime {
   auto operator<=>(const MonoTime&) const = default;
 };
 
+// Whole milliseconds from one time to another, rounded to 0; negative when `to` is the earlier one.
+constexpr std::int64_t ms_between(WallTime from, WallTime to) { return (to.micros - from.micros) / 1000; }
+constexpr std::int64_t ms_between(MonoTime from, MonoTime to) { return (to.micros - from.micros) / 1000; }
+
 // RFC 3339, UTC, always with six digits of microseconds and 'Z': "2026-01-02T03:04:05.678901Z". Because of
 // the fixed width, text order equals time order, which SQL relies on.
 std::string rfc3339(WallTime time);

@@ -14,7 +14,7 @@ Status check_max_attempts(const MaxAttempts& options) {
   PAWL_OK(check_reason(options.reason));
   if (options.reason.empty() || options.number > 0) return {};
   return fail(ErrorKind::kInvalid,
-              "--reason says why --max-attempts is given, and it is not; leave --reason out");
+              "--reason needs --max-attempts; add --max-attempts N, or leave --reason out");
 }
 
 Status check_acknowledged(const MaxAttempts& options, const std::string& phase_id, std::int64_t limit) {

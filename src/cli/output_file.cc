@@ -17,7 +17,7 @@ Result<os::Destination> checked(const OutputOptions& options) {
     return os::Destination{.kind = Kind::kDescriptor, .path = "-", .descriptor = fileno(stdout)};
   PAWL_TRY(auto to, os::destination_of(options.path));
   if (to.kind == Kind::kFile && !options.force)
-    return fail(ErrorKind::kConflict, options.path + ": there is such a file; --force replaces it");
+    return fail(ErrorKind::kConflict, options.path + ": the file exists; --force replaces it");
   return to;
 }
 

@@ -16,7 +16,7 @@ struct OutputOptions {
 };
 void add_force_option(const Command& command, OutputOptions& options);
 
-// Returns whether the output goes to stdout; the command then prints nothing else there. Call this before the
+// Returns whether the output goes to stdout; the command then prints no other text there. Call this before the
 // work. kConflict: a file is there, and no --force. kInvalid: the path takes no output.
 Result<bool> goes_to_stdout(const OutputOptions& options);
 // Reports an error of goes_to_stdout() and returns the exit code.

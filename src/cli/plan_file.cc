@@ -48,7 +48,7 @@ std::vector<plan::Problem> read_policy(const std::string& shown, PlanFile& out) 
     return problem("is not pinned: add `blake3: " + blake3 + "`, which is what " + policy.file + " has now");
   if (policy.blake3 != blake3)
     return problem(policy.file + " has the BLAKE3 " + blake3 +
-                   ", not the one that is pinned: read what changed in it, and " + "write that");
+                   ", not the one that is pinned: review the file, then write this digest");
   return plan::parse_policy(out.policy_text, policy.file).problems;
 }
 

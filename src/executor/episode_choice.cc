@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "base/lines.h"
+
 namespace pawl::executor {
 namespace {
 
@@ -60,10 +62,7 @@ bool decides(const EpisodeResult& result) {
 std::int64_t lines_changed_by(std::string_view patch) {
   std::int64_t changed = 0;
   std::int64_t before = 0, after = 0;  // lines that the hunk still has, on both sides
-  for (std::size_t start = 0; start < patch.size();) {
-    const auto end = std::min(patch.find('\n', start), patch.size());
-    const auto line = patch.substr(start, end - start);
-    start = end + 1;
+  for (const auto line : TextLines(patch)) {
     if (before > 0 || after > 0) {
       const char kind = line.empty() ? ' ' : line.front();
       before -= kind == '-' || kind == ' ' ? 1 : 0;

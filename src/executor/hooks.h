@@ -4,7 +4,7 @@
 // A hook runs in a sandbox under a marker like any step, after the gates of a failed attempt and before its
 // end. The marker also counts the call (store::Counted), so a crash gives no free call. A hook reads JSON on
 // stdin and responds with JSON on stdout; docs/plan-format.md defines both. A response is trusted only within
-// its limits. A response that is not understood counts as a call and changes nothing else.
+// its limits. A response that is not understood counts as a call and has no other effect.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ class Looks {  // for one thread
 
   // This base ("": none) and these layers are about to be used.
   void need(std::string base_id, std::vector<std::string> layers);
-  // Starts the check of all objects that are needed and not checked yet, on another thread. Does nothing
+  // Starts the check of all objects that are needed and not checked yet, on another thread. No effect
   // while a check runs.
   void begin();
   // Returns success when all objects that were needed are on disk as they were stored. Waits for a check that

@@ -117,8 +117,7 @@ Verdict decide(const AttemptFacts& facts) {
     out.verdict = "passed";
     return out;
   }
-  // A sandbox that could not be made says nothing about the work. A base on which no gate can run does
-  // not either.
+  // A sandbox that could not be made is no fact about the work, nor is a base on which no gate can run.
   if (!facts.backend_error && facts.stop.empty()) out.failure = failure_digest(facts);
   const Decision decision = decide_failed(facts, out.failing_signals, out.failure);
   out.verdict = decision.verdict;

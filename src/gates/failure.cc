@@ -10,6 +10,7 @@
 #include "base/escapes.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/planted.h"
 #include "gates/reading/text.h"
 #include "gates/reading/words.h"
@@ -168,9 +169,7 @@ std::set<std::string> failing_lines_before(const std::string& end, const StepFac
   const auto& text = step.output_told.empty() ? step.output_tail : step.output_told;
   const std::string told = telling_lines(text, kSummaryBytesMax);
   std::set<std::string> out;
-  for (std::string_view rest = told; !rest.empty();) {
-    const auto line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const auto line : TextLines(told)) {
     auto normalised = normalised_line(line);
     if (normalised.empty() || normalised == "..." || ("\n" + end).find("\n" + normalised + "\n") != end.npos)
       continue;

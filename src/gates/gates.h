@@ -188,7 +188,7 @@ struct AttemptFacts {
 struct Verdict {
   std::string verdict;                       // passed | failed_retryable | failed_unrecoverable | escalate
   std::vector<std::string> failing_signals;  // sorted, without duplicates
-  // The failure_digest() of failure.h. "" when passed, or when the failure says nothing about the work.
+  // The failure_digest() of failure.h. "" when passed, or when the failure is no fact about the work.
   std::string failure;
   // Only another approach can help: all attempts are used, or they fail in the same way.
   bool approach_failed = false;

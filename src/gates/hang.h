@@ -13,7 +13,7 @@ namespace pawl::gates {
 // the result is the last of them as "after NAME". "" when the output names no test.
 std::string last_test_in(std::string_view output);
 
-// Adds the time limit and the last test to the signal. Does nothing unless the step timed out.
+// Adds the time limit and the last test to the signal. No effect unless the step timed out.
 void tell_hang(const StepFacts& step, Signal& signal);
 std::vector<Detail> hang_details();
 

@@ -12,7 +12,7 @@ struct GateFacts;
 // Whether every test that the work seems to have lost may exist under another name. For each lost test there
 // is a new test of the same form ("at 12:00:01", "at 12:00:07") or in the same group ("test_a[x]",
 // "test_a[y]"). Then a second run on base can show whether these names move. Returns false where another
-// failure fails the gate too, or where base ran twice already: the second run would change nothing.
+// failure fails the gate too, or where base ran twice already: the second run could change no result.
 bool names_may_move(const GateFacts& facts);
 
 // Combines two runs on base into what the work is held to. The work is held to each name that both runs have.

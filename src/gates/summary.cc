@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/escapes.h"
+#include "base/lines.h"
 #include "gates/reading/words.h"
 #include "gates/signal_parts.h"
 
@@ -82,12 +83,8 @@ std::vector<FailingTest> failing_of(const AttemptFacts& facts) {
 
 std::string indented(std::string_view text) {
   std::string out;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    if (const auto line = text.substr(0, end); line.find_first_not_of(" \t\r") != line.npos)
-      out += "      " + std::string(line) + "\n";
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const auto line : TextLines(text))
+    if (line.find_first_not_of(" \t\r") != line.npos) out += "      " + std::string(line) + "\n";
   return out;
 }
 

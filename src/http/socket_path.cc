@@ -38,8 +38,7 @@ Status make_room(const std::string& path, const SocketPath& address) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return {};
   if (!S_ISSOCK(status.st_mode))
-    return fail(ErrorKind::kConflict,
-                path + ": there is something that is no socket; move it away, or name another path");
+    return fail(ErrorKind::kConflict, path + ": is not a socket; move it away, or name another path");
   PAWL_TRY(const auto probe, make_socket(SOCK_NONBLOCK));
   const int refused = connect_with(probe.get(), address);
   if (refused == 0 || refused == EAGAIN)

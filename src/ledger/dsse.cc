@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/base64.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "ledger/signature.h"
@@ -16,42 +17,18 @@ const unsigned char* bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-std::string to_base64(std::string_view text) {
-  std::string out(sodium_base64_encoded_len(text.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
-  sodium_bin2base64(out.data(), out.size(), bytes(text), text.size(), sodium_base64_VARIANT_ORIGINAL);
-  out.pop_back();  // the NUL byte
-  return out;
-}
-
-// DSSE: "Signers may use either, and verifiers MUST accept either": the standard or the URL alphabet.
-std::optional<std::string> from_base64(std::string_view text) {
-  const bool for_urls = text.find_first_of("-_") != std::string_view::npos;
-  std::string out(text.size() / 4 * 3 + 3, '\0');
-  std::size_t size = 0;
-  if (sodium_base642bin(reinterpret_cast<unsigned char*>(out.data()), out.size(), text.data(), text.size(),
-                        nullptr, &size, nullptr,
-                        for_urls ? sodium_base64_VARIANT_URLSAFE : sodium_base64_VARIANT_ORIGINAL) != 0)
-    return std::nullopt;
-  out.resize(size);
-  return out;
-}
-
-std::string from_hex(std::string_view hex) {
-  std::string out(hex.size() / 2, '\0');
-  PAWL_CHECK(sodium_hex2bin(reinterpret_cast<unsigned char*>(out.data()), out.size(), hex.data(), hex.size(),
-                            nullptr, nullptr, nullptr) == 0);
-  return out;
-}
-
 std::unexpected<Error> no_envelope(const std::string& why) {
-  return fail(ErrorKind::kInvalid, "it is no DSSE envelope: " + why);
+  return fail(ErrorKind::kInvalid, "it is not a DSSE envelope: " + why);
 }
 
 Result<std::string> decoded(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_string())
     return no_envelope("it has no text \"" + std::string(key) + "\"");
-  auto out = from_base64(found->get_ref<const std::string&>());
+  // DSSE: "Signers may use either, and verifiers MUST accept either": the standard or the URL alphabet.
+  const auto& text = found->get_ref<const std::string&>();
+  const bool for_urls = text.find_first_of("-_") != std::string::npos;
+  auto out = from_base64(text, for_urls ? Base64::kUrl : Base64::kStandard);
   if (!out) return no_envelope("\"" + std::string(key) + "\" is not base64");
   return *std::move(out);
 }
@@ -85,7 +62,7 @@ Result<Envelope> read_envelope(std::string_view text) {
   if (signatures->size() > kSignaturesMax)
     return no_envelope("it has more than " + std::to_string(kSignaturesMax) + " signatures");
   for (const auto& each : *signatures) {
-    if (!each.is_object()) return no_envelope("a signature is no object");
+    if (!each.is_object()) return no_envelope("a signature is not an object");
     PAWL_TRY(const std::string signature, decoded(each, "sig"));
     out.signatures.push_back({.keyid = text_in(each, "keyid"), .signature = to_hex(signature)});
   }

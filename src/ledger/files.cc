@@ -232,7 +232,7 @@ Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, c
   if (os::exists(folder)) {
     PAWL_TRY(const auto names, os::list_folder(folder));
     if (!names.empty())
-      return fail(ErrorKind::kConflict, folder + " is there and not empty; name a new folder");
+      return fail(ErrorKind::kConflict, folder + " exists and is not empty; name a new folder");
   }
   PAWL_TRY(auto checked, check_run(store, run_id, {.public_key = sealer.public_key()}));
   if (!checked.report.ok) return not_whole(run_id, checked.report);

@@ -86,7 +86,7 @@ Report verify(const Files& files, const Trust& trust);
 // Reads the files of a run from the database.
 Result<Files> files_of(store::Store& store, const std::string& run_id);
 // The files and their verification, with the tables compared with them. All of it is one state of the
-// database, whoever writes meanwhile. Problems of tables have the file "pawl.db".
+// database, also while another process writes. Problems of tables have the file "pawl.db".
 struct Checked {
   Files files;
   Report report;

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "base/lines.h"
+
 namespace pawl::ledger {
 
 Result<Rows> rows_of(std::string_view text) {
   Rows out;
-  while (!text.empty()) {
-    const auto line = text.substr(0, text.find('\n'));
+  for (const auto line : TextLines(text)) {
     PAWL_TRY(auto row, parse_json(line));
     out.push_back(std::move(row));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return out;
 }

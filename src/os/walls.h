@@ -42,7 +42,7 @@ struct Walls {
   bool opening = true;       // the first bytes of a connection must name the allowed host
   // The namespaces, each by itself. Without `pid`, processes that a step leaves live on.
   bool pid = true, net = true, ipc = true, uts = true;
-  bool user = true;                  // run by root: a user that owns nothing outside, not root
+  bool user = true;                  // run by root: a user that owns no file outside, not root
   bool host = true;                  // only listed parts of the host's base are visible
   bool old_root = true;              // the host's root is unmounted
   bool proc = true, devices = true;  // of the sandbox, not of the host

@@ -101,7 +101,7 @@ void read_budget(const Mapping& top, Plan& plan, Problems& problems) {
   if (!node.IsDefined()) return;
   const Mapping budget(node, "budget", "budget", problems);
   if (const auto amount = budget.get("sandbox_seconds"); amount.IsDefined())
-    plan.budget.sandbox_seconds = read_integer(amount, "sandbox_seconds", 1, kBudgetSecondsMax, problems);
+    plan.budget.sandbox_seconds = read_integer(amount, "sandbox_seconds", {1, kBudgetSecondsMax}, problems);
   read_spending(budget, plan.budget.of_agents, problems);
 }
 
@@ -110,13 +110,13 @@ void read_hooks(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
     const Mapping doctor(node, "doctor", "doctor", problems);
     plan.doctor.emplace();
     plan.doctor->step = read_program(doctor, defaults, problems);
-    read_number(doctor, "after_failures", 1, kMaxAttemptsMax, plan.doctor->after_failures, problems);
+    read_number(doctor, "after_failures", {1, kMaxAttemptsMax}, plan.doctor->after_failures, problems);
   }
   if (const auto node = top.get("replan"); node.IsDefined()) {
     const Mapping replan(node, "replan", "replan", problems);
     plan.replan.emplace();
     plan.replan->step = read_program(replan, defaults, problems);
-    read_number(replan, "max_replans", 0, kReplansMax, plan.replan->max_replans, problems);
+    read_number(replan, "max_replans", {0, kReplansMax}, plan.replan->max_replans, problems);
   }
 }
 
@@ -126,9 +126,9 @@ void read_backoff(const Mapping& top, Plan& plan, Problems& problems) {
   const Mapping backoff(node, "backoff", "backoff", problems);
   if (const auto initial = backoff.require("initial_seconds", problems); initial.IsDefined())
     plan.backoff.initial_seconds =
-        read_integer(initial, "initial_seconds", 1, kBackoffSecondsMax, problems).value_or(1);
+        read_integer(initial, "initial_seconds", {1, kBackoffSecondsMax}, problems).value_or(1);
   plan.backoff.max_seconds = std::max(kBackoffSecondsDefault, plan.backoff.initial_seconds);
-  read_number(backoff, "max_seconds", 1, kBackoffSecondsMax, plan.backoff.max_seconds, problems);
+  read_number(backoff, "max_seconds", {1, kBackoffSecondsMax}, plan.backoff.max_seconds, problems);
   if (plan.backoff.max_seconds < plan.backoff.initial_seconds)
     problems.add(backoff.get("max_seconds"), "max_seconds: is less than initial_seconds");
 }
@@ -198,7 +198,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   const Mapping top(root, "the plan", "plan", problems);
   if (!top.valid()) return plan;
   if (const auto version = top.require("version", problems); version.IsDefined())
-    read_integer(version, "version", 1, 1, problems);
+    read_integer(version, "version", {1, 1}, problems);
   if (const auto workflow = top.require("workflow", problems); workflow.IsDefined()) {
     plan.workflow = read_string(workflow, "workflow", problems).value_or("");
     if (!plan.workflow.empty() && !is_name(plan.workflow))
@@ -213,7 +213,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
     read_limits(Mapping(node, "sandbox", "sandbox", problems), kAgentSecondsMax, defaults.limits, problems);
   if (const auto node = top.get("max_attempts"); node.IsDefined())
     defaults.max_attempts =
-        read_integer(node, "max_attempts", 1, kMaxAttemptsMax, problems).value_or(defaults.max_attempts);
+        read_integer(node, "max_attempts", {1, kMaxAttemptsMax}, problems).value_or(defaults.max_attempts);
   defaults.resume = read_resume(top, problems).value_or(defaults.resume);
   defaults.durable = read_durable(top, problems);
   read_lists(top, plan, problems);

@@ -14,7 +14,7 @@ void read_limits(const Mapping& top, Policy& policy, Problems& problems) {
   const Mapping limits(node, "limits", "policy_limits", problems);
   const auto read = [&](const char* key, std::optional<std::int64_t>& to) {
     if (const auto value = limits.get(key); value.IsDefined())
-      to = read_integer(value, key, 0, kCountMax, problems);
+      to = read_integer(value, key, {0, kCountMax}, problems);
   };
   read("files", policy.files_max);
   read("lines", policy.lines_max);
@@ -54,7 +54,7 @@ Policy policy_from_yaml(const YAML::Node& root, Problems& problems) {
   const Mapping top(root, "the policy", "policy_file", problems);
   if (!top.valid()) return policy;
   if (const auto version = top.require("version", problems); version.IsDefined())
-    read_integer(version, "version", 1, 1, problems);
+    read_integer(version, "version", {1, 1}, problems);
   read_limits(top, policy, problems);
   read_patterns(top, "forbidden_paths", policy.forbidden_paths, problems);
   read_patterns(top, "watched_paths", policy.watched_paths, problems);

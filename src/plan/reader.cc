@@ -91,9 +91,9 @@ std::optional<std::string> read_string(const YAML::Node& node, const std::string
   return node.Scalar();
 }
 
-std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::string& what, std::int64_t low,
-                                         std::int64_t high, Problems& problems) {
-  const std::string range = " from " + std::to_string(low) + " to " + std::to_string(high);
+std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::string& what, Range range,
+                                         Problems& problems) {
+  const std::string bounds = " from " + std::to_string(range.low) + " to " + std::to_string(range.high);
   std::int64_t value = 0;
   bool good = node.IsScalar() && !is_quoted(node);
   if (good) {
@@ -104,11 +104,11 @@ std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::stri
   if (!good) {
     const std::string found =
         node.IsScalar() ? type_of(node) + " (" + node.Scalar().substr(0, 40) + ")" : type_of(node);
-    problems.add(node, what + ": expected a whole number" + range + ", found " + found);
+    problems.add(node, what + ": expected a whole number" + bounds + ", found " + found);
     return std::nullopt;
   }
-  if (value < low || value > high) {
-    problems.add(node, what + ": expected a whole number" + range + ", found " + std::to_string(value));
+  if (value < range.low || value > range.high) {
+    problems.add(node, what + ": expected a whole number" + bounds + ", found " + std::to_string(value));
     return std::nullopt;
   }
   return value;

@@ -54,8 +54,11 @@ std::string type_of(const YAML::Node& node);
 
 // --- Typed readers. A value that can't be read adds a problem and is left out. `what` is the key's name.
 std::optional<std::string> read_string(const YAML::Node& node, const std::string& what, Problems& problems);
-std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::string& what, std::int64_t low,
-                                         std::int64_t high, Problems& problems);
+struct Range {  // of a number, both included
+  std::int64_t low, high;
+};
+std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::string& what, Range range,
+                                         Problems& problems);
 std::optional<bool> read_bool(const YAML::Node& node, const std::string& what, Problems& problems);
 std::optional<std::string> read_word(const YAML::Node& node, const std::string& what,
                                      const std::vector<std::string>& words, Problems& problems);

@@ -153,7 +153,7 @@ void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) 
     if (most.IsScalar() && most.Scalar() == "off")
       retry.same_failure_max.reset();
     else
-      retry.same_failure_max = read_integer(most, "same_failure_max", 1, kMaxAttemptsMax, problems);
+      retry.same_failure_max = read_integer(most, "same_failure_max", {1, kMaxAttemptsMax}, problems);
   }
 }
 
@@ -184,7 +184,7 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
 void read_agent(const Mapping& mapping, const Defaults& defaults, Phase& phase, Problems& problems) {
   constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
   phase.agent = read_program(mapping, defaults, problems);
-  read_number(mapping, "max_children", 0, kChildrenMax, phase.max_children, problems);
+  read_number(mapping, "max_children", {0, kChildrenMax}, phase.max_children, problems);
   if (const auto node = mapping.get("usage"); node.IsDefined())
     phase.agent_usage = read_word(node, "usage", usage_words(), problems).value_or("");
   if (const auto node = mapping.get("budget"); node.IsDefined())
@@ -214,10 +214,10 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   if (const auto gates = mapping.require("gates", problems); gates.IsDefined())
     read_phase_gates(gates, phase, context, problems);
   phase.max_attempts = context.defaults.max_attempts;
-  read_number(mapping, "max_attempts", 1, kMaxAttemptsMax, phase.max_attempts, problems);
+  read_number(mapping, "max_attempts", {1, kMaxAttemptsMax}, phase.max_attempts, problems);
   phase.resume = read_resume(mapping, problems).value_or(context.defaults.resume);
   phase.durable = context.defaults.durable;
-  read_number(mapping, "best_of", 1, kBestOfMax, phase.best_of, problems);
+  read_number(mapping, "best_of", {1, kBestOfMax}, phase.best_of, problems);
   if (const auto flag = mapping.get("may_be_empty"); flag.IsDefined())
     phase.may_be_empty = read_bool(flag, "may_be_empty", problems).value_or(false);
   if (const auto exit = mapping.get("agent_exit"); exit.IsDefined())
@@ -229,10 +229,10 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
 
 }  // namespace
 
-void read_number(const Mapping& mapping, const std::string& key, std::int64_t low, std::int64_t high,
-                 std::int64_t& value, Problems& problems) {
+void read_number(const Mapping& mapping, const std::string& key, Range range, std::int64_t& value,
+                 Problems& problems) {
   if (const auto node = mapping.get(key); node.IsDefined())
-    value = read_integer(node, key, low, high, problems).value_or(value);
+    value = read_integer(node, key, range, problems).value_or(value);
 }
 
 bool is_name(const std::string& text) { return has_name_shape(text, true); }
@@ -260,12 +260,12 @@ void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limit
     if (image && *image != "host")
       problems.add(node, "`base_image: " + image->substr(0, 80) + "`: not available yet; only `host` is");
   }
-  read_number(mapping, "memory_limit_mib", 16, 1 << 20, limits.memory_limit_mib, problems);
-  read_number(mapping, "pids_limit", 4, 100'000, limits.pids_limit, problems);
-  read_number(mapping, "cpu_limit_millis", 10, 1'000'000, limits.cpu_limit_millis, problems);
-  read_number(mapping, "disk_limit_mib", 1, 1 << 20, limits.disk_limit_mib, problems);
-  read_number(mapping, "output_limit_bytes", 1024, 1 << 30, limits.output_limit_bytes, problems);
-  read_number(mapping, "time_budget_seconds", 1, seconds_max, limits.time_budget_seconds, problems);
+  read_number(mapping, "memory_limit_mib", {16, 1 << 20}, limits.memory_limit_mib, problems);
+  read_number(mapping, "pids_limit", {4, 100'000}, limits.pids_limit, problems);
+  read_number(mapping, "cpu_limit_millis", {10, 1'000'000}, limits.cpu_limit_millis, problems);
+  read_number(mapping, "disk_limit_mib", {1, 1 << 20}, limits.disk_limit_mib, problems);
+  read_number(mapping, "output_limit_bytes", {1024, 1 << 30}, limits.output_limit_bytes, problems);
+  read_number(mapping, "time_budget_seconds", {1, seconds_max}, limits.time_budget_seconds, problems);
   if (const auto node = mapping.get("refused_entries"); node.IsDefined())
     limits.refused_entries = read_word(node, "refused_entries", {"record", "fail"}, problems) == "fail"
                                  ? RefusedEntries::kFail
@@ -282,7 +282,7 @@ void read_spending(const Mapping& budget, Spending& out, Problems& problems) {
                             (quoted ? "'" + usd.Scalar().substr(0, 40) + "'" : type_of(usd)));
   }
   if (const auto tokens = budget.get("tokens"); tokens.IsDefined())
-    out.tokens = read_integer(tokens, "tokens", 1, kTokensMax, problems);
+    out.tokens = read_integer(tokens, "tokens", {1, kTokensMax}, problems);
 }
 
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems) {

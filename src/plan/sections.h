@@ -27,8 +27,8 @@ struct Defaults {  // from the top of the plan, for every phase
 void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limits, Problems& problems);
 std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems);
 // Overwrites `value` when the key is present and valid.
-void read_number(const Mapping& mapping, const std::string& key, std::int64_t low, std::int64_t high,
-                 std::int64_t& value, Problems& problems);
+void read_number(const Mapping& mapping, const std::string& key, Range range, std::int64_t& value,
+                 Problems& problems);
 // Reads the common part of agents and hooks: run, limits, network. The step's name is "run".
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
 // Reads protect and protect_existing: patterns of paths, or {pattern, may_be_absent}.

@@ -1,4 +1,4 @@
-// Runs a probe: a command that finds something out in a sandbox that can change nothing, in this process.
+// Runs a probe in this process: a command that finds something out in a read-only sandbox.
 //
 // A probe has no copy-out, no trace and no network; its output and exit are the only result. Isolation
 // mechanisms and limits are those of a step, by the same implementation (backend.h).

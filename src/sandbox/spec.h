@@ -87,7 +87,7 @@ struct SandboxRun {
   std::int64_t microvm_milliseconds = 0;
   std::int64_t image_pull_bytes = 0;
   bool build_cache_hit = false;
-  std::string logs;  // object id of stdout and stderr, interleaved; "" when nothing was printed
+  std::string logs;  // object id of stdout and stderr, interleaved; "" without output
   std::int64_t logs_bytes = 0;
   std::vector<std::string> egress_allowlist;  // the allowlist that applied
   std::string network_log;                    // object id of the egress's JSON lines; "" without an access

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/base64.h"
+
 namespace pawl::secrets {
 
 inline constexpr std::size_t kRunMin = 16;      // digits of base64 in the shortest run that is decoded
@@ -60,21 +62,5 @@ inline int hex_digit(char c) {
 }
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-// The value of a digit of base64 or base64url; -1: the byte is not a digit.
-inline constexpr std::array<std::int8_t, 256> kDigits = [] {
-  std::array<std::int8_t, 256> out{};
-  out.fill(-1);
-  for (int i = 0; i < 26; ++i) {
-    out[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(i);
-    out[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(26 + i);
-  }
-  for (int i = 0; i < 10; ++i) out[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(52 + i);
-  out['+'] = out['-'] = 62;
-  out['/'] = out['_'] = 63;
-  return out;
-}();
-
-inline int base64_digit(char c) { return kDigits[static_cast<unsigned char>(c)]; }
 
 }  // namespace pawl::secrets

@@ -50,7 +50,7 @@ Line line_at(std::string_view text, std::size_t begin) {
   return out;
 }
 
-// A line of base64 digits, with nothing but signs before and after them.
+// A line of base64 digits, with only signs before and after them.
 struct Strip {
   Line line;
   std::size_t begin = 0, end = 0;  // its digits, from the first letter or number on

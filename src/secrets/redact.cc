@@ -470,7 +470,7 @@ Result<std::unique_ptr<Redactor>> open_redactor(const std::string& folder) {
   if (!is_hash(key))
     return fail(ErrorKind::kCorrupt,
                 path +
-                    " is no key; move it away and a new one is made (fingerprints from before then "
+                    " is not a key; move it away, and Pawl makes a new one (fingerprints from before then "
                     "differ from those after)");
   Redactor::Values values;
   for (auto& name : secret_names(os::environment_value(kNamesVariable).value_or("")))

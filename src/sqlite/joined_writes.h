@@ -5,7 +5,7 @@
 // It buffers only frames that no other connection can read yet: those before the frame that commits, in
 // SQLite's order and at SQLite's offsets. The call that writes the end of the committing frame writes the
 // whole buffer before it returns. So the later steps (the sync, the index that shows the commit to others,
-// the release of the lock) need nothing from this VFS, whatever `synchronous` is. A call that reads, syncs,
+// the release of the lock) do not depend on this VFS, whatever `synchronous` is. A call that reads, syncs,
 // cuts or measures the file writes the buffer first. Frames still in the buffer when the write lock is
 // released were rolled back, and are dropped: the next writer's frames go to the same offset.
 //

@@ -87,7 +87,7 @@ Status AgentSocket::tell_usage() {
     used.erase(used.begin(), used.end() - static_cast<std::ptrdiff_t>(agent::kUsagesMax));
   if (used.empty())
     return fail(ErrorKind::kNotFound,
-                "nothing was printed that is what " + context_.usage + " prints of its use");
+                "the output has no report of usage as " + context_.usage + " prints it");
   PAWL_TRY(const auto path, agent::episode_path(pawl_folder_, context_.key));
   PAWL_TRY(const auto episode, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
   const os::SystemClock clock;

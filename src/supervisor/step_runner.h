@@ -2,7 +2,7 @@
 // interface.
 //
 // A step is named by its sandbox_run_id, which is stored in the marker. At most one supervisor ever runs a
-// given id: start() after abandon() of the same id does nothing.
+// given id: start() after abandon() of the same id has no effect.
 #pragma once
 
 #include <functional>

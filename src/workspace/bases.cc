@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "os/file.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
@@ -197,13 +198,9 @@ Result<std::vector<std::string>> submodules_of(const Workspaces& workspaces, con
   PAWL_TRY(const std::string text, manifest.text());
   // A base has up to a million lines. Only the few lines of folders with content are parsed.
   std::string lines;
-  for (std::size_t start = 0; start < text.size();) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    const auto line = std::string_view(text).substr(start, end - start);
+  for (const auto line : TextLines(text))
     if (line.starts_with("{\"content\":") && line.ends_with("\"type\":\"folder\"}"))
       lines += std::string(line) + "\n";
-    start = end + 1;
-  }
   PAWL_TRY(const auto entries, parse_manifest(lines));
   std::vector<std::string> out;
   for (const auto& entry : entries) out.push_back(entry.path);

@@ -41,7 +41,8 @@ constexpr std::string_view kKinds[] = {"blobs", "bases",  "layers",  "git",
 // Durable, including the folder's own name.
 Status make_shard(const std::string& path) {
   if (const auto there = os::facts_of(path); there && there->is_link)
-    return fail(ErrorKind::kDenied, path + " is a symbolic link, which would lead objects out. Remove it");
+    return fail(ErrorKind::kDenied,
+                path + " is a symbolic link, so objects would be written elsewhere; remove it");
   if (os::is_folder(path)) return {};
   PAWL_OK(os::make_folders(path));
   return os::fsync_folder("objects.shard", os::folder_of(path));

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 
+#include "base/lines.h"
 #include "os/file.h"
 #include "os/walls.h"
 #include "workspace/bases.h"
@@ -112,9 +113,7 @@ class Lower {
   void add_lines(std::string_view text) {
     constexpr std::string_view kKey = "\"mtime_ns\":";
     if (text.find(kKey) == std::string_view::npos) return;
-    for (std::size_t start = 0; start < text.size();) {
-      const auto end = std::min(text.find('\n', start), text.size());
-      const auto line = text.substr(start, end - start);
+    for (const auto line : TextLines(text)) {
       const auto at = line.find(kKey);
       std::int64_t ns = 0;
       if (at != std::string_view::npos) {
@@ -122,7 +121,6 @@ class Lower {
         std::from_chars(number.data(), number.data() + number.size(), ns);
       }
       add(ns);
-      start = end + 1;
     }
   }
 

@@ -15,6 +15,7 @@
 #include "base/glob.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "os/file.h"
 
 namespace pawl::workspace {
@@ -103,7 +104,8 @@ std::unexpected<Error> unread(Error error, const std::string& path) {
   } else if (number == ENOENT || number == ENOTDIR || number == EISDIR || number == ELOOP ||
              number == EINVAL) {
     // The entry is gone, or has another type than a moment before.
-    error.message += "; somebody changed the source while it was read: do that again when nobody does";
+    error.message +=
+        "; the source changed while Pawl read it: run the command again when no program writes there";
   }
   return std::unexpected(std::move(error));
 }
@@ -152,10 +154,8 @@ std::string manifest_of(const std::vector<Entry>& sorted) {
 
 Result<std::vector<Entry>> parse_manifest(std::string_view text) try {
   std::vector<Entry> out;
-  for (std::size_t start = 0; start < text.size();) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    PAWL_TRY(const Json json, parse_json(text.substr(start, end - start)));
-    start = end + 1;
+  for (const auto line : TextLines(text)) {
+    PAWL_TRY(const Json json, parse_json(line));
     const auto type = std::ranges::find(kTypeNames, json.value("type", ""));
     if (type == kTypeNames.end()) return fail(ErrorKind::kCorrupt, "manifest: no such type of entry");
     out.push_back({.path = json.value("path", ""),

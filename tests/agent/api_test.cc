@@ -1,4 +1,5 @@
 // Requests on an episode, without sockets.
+#include "base/base64.h"
 #include "base/planted.h"
 #include "support/api_fixture.h"
 

@@ -341,7 +341,7 @@ class Served(AgentdTest):
     def test_a_file_is_not_replaced_by_a_socket(self):
         self.write("file", "precious")
         done = self.pawl("agentd", "--dir", self.root / ".pawl", "--socket", self.root / "file", expect=1)
-        self.assertIn("no socket", done.stderr)
+        self.assertIn("is not a socket", done.stderr)
         self.assertEqual((self.root / "file").read_text(), "precious")
 
     def test_goals_and_episodes_are_apart(self):

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "base/base.h"
+#include "base/base64.h"
+#include "base/lines.h"
 
 namespace pawl {
 namespace {
@@ -9,6 +11,43 @@ TEST(Blake3, MatchesThePublishedVectors) {
   // The empty input of the official test vectors, and the output of `printf abc | b3sum`.
   EXPECT_EQ(blake3_hex(""), "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262");
   EXPECT_EQ(blake3_hex("abc"), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85");
+}
+
+TEST(Hex, ComesBack) {
+  const std::string all("\0\x01\x7f\x80\xff", 5);
+  EXPECT_EQ(to_hex(all), "00017f80ff");
+  EXPECT_EQ(from_hex(to_hex(all)), all);
+  EXPECT_EQ(from_hex(""), "");
+  EXPECT_DEATH(from_hex("0"), "");
+  EXPECT_DEATH(from_hex("0G"), "");
+}
+
+TEST(Base64, IsExact) {
+  for (const auto& text :
+       {std::string(), std::string("a"), std::string("ab"), std::string("abc"), std::string("\0\xff\x80", 3)})
+    EXPECT_EQ(from_base64(to_base64(text)), text);
+  for (const auto* bad : {"YQ", "YQ=", "YQ===", "YR==", "YWJ=", "YQ==YQ==", "Y Q=", "YQ=a", "====", "-_-_"})
+    EXPECT_FALSE(from_base64(bad)) << bad;
+  EXPECT_EQ(from_base64("-_-_", Base64::kUrl), from_base64("+/+/"));
+  for (const auto* bad : {"+/+/", "-_+/", "YQ"}) EXPECT_FALSE(from_base64(bad, Base64::kUrl)) << bad;
+}
+
+TEST(TextLines, HaveNoLineEnds) {
+  const auto lines = [](std::string_view text) {
+    std::vector<std::string> out;
+    for (const auto line : TextLines(text)) out.emplace_back(line);
+    return out;
+  };
+  EXPECT_EQ(lines(""), std::vector<std::string>());
+  EXPECT_EQ(lines("a"), std::vector<std::string>({"a"}));
+  EXPECT_EQ(lines("a\n"), std::vector<std::string>({"a"}));
+  EXPECT_EQ(lines("\na\n\nb\r\n"), std::vector<std::string>({"", "a", "", "b\r"}));
+}
+
+TEST(Time, MillisecondsBetweenAreWhole) {
+  EXPECT_EQ(ms_between(WallTime{1'000}, WallTime{3'999}), 2);
+  EXPECT_EQ(ms_between(WallTime{3'999}, WallTime{1'000}), -2);
+  EXPECT_EQ(ms_between(MonoTime{0}, MonoTime{999}), 0);
 }
 
 TEST(Blake3, PiecesHashLikeTheWhole) {

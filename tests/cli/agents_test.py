@@ -336,7 +336,7 @@ echo done >>file
     def test_an_output_without_its_use_is_told(self):
         self.make("echo done >>file; echo '{\"type\":\"turn.completed\"'\n", agent=", usage: codex")
         self.pawl("run", "plan.yaml")
-        self.assertIn("usage: nothing was printed that is what codex prints of its use", self.log())
+        self.assertIn("usage: the output has no report of usage as codex prints it", self.log())
         self.assertEqual(self.pawl_json("cost", "last")["input_tokens"], 0)
         self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("usage: codex", "usage: cdex"))
         bad = self.pawl("run", "plan.yaml", expect=2)

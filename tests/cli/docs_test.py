@@ -2,16 +2,43 @@
 """README and docs are true: plans run, commands and options exist, links lead somewhere."""
 
 import datetime
+import os
 import pathlib
 import re
 import shutil
 import sqlite3
+import subprocess
 import unittest
 
-from pawl_testing import PawlTest
+from pawl_testing import PAWL, PawlTest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_SHELL = [*PAGES, *sorted(ROOT.glob("sdk/*/README.md")), *sorted(ROOT.glob("examples/**/README.md"))]
+
+# Blocks of shell that need more than a finished run: (page, first word) -> the file that runs them.
+ELSEWHERE = {
+    ("README.md", "scripts/demo"): "scripts/demo",  # it installs and builds
+    ("README.md", "$"): "tests/cli/docs_test.py",
+    ("docs/agents.md", "api()"): "tests/cli/docs_test.py",
+    ("docs/attestation.md", "field()"): "tests/cli/attest_test.py",
+    ("docs/invariants.md", "build/dev/tests/sim/pawl-sim"): "tests/sim/CMakeLists.txt",
+    ("docs/ledger-format.md", "find"): "tests/cli/evidence_test.py",
+    ("docs/operations.md", "sqlite3"): "tests/cli/docs_test.py",
+    ("docs/operations.md", "systemd-run"): "scripts/test-cgroup-v2",
+    ("examples/langgraph-js/README.md", "(cd"): "tests/sdk/typescript/run.py",
+    ("sdk/python/README.md", "pip"): "tests/sdk/CMakeLists.txt",
+    ("sdk/python/README.md", "PAWL=/path/to/pawl"): "tests/sdk/CMakeLists.txt",
+}
+
+
+def shell_blocks(text):
+    """The blocks of shell of a page: those fenced as sh, and indented ones that begin with a program."""
+    yield from re.findall(r"^```sh\n(.*?)^```$", text, re.S | re.M)
+    plain = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
+    for block in re.findall(r"\n\n((?:    .*\n)+)", plain):
+        if re.match(r"    (\$ |\(?cd |[A-Z]+=\S+ |export |(pawl|sqlite3|systemd-run|pip|npm|curl|git|scripts/\S+|build/\S+)\s)", block):
+            yield re.sub(r"^    ", "", block, flags=re.M)
 
 
 class Docs(PawlTest):
@@ -30,7 +57,7 @@ class Docs(PawlTest):
 
     def test_the_list_of_calls_is_the_one_that_is_compiled(self):
         documented = {}
-        for verdict, why, calls in re.findall(r"^\| (allowed|denied) \| (.*) \| (.*) \|$", (ROOT / "docs/security.md").read_text(), re.M):
+        for verdict, why, calls in re.findall(r"^(allowed|denied): (.*)\n((?:    .*\n)+)", (ROOT / "docs/security.md").read_text(), re.M):
             documented[verdict.removesuffix("ed"), why] = calls.split()
         compiled, group = {}, None
         for line in (ROOT / "src/sandbox/namespace/filter/syscalls.txt").read_text().splitlines():
@@ -74,6 +101,34 @@ class Docs(PawlTest):
         # The mistake that the page warns of: a time that is five hours old is not found.
         trap = "SELECT '2026-01-31T03:00:00.000000Z' < datetime('2026-01-31T09:00:00', '-1 hour')"
         self.assertEqual(db.execute(trap).fetchone(), (0,))
+
+    def test_each_block_of_shell_runs(self):
+        shutil.copytree(ROOT / "examples/hello", self.root / "hello")
+        self.write("hello/Makefile", "test:\n\ttrue\n")
+        self.pawl("run", "plan.yaml", cwd="hello")
+        shutil.copy(next(self.root.glob("hello/**/keys/ledger.pub")), self.root / "hello/ledger.pub")
+        path = f"{pathlib.Path(PAWL).parent}:{os.environ['PATH']}"
+        seen, ran = set(), 0
+        for page in WITH_SHELL:
+            for block in shell_blocks(page.read_text()):
+                place = str(page.relative_to(ROOT)), block.split()[0]
+                seen.add(place)
+                if place in ELSEWHERE:
+                    self.assertTrue((ROOT / ELSEWHERE[place]).exists(), place)
+                    continue
+                done = subprocess.run(["sh", "-ec", block], cwd=self.root / "hello", env=self.environment({"PATH": path}), capture_output=True,
+                                      text=True, timeout=240)
+                self.assertEqual(done.returncode, 0, f"{page}:\n{block}{done.stdout}{done.stderr}")
+                ran += 1
+        self.assertEqual(set(ELSEWHERE) - seen, set(), "no such block")
+        self.assertGreater(ran, 5)
+
+    def test_the_calls_of_an_agent_do_as_the_page_says(self):
+        block, = shell_blocks((ROOT / "docs/agents.md").read_text())
+        shutil.copytree(ROOT / "examples/hello", self.root / "hello")
+        self.write("hello/agent.sh", f"set -e\ncd /tmp\nprintf some >state.json\n{block}cat state.json\ncd /workspace\necho hello, world >greeting\n")
+        self.pawl("run", "plan.yaml", cwd="hello")
+        self.assertIn("some", self.pawl("logs", "last", "fix", cwd="hello").stdout)
 
     def test_links_lead_somewhere(self):
         for page in PAGES:

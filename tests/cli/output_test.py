@@ -168,7 +168,7 @@ class Output(WithRun):
                 link.symlink_to(page.name)
                 missing.symlink_to(self.root / f"{command}.new")
                 for name in (page.name, link.name):
-                    self.assertIn(f"{name}: there is such a file; --force replaces it", self.output(command, name, expect=2).stderr.decode())
+                    self.assertIn(f"{name}: the file exists; --force replaces it", self.output(command, name, expect=2).stderr.decode())
                 self.assertEqual(page.read_text(), "mine")
                 self.output(command, link.name, "--force")
                 self.assertTrue(page.read_bytes().startswith(begin))

@@ -10,13 +10,21 @@ import subprocess
 import tempfile
 import unittest
 
+from functions import STRING, functions
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
+FUNCTION_LINES_MAX = 60
+PARAMETERS_MAX = 5
+# Functions with more parameters: a verb of the store, and what an attempt is worked on with.
+MORE_PARAMETERS = {"finish": 6, "Session": 6}
 
 # The rules: a pattern of calls, and the folders (or files) below src/ that may have them.
 RULES = {
     "starts a process": (r"\b(fork|vfork|clone|posix_spawnp?|system|popen|execv[pe]*|execl[pe]*)\s*\(|SYS_clone",
-                         ["os/process.cc", "sandbox/namespace/"]),
+                         ["os/process.cc", "sandbox/namespace/child.cc", "sandbox/namespace/command.cc", "sandbox/namespace/idmap.cc"]),
+    # A step begins with its marker, which is durable before the step starts.
+    "starts a step": (r"\b(sandboxes|step_runner|runner)_?(\.|->)start\s*\(", ["executor/session.cc", "executor/gate_again.cc"]),
     "makes a namespace": (r"\b(unshare|setns|pivot_root|mount|umount2)\s*\(|CLONE_NEW|SYS_pivot_root",
                           ["sandbox/namespace/"]),
     "reads the clock": (r"clock_gettime|system_clock|steady_clock|gettimeofday|\btime\s*\(\s*(nullptr|NULL|0)\s*\)",
@@ -54,23 +62,24 @@ SKIPS = {
 }
 
 
-# A raw string, a string or a character of C++. A separator of digits (1'000) begins no character.
-STRING = r"""R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)'(?:[^'\\\n]|\\[^\n])[^'\n]{0,8}'"""
-
-
 def code_of(text):
     """The text without comments, with its lines. String contents remain, because SQL and format strings
     are checked, too."""
     return re.sub(STRING + r"|//[^\n]*", lambda found: "" if found[0].startswith("//") else found[0], text)
 
 
-def layers():
-    allowed = {}
-    for line in (pathlib.Path(__file__).parent / "layers.txt").read_text().splitlines():
+def listed(name):
+    """The lines `NAME: word ...` of a list beside this file."""
+    out = {}
+    for line in (pathlib.Path(__file__).parent / name).read_text().splitlines():
         if line and not line.startswith("#"):
-            room, _, rooms = line.partition(":")
-            allowed[room] = set(rooms.split())
-    return allowed
+            left, _, words = line.partition(":")
+            out[left] = set(words.split())
+    return out
+
+
+def layers():
+    return listed("layers.txt")
 
 
 def layer_problems(root, allowed):
@@ -87,6 +96,46 @@ def layer_problems(root, allowed):
             if included and included[1] != room and included[1] in allowed and included[1] not in allowed[room]:
                 out.append(f"{path}:{number}: {room} may not include {included[1]}")
     return out
+
+
+def door_problems(root, doors):
+    """Includes of a sub-folder of another room that is no door, and doors that no other room includes."""
+    out, used = [], set()
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix not in (".cc", ".h"):
+            continue
+        room = path.relative_to(root / "src").parts[0]
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            included = re.match(r'#include "((\w+)/[\w/]+)/([\w.]+)"', line)
+            if not included or included[2] == room:
+                continue
+            used.add((included[1], included[3]))
+            if included[3] not in doors.get(included[1], ()):
+                out.append(f"{path}:{number}: {included[1]}/{included[3]} is no door of {included[2]}")
+    return out + [f"doors.txt: no other room includes {folder}/{name}" for folder, names in doors.items() for name in names
+                  if (folder, name) not in used]
+
+
+def function_problems(text):
+    for name, line, lines, parameters in functions(text):
+        if lines > FUNCTION_LINES_MAX:
+            yield f"{line}: {name} has {lines} lines"
+        if parameters > MORE_PARAMETERS.get(name, PARAMETERS_MAX):
+            yield f"{line}: {name} has {parameters} parameters"
+
+
+def rooms_of(page):
+    """The table of rooms of docs/architecture.md: room -> (door, rooms that it may include)."""
+    out = {}
+    for line in page.split("## Which rooms are there?")[1].split("\n## ")[0].splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) != 4 or cells[0] == "room" or cells[0].startswith("---"):
+            continue
+        room = cells[0] or room  # a row without a room continues the one above
+        door, rooms = out.get(room, ("", ""))
+        out[room] = door + cells[2], f"{rooms} {cells[3]}"
+    below = {room: set(re.findall(r"\w+", rooms)) for room, (_, rooms) in out.items()}
+    return {room: (door, set(out) - {room} if below[room] == {"all", "below"} else below[room]) for room, (door, _) in out.items()}
 
 
 def rule_problems(root, rules, names=None):
@@ -109,6 +158,14 @@ def skip_problems(files):
             for text in [path.read_text()] for found in re.finditer(pattern, text, re.M)]
 
 
+# Names that say no subject: whatever has no place of its own ends up in such a file.
+NO_SUBJECT = re.compile(r"(^|[_-])(common|shared|utils?|helpers?|manager|misc)([_-]test)?$")
+
+
+def name_problems(names):
+    return [name for name in names if NO_SUBJECT.search(pathlib.PurePath(name).stem)]
+
+
 def is_first_of_its_source(header):
     source = header.with_suffix(".cc")
     first = re.search(r'^#include ["<](.*)[">]', source.read_text(), re.M) if source.exists() else None
@@ -118,6 +175,21 @@ def is_first_of_its_source(header):
 class House(unittest.TestCase):
     def test_rooms_include_only_what_is_below_them(self):
         self.assertEqual(layer_problems(ROOT, layers()), [])
+
+    def test_other_rooms_include_only_doors_of_a_sub_folder(self):
+        self.assertEqual(door_problems(ROOT, listed("doors.txt")), [])
+
+    def test_the_page_has_the_rooms(self):
+        rooms = rooms_of((ROOT / "docs/architecture.md").read_text())
+        self.assertEqual({room: below for room, (_, below) in rooms.items()}, layers())
+        for room, (door, _) in rooms.items():
+            for header in re.findall(r"`([^`]+)`", door):
+                self.assertTrue((ROOT / header).exists(), f"{room}: {header}")
+
+    def test_functions_stay_small(self):
+        found = [f"{path}:{problem}" for path in sorted((ROOT / "src").rglob("*")) if path.suffix in (".cc", ".h")
+                 for problem in function_problems(path.read_text())]
+        self.assertEqual(found, [])
 
     def test_the_layers_have_no_cycle(self):
         allowed = layers()
@@ -141,6 +213,12 @@ class House(unittest.TestCase):
                 continue
             lines = (ROOT / name).read_text().count("\n")
             self.assertLessEqual(lines, LINES_MAX, name)
+
+    def test_each_file_is_named_for_a_subject(self):
+        tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(name_problems(name for name in tracked.split() if (ROOT / name).exists()), [])
+        bad = ["src/a/common.h", "src/a/text_utils.cc", "tests/a/shared_test.cc", "sdk/helpers.py", "src/a/manager.h"]
+        self.assertEqual(name_problems([*bad, "src/a/shared_objects.h", "src/a/lines.h"]), bad)
 
     def test_no_test_is_skipped(self):
         files = [path for tests in (ROOT / "tests", *ROOT.glob("sdk/*/tests")) for path in sorted(tests.rglob("*")) if path.is_file()]
@@ -175,6 +253,11 @@ class House(unittest.TestCase):
             (root / "src/base/bad.cc").write_text('#include "store/store.h"\nint f() { return fork(); }\nint g() { return unshare(0); }\n')
             self.assertEqual(len(layer_problems(root, layers())), 1)
             self.assertEqual(len(rule_problems(root, RULES)), 2)
+            self.assertEqual(door_problems(root, {}), [])
+            (root / "src/base/bad.cc").write_text('#include "store/sqlite/group.h"\n')
+            self.assertEqual(len(door_problems(root, {"store/sqlite": {"connection.h"}})), 2, "no door, and a door that is not used")
+            (root / "src/base/bad.cc").write_text("world_.sandboxes.start(id);\n")
+            self.assertEqual(len(rule_problems(root, RULES)), 1)
             for line in ("std::set<int> a;", "std::string a(b);", "std::vector<std::string> a;", "f(std::to_string(1));", "auto a = new int;"):
                 (root / "src/base/command.cc").write_text(line + "\n")
                 self.assertEqual(len(rule_problems(root, ALLOCATES, CHILD)), 1, line)
@@ -197,6 +280,44 @@ class House(unittest.TestCase):
                                ("c.py", "x = 1\nif os.geteuid() == 0:\n" + "    class Case:")):
                 (root / name).write_text(line + "\n")
                 self.assertEqual(len(skip_problems([root / name])), 1, line)
+
+
+class Functions(unittest.TestCase):
+    """The reader of functions, with what C++ may put before and into a body."""
+
+    FOUND = [
+        ("int f(int a, int b) {\n  return a;\n}\n", [("f", 3, 2)]),
+        ("namespace a {\nnamespace {\nvoid g() {}\n}\n}\n", [("g", 1, 0)]),
+        ("struct S {\n  explicit S(int a) : a_(a), b_{1, 2} {\n    f();\n  }\n  ~S() { g(); }\n};\n", [("S", 3, 1), ("~S", 1, 0)]),
+        ("template <typename T>\nauto g(std::map<int, T> a, T b = {1, 2}) -> T {\n  return {};\n}\n", [("g", 4, 2)]),
+        ("Result<int> f(\n    const std::function<void(int, int)>& a,\n    int b[3]) try {\n} catch (const E& e) {\n  g();\n}\n", [("f", 6, 2)]),
+        ("bool S::operator()(int a) const noexcept {\n  return a;\n}\n", [("operator()", 3, 1)]),
+        ("void f(void*, int, const char* c) {\n  const char* a = \"}\"; // }\n  char b = '}';\n  if (a) { g([](int x, int y) { return x; }); }\n}\n",
+         [("f", 5, 1)]),
+        ("constexpr int kTable[] = {1, 2};\nconst auto a = [] { return f(1); }();\nint g(int a);\nvoid h() {\n}\n", [("h", 2, 0)]),
+        ("int f() {\n  const auto text = R\"(void g() {)\";\n  return 0;\n}\n", [("f", 4, 0)]),
+        ("#define A(x) \\\n  int x() {\nint f() {\n}\n", [("f", 2, 0)]),
+    ]
+
+    def test_each_is_found_with_its_lines_and_parameters(self):
+        for text, expected in self.FOUND:
+            self.assertEqual([(name, lines, parameters) for name, _, lines, parameters in functions(text)], expected, text)
+
+    def test_no_body_of_the_tree_is_outside_of_a_function(self):
+        """A statement of control flow is in a function, or in the value of a constant: those that the reader does not find are few."""
+        outside = []
+        for path in sorted((ROOT / "src").rglob("*.cc")):
+            text = path.read_text()
+            spans = [(line, line + lines) for _, line, lines, _ in functions(text)]
+            outside += [f"{path}:{number}" for number, line in enumerate(code_of(text).splitlines(), 1)
+                        if re.match(r"  (if|for|while|switch) \(", line) and not any(first <= number < last for first, last in spans)]
+        self.assertEqual(outside, [])
+
+    def test_what_is_too_large_is_found(self):
+        long = "void f() {\n" + "  g();\n" * FUNCTION_LINES_MAX + "}\n"
+        self.assertEqual(list(function_problems(long)), [f"1: f has {FUNCTION_LINES_MAX + 2} lines"])
+        wide = "void f(" + ", ".join(f"int a{n}" for n in range(PARAMETERS_MAX + 1)) + ") {}\n"
+        self.assertEqual(list(function_problems(wide)), [f"1: f has {PARAMETERS_MAX + 1} parameters"])
 
 
 if __name__ == "__main__":

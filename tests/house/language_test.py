@@ -9,7 +9,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMENTED = (".cc", ".h", ".sql", ".py", ".ts", ".txt")
 DOCS_LINE_MAX = 140
-SENTENCE_WORDS_MAX = 35
+SENTENCE_WORDS_MAX = 30
+LONGER = {"CHANGELOG.md": 35}  # a line for each change; most are older than the limit
 
 # A comment that begins so has no subject: a reader must guess it.
 NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
@@ -42,19 +43,20 @@ def prose(text):
             paragraph.append(line.strip())
 
 
-def long_sentences(text):
+def long_sentences(text, words_max=SENTENCE_WORDS_MAX):
     for paragraph in prose(text):
         for sentence in re.split(r"(?<=[.:;?!])\s+", paragraph):
-            if len(sentence.split()) > SENTENCE_WORDS_MAX:
+            if len(sentence.split()) > words_max:
                 yield sentence
 
 
 def long_lines(text):
+    """Numbers of lines that are too long, rows of tables too. Code keeps the lines that a program needs."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             fenced = not fenced
-        if len(line) > DOCS_LINE_MAX and not fenced and not line.startswith(("|", "    ")):
+        if len(line) > DOCS_LINE_MAX and not fenced and not line.startswith("    "):
             yield number
 
 
@@ -68,13 +70,14 @@ class Language(unittest.TestCase):
         pages = [path for path in tracked() if path.suffix == ".md"]
         self.assertGreater(len(pages), 30)
         self.assertEqual([f"{path}:{number}" for path in pages for number in long_lines(path.read_text())], [])
-        self.assertEqual([f"{path}: {sentence}" for path in pages for sentence in long_sentences(path.read_text())], [])
+        self.assertEqual([f"{path}: {sentence}" for path in pages
+                          for sentence in long_sentences(path.read_text(), LONGER.get(path.name, SENTENCE_WORDS_MAX))], [])
 
     def test_the_rules_can_fail(self):
         self.assertEqual(comment_problems("// Of a phase.\nint a;\n  # What it is\n// A phase\n// Of a run\n"), [1, 3])
         words = " word" * (SENTENCE_WORDS_MAX + 1)
         self.assertEqual(len(list(long_sentences(f"A page.\n\n- {words.strip()}.\n\n| {words} |\n\n    {words}\n\n```\n{words}\n```\n"))), 1)
-        self.assertEqual(list(long_lines("a" * 141 + "\n|" + "a" * 141 + "\n```\n" + "a" * 141 + "\n```\n")), [1])
+        self.assertEqual(list(long_lines("a" * 141 + "\n|" + "a" * 141 + "\n```\n" + "a" * 141 + "\n```\n")), [1, 2])
 
 
 if __name__ == "__main__":

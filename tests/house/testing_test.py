@@ -66,8 +66,10 @@ def left_out_problems(page, rooms, lines):
     """`rooms` maps names of tests to what they are about. The table of tests that --changed leaves out
     must list them."""
     table = page.split("## What --changed leaves out")[1].split("\n## ")[0]
-    told = {left.strip("` "): re.findall("`([^`]+)`", right) for _, left, right, _ in
-            (line.split("|") for line in table.splitlines() if line.startswith("| `") or line.startswith("| every"))}
+    told = {}
+    for _, left, right, _ in (line.split("|") for line in table.splitlines() if re.match(r"\| (`|every|\| `)", line)):
+        room = left.strip("` ") or room  # a row without a room continues the one above
+        told.setdefault(room, []).extend(re.findall("`([^`]+)`", right))
     runs = {path.name: changed.tests_for(f"src/{path.name}/x", lines) for path in (ROOT / "src").iterdir()}
     left = {room: {name for name, about in rooms.items() if about == room and not fits(patterns, name)} for room, patterns in runs.items()}
     left["every room"] = {name for name, about in rooms.items() if about not in runs and not fits({"house.rules"}.union(*runs.values()), name)}

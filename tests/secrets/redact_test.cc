@@ -143,7 +143,7 @@ TEST(OpenRedactor, KeepsTheFoldersKeyAndReadsTheNames) {
   EXPECT_THAT(redacted, MatchesRegex("a <redacted:env:SECOND:[0-9a-f]{8}>"));
   EXPECT_EQ((*open_redactor(temp / "pawl"))->redact("a tangerine"), redacted);
   ASSERT_TRUE(os::write_atomically(temp / "pawl/keys/redaction.key", "short"));
-  EXPECT_THAT(open_redactor(temp / "pawl").error().message, HasSubstr("is no key"));
+  EXPECT_THAT(open_redactor(temp / "pawl").error().message, HasSubstr("is not a key"));
   unsetenv("PAWL_SECRETS");
 }
 

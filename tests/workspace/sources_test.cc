@@ -202,7 +202,7 @@ TEST_F(SourcesTest, AFolderThatChangesMeanwhileIsTakenWholeOrNotAtAll) {
     const auto base = workspaces_->snapshot_directory(source_);
     taken += base ? 1 : 0;
     if (!base)
-      EXPECT_NE(base.error().message.find("somebody changed the source"), std::string::npos)
+      EXPECT_NE(base.error().message.find("the source changed while Pawl read it"), std::string::npos)
           << base.error().message;
     else if (const auto whole = workspaces_->check_content(base->base_id, {}); !whole)
       ADD_FAILURE() << whole.error().message;

@@ -102,7 +102,7 @@ Status answer(const State& state, const AnswerOptions& options, const Asking& as
   }
   PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
   if (!os::exists(path))
-    return fail(ErrorKind::kNotFound, "the agent of " + asking.key.goal_id + " asks nothing");
+    return fail(ErrorKind::kNotFound, "the agent of " + asking.key.goal_id + " has no open question");
   PAWL_TRY(const auto episode, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
   return episode->answer(options.key, options.answer, who, os::SystemClock().wall());
 }
@@ -113,7 +113,7 @@ Status run(const AnswerOptions& options) {
   if (options.key.empty()) return show(state, options, all);
   if (all.empty())
     return fail(ErrorKind::kNotFound,
-                "no attempt of " + options.phase + " goes on: nobody waits for an answer");
+                "no attempt of " + options.phase + " is at work, so no agent waits for an answer");
   PAWL_TRY(const Asking one, asked(state, all, options.key));
   PAWL_OK(answer(state, options, one));
   if (options.state.json)

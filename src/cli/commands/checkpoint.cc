@@ -25,10 +25,9 @@ struct CheckpointOptions {
 Result<std::unique_ptr<agent::Client>> connect() {
   const auto socket = os::environment_value("PAWL_SOCKET");
   if (!socket || socket->empty())
-    return fail(
-        ErrorKind::kInvalid,
-        "PAWL_SOCKET is not set: this is for agents that `pawl run` runs; elsewhere start `pawl agentd`, "
-        "which says what to set it to");
+    return fail(ErrorKind::kInvalid,
+                "PAWL_SOCKET is not set. Agents of `pawl run` have it; elsewhere start `pawl agentd`, "
+                "which says what to set it to");
   auto client = agent::Client::connect(*socket);
   if (!client) return std::unexpected(std::move(client).error().in("PAWL_SOCKET"));
   agent::Client::Headers headers;
@@ -119,7 +118,7 @@ Status show(const CheckpointOptions& options) {
   PAWL_TRY(const auto response, loaded(options));
   // parse_json() refuses fractions, which metadata may contain.
   const Json json = Json::parse(response.checkpoint, nullptr, false);
-  if (!json.is_object()) return fail(ErrorKind::kCorrupt, "the server's answer is no JSON object");
+  if (!json.is_object()) return fail(ErrorKind::kCorrupt, "the server's response is not a JSON object");
   if (options.json)
     say("{}\n", json.dump());
   else
@@ -135,7 +134,7 @@ Status list(const CheckpointOptions& options) {
                                                                      "&limit=1000" + before));
     const Json json = Json::parse(response.body, nullptr, false);
     if (!json.is_object() || !json.contains("checkpoints"))
-      return fail(ErrorKind::kCorrupt, "the server's answer is no list of checkpoints");
+      return fail(ErrorKind::kCorrupt, "the server's response is not a list of checkpoints");
     for (const auto& checkpoint : list_in(json, "checkpoints")) {
       if (options.json)
         say("{}\n", checkpoint.dump());

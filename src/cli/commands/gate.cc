@@ -71,9 +71,10 @@ Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain
       return {};
     }
     if (number != 0)
-      return fail(ErrorKind::kInvalid, fmt::format("the agent of attempt {} of {} has not finished: there is "
-                                                   "nothing to judge; see `pawl inspect {} {}`",
-                                                   number, phase_id, run_id, phase_id));
+      return fail(ErrorKind::kInvalid,
+                  fmt::format("the agent of attempt {} of {} has not finished, so there is "
+                              "no work to judge; see `pawl inspect {} {}`",
+                              number, phase_id, run_id, phase_id));
   }
   if (number == 0 || attempts.empty())
     return fail(ErrorKind::kNotFound,

@@ -47,17 +47,25 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
   return paid;
 }
 
-void add_operator(const Command& program, const char* word, const char* what, const char* footer, Verb verb,
-                  const char* past, bool ends_steps) {
-  const Command command = program.add(word, what);
+struct OperatorCommand {
+  const char* word;
+  const char* what;    // the first line of its help
+  const char* footer;  // the last lines of its help
+  Verb verb;
+  const char* past;  // what the command says of each phase that it changed
+  bool ends_steps;   // a running step is ended
+};
+
+void add_operator(const Command& program, const OperatorCommand& added) {
+  const Command command = program.add(added.word, added.what);
   auto options = std::make_shared<OperatorOptions>();
   command.required("RUN", options->run, kRunHelp);
   command.option("PHASE", options->phase, "The phase (else every phase to which the verb applies)");
   command.option("--reason", options->reason, "The reason, for the ledger");
   add_state_options(command, options->state);
-  command.footer(footer);
+  command.footer(added.footer);
   command.on_run([=] {
-    const auto status = act(*options, verb, past, ends_steps);
+    const auto status = act(*options, added.verb, added.past, added.ends_steps);
     return status ? kDone : report(status.error());
   });
 }
@@ -65,29 +73,32 @@ void add_operator(const Command& program, const char* word, const char* what, co
 }  // namespace
 
 void add_retry(const Command& program) {
-  add_operator(program, "retry", "Queue a failed, skipped or cancelled phase again",
-               "Phases that were skipped because PHASE failed are queued with it. Without PHASE, every "
-               "failed, skipped "
-               "or\ncancelled phase is queued, also one that a person skipped or cancelled.\n"
-               "attempts_used restarts at 0; attempts_total continues. Then run `pawl resume RUN`.\n\n"
-               "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
-               &store::Store::operator_retry, kQueuedAgain, false);
+  add_operator(program,
+               {"retry", "Queue a failed, skipped or cancelled phase again",
+                "Phases that were skipped because PHASE failed are queued with it. Without PHASE, every "
+                "failed, skipped "
+                "or\ncancelled phase is queued, also one that a person skipped or cancelled.\n"
+                "attempts_used restarts at 0; attempts_total continues. Then run `pawl resume RUN`.\n\n"
+                "Example:\n  pawl retry last fix --reason \"the test machine was down\"",
+                &store::Store::operator_retry, kQueuedAgain, false});
 }
 
 void add_skip(const Command& program) {
   add_operator(
-      program, "skip", "Skip a phase; the run continues without it",
-      "Phases that were stopped because it had failed are queued again. Without PHASE, every failed and "
-      "every\nunfinished phase is skipped.\n\n"
-      "Example:\n  pawl skip last docs --reason \"not needed this time\"",
-      &store::Store::operator_skip, "is SKIPPED", true);
+      program,
+      {"skip", "Skip a phase; the run continues without it",
+       "Phases that were stopped because it had failed are queued again. Without PHASE, every failed and "
+       "every\nunfinished phase is skipped.\n\n"
+       "Example:\n  pawl skip last docs --reason \"not needed this time\"",
+       &store::Store::operator_skip, "is SKIPPED", true});
 }
 
 void add_cancel(const Command& program) {
   add_operator(
-      program, "cancel", "Cancel a run or a phase; a running step is ended",
-      "A result that arrives later is refused.\n\nExample:\n  pawl cancel last --reason \"wrong plan\"",
-      &store::Store::operator_cancel, "is CANCELLED", true);
+      program,
+      {"cancel", "Cancel a run or a phase; a running step is ended",
+       "A result that arrives later is refused.\n\nExample:\n  pawl cancel last --reason \"wrong plan\"",
+       &store::Store::operator_cancel, "is CANCELLED", true});
 }
 
 }  // namespace pawl::cli

@@ -158,7 +158,7 @@ Result<int> exec(const ExecOptions& options) {
   PAWL_TRY(const auto backend,
            sandbox::make_backend(options.backend == "auto" ? sandbox::default_backend() : options.backend));
   if (!options.copy_out.empty() && os::exists(options.copy_out))
-    return fail(ErrorKind::kConflict, options.copy_out + ": is there already; --copy-out makes a new folder");
+    return fail(ErrorKind::kConflict, options.copy_out + ": exists already; name a new folder");
   const bool in_memory = options.workspace.empty() && options.copy_out.empty();
   sandbox::Events events{.input = input.get()};
   // Beside the place of the result, so that it can be renamed into place.
@@ -177,7 +177,7 @@ Result<int> exec(const ExecOptions& options) {
     PAWL_TRY(std::string base, os::absolute_path(options.workspace));
     folders.hidden = executor::state_folders_below(base);
     if (std::ranges::find(folders.hidden, base) != folders.hidden.end())
-      return fail(ErrorKind::kInvalid, options.workspace + ": is a state folder, which no sandbox sees");
+      return fail(ErrorKind::kInvalid, options.workspace + ": is a state folder; name another folder");
     folders.lower.push_back(std::move(base));
   }
 

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <vector>
 
+#include "base/lines.h"
 #include "gates/policy/script_text.h"
 #include "gates/reading/text.h"
 
@@ -44,12 +45,9 @@ bool is_part_of_word(char c) { return is_word(c) || c == '-'; }
 // The text without the lines that are comments.
 std::string without_comments(std::string_view content) {
   std::string out;
-  while (!content.empty()) {
-    const auto end = std::min(content.find('\n'), content.size());
-    const auto line = trimmed(content.substr(0, end));
-    if (!line.starts_with('#') && !line.starts_with("//") && !line.starts_with(';'))
-      out.append(content.substr(0, end)) += '\n';
-    content.remove_prefix(std::min(end + 1, content.size()));
+  for (const auto each : TextLines(content)) {
+    const auto line = trimmed(each);
+    if (!line.starts_with('#') && !line.starts_with("//") && !line.starts_with(';')) out.append(each) += '\n';
   }
   return out;
 }
@@ -123,7 +121,7 @@ class GradleBlocks {
     std::string last;  // its last line
   };
 
-  // Whether `ending` ends the line, and what is before it names a task of tests or nothing in its block.
+  // Whether `ending` ends the line, and the text before it names a task of tests, or is empty in its block.
   bool sets(std::string_view line, std::string_view ending) const {
     if (!line.ends_with(ending)) return false;
     const auto owner = line.substr(0, line.size() - ending.size());

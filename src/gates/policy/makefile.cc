@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/glob.h"
+#include "base/lines.h"
 #include "gates/policy/run_targets.h"
 #include "gates/policy/script_text.h"
 #include "gates/reading/text.h"
@@ -20,10 +21,8 @@ constexpr std::size_t kRecipeBytesMax = 1 << 20;  // bytes of all recipes of a M
 Lines logical_lines(std::string_view text) {
   Lines out;
   bool goes_on = false;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const auto each : TextLines(text)) {
+    std::string line(each);
     const bool continues = line.ends_with('\\');
     if (continues) line.pop_back();
     if (goes_on && !out.empty())
@@ -312,7 +311,7 @@ std::string emptied_variable(const Makefile& before, const Makefile& after, cons
   return "";
 }
 
-// Why make ignores failures or runs nothing by the file `after`, and did not before.
+// Why make ignores failures or runs no command by the file `after`, and did otherwise before.
 std::string weakened_make(const Makefile& before, const Makefile& after) {
   if (after.is_cut && !before.is_cut) return "is too large to be read for what it runs";
   if (after.ignores && !before.ignores) return "has make ignore each command that fails";

@@ -41,7 +41,7 @@ struct Makefile {
 struct MakeFolder {
   Makefile base;         // with the files that it includes, as far as base has them
   TargetNames reached;   // the gate's targets, and those that they need
-  TargetNames replaced;  // paths: when a new file is there, make takes the target for made and runs nothing
+  TargetNames replaced;  // paths: when a new file is there, make takes the target for made
 };
 
 bool is_makefile(std::string_view name);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "gates/policy/build_files.h"
 #include "gates/policy/makefile.h"
 #include "gates/policy/script_text.h"
@@ -122,10 +123,8 @@ std::string weakened_wrapper(const FileChange& change, std::string_view tool,
 
 // The host in a line such as "distributionUrl=https\://services.gradle.org/distributions/x.zip".
 std::string host_in(std::string_view properties, std::string_view key) {
-  while (!properties.empty()) {
-    const auto end = std::min(properties.find('\n'), properties.size());
-    const auto line = trimmed(properties.substr(0, end));
-    properties.remove_prefix(std::min(end + 1, properties.size()));
+  for (const auto each : TextLines(properties)) {
+    const auto line = trimmed(each);
     const auto slashes = line.find("//");
     if (!line.starts_with(key) || slashes == line.npos) continue;
     return std::string(line.substr(slashes + 2, line.find('/', slashes + 2) - slashes - 2));
@@ -148,10 +147,8 @@ std::string weakened_properties(const FileChange& change) {
 // The number of lines such as "- pytest" in tox.ini: tox continues when such a command fails.
 std::int64_t ignored_commands(std::string_view ini) {
   std::int64_t out = 0;
-  while (!ini.empty()) {
-    const auto end = std::min(ini.find('\n'), ini.size());
-    auto line = trimmed(ini.substr(0, end));
-    ini.remove_prefix(std::min(end + 1, ini.size()));
+  for (const auto each : TextLines(ini)) {
+    auto line = trimmed(each);
     if (const auto sign = line.find('='); line.starts_with("commands") && sign != line.npos)
       line = trimmed(line.substr(sign + 1));
     out += line.starts_with("- ") ? 1 : 0;
@@ -164,10 +161,7 @@ std::map<std::string, std::string, std::less<>> commands_of_tox(std::string_view
   std::map<std::string, std::string, std::less<>> out;
   std::string part;
   bool in_commands = false;
-  while (!ini.empty()) {
-    const auto end = std::min(ini.find('\n'), ini.size());
-    const auto line = ini.substr(0, end);
-    ini.remove_prefix(std::min(end + 1, ini.size()));
+  for (const auto line : TextLines(ini)) {
     auto text = trimmed(line);
     if (text.empty() || text.starts_with('#') || text.starts_with(';')) continue;
     if (line.front() != ' ' && line.front() != '\t') {

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 
+#include "base/lines.h"
 #include "gates/policy/build_files.h"
 
 namespace pawl::gates {
@@ -202,15 +203,11 @@ std::string_view setting_in(std::string_view line, const Settings& of) {
 
 std::int64_t times_in(std::string_view content, std::string_view setting, const Settings& of) {
   std::int64_t out = 0;
-  while (!content.empty()) {
-    const auto end = std::min(content.find('\n'), content.size());
-    out += setting_in(content.substr(0, end), of) == setting ? 1 : 0;
-    content.remove_prefix(std::min(end + 1, content.size()));
-  }
+  for (const auto line : TextLines(content)) out += setting_in(line, of) == setting ? 1 : 0;
   return out;
 }
 
-// Whether the content before had the setting at least as often. A line that only moved adds nothing.
+// Whether the content before had the setting at least as often. A line that only moved is no change.
 bool was_there(const FileChange& change, std::string_view setting, const Settings& of) {
   if (!change.before || change.before->content.empty()) return false;
   return times_in(change.before->content, setting, of) >= times_in(change.after->content, setting, of);

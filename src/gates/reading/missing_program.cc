@@ -191,7 +191,7 @@ MissingProgram missing_program(const std::vector<std::string>& argv, std::string
 }
 
 std::optional<MissingProgram> missing_behind(const std::vector<std::string>& argv, std::string_view output) {
-  constexpr std::size_t kLastLines = 5;  // earlier lines may have nothing to do with the end
+  constexpr std::size_t kLastLines = 5;  // earlier lines may have other causes than the end
   std::string command;
   for (const auto& word : argv) command += (command.empty() ? "" : " ") + word;
   constexpr std::size_t kHelpLines = 10;  // the message of cargo or git, with its help and empty lines

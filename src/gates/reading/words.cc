@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -269,10 +270,7 @@ bool is_key(std::string_view line) {
 std::string without_stacks(std::string_view text) {
   std::string out;
   bool in_stack = false, frame_before = false;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const auto line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const auto line : TextLines(text)) {
     const bool frame = is_frame(line);
     in_stack = lead_trimmed(line).starts_with("stack:") || (in_stack && !is_key(line));
     if (!in_stack && !(frame && frame_before)) out += std::string(line) + "\n";
@@ -288,10 +286,7 @@ std::string lines_that(const Belongs& belongs, std::string_view text, std::size_
   std::string out;
   std::size_t below = 0;  // how many indented lines may still belong to the last line
   bool left_out = false;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const auto line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const auto line : TextLines(text)) {
     const bool told = belongs(line);
     const bool goes_with = below > 0 && !line.empty() && is_space(line.front());
     below = told ? kBelowMax : (goes_with ? below - 1 : 0);
@@ -375,9 +370,7 @@ std::string unusual_lines(std::string_view text, std::size_t bytes_max) {
   };
   std::map<std::pair<std::string_view, bool>, std::size_t> counts;
   std::size_t lines = 0;
-  for (auto rest = text; !rest.empty();) {
-    const auto line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const auto line : TextLines(text)) {
     if (line.empty()) continue;
     ++lines;
     for (const bool first : {true, false})

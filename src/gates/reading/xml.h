@@ -1,5 +1,5 @@
 // An XML reader that reports elements as a stream, within bounds. It expands only the five entities of XML
-// itself and fetches nothing.
+// itself and loads no other file.
 #pragma once
 
 #include <string>

@@ -157,7 +157,7 @@ class NamelessScan {
     return at != std::string::npos && std::sscanf(text->c_str() + at, "%*s %d", &count) == 1 && count > 0;
   }
 
-  // False: the thread maps nothing, because it has ended.
+  // False: the thread has ended, so it maps no file.
   bool look_at_mapped(const std::string& thread) {
     const auto text = os::read_file(thread + "/maps", kMapsBytesMax);
     if (!text) found_.complete = found_.complete && text.error().kind != ErrorKind::kExhausted;

@@ -32,13 +32,13 @@ struct UpperProgress {
 // Whether only the upper layer has `name` in the folder `parent`, known for certain. Takes microseconds.
 // overlayfs shows one link for a folder of several layers, because it does not count their entries together.
 // A folder of the upper layer alone shows the count of the file system: two or more (btrfs: one, so the
-// answer is false). A folder of one lower layer shows its count, too. A change of owner that changes nothing
+// answer is false). A folder of one lower layer shows its count, too. A change to the owner that it has
 // first gives it a part in the upper layer.
 bool is_upper_alone(int parent, const char* name);
 
-// Makes `name` in the folder `parent` a folder of the upper layer alone. Does nothing for one that already
-// is. The result has the same files, as hard links. The kernel copies them up, so that nothing changes for a
-// process that has one open. Folders keep their modes, times and extended attributes.
+// Makes `name` in the folder `parent` a folder of the upper layer alone. No effect on one that already
+// is. The result has the same files, as hard links. The kernel copies them up, so that a process that has one
+// open sees no change. Folders keep their modes, times and extended attributes.
 //
 // Inner folders are replaced first, one by one. A replacement folder with a name of its own lies beside the
 // old one. It gets a second name for each file, then the old names and folders, then the old folder's name.

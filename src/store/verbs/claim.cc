@@ -76,6 +76,14 @@ Status RunStore::write_claim(const PhaseRow& phase) {
   return query.run();
 }
 
+Result<std::optional<AttemptRow>> RunStore::attempt_of(const PhaseRow& phase, std::string_view statement) {
+  PAWL_TRY(auto query, database_->query(statement));
+  query.bind(phase.run_id).bind(phase.phase_id);
+  PAWL_TRY(const bool row, query.next());
+  if (!row) return std::nullopt;
+  return read_attempt(query);
+}
+
 Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimRequest& request) {
   Claim claim;
   claim.planned = std::move(planned);
@@ -92,12 +100,9 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
   if (!planted("fence_stands_still")) phase.fence += 1;
   phase.not_before.clear();
   if (phase.attempts_total > 0) {
-    PAWL_TRY(auto query, database_->query("unfinished_attempt"));
-    query.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(claim.continued, query.next());
-    if (claim.continued) {
-      PAWL_TRY(claim.attempt, read_attempt(query));
-    }
+    PAWL_TRY(auto unfinished, attempt_of(phase, "unfinished_attempt"));
+    claim.continued = unfinished.has_value();
+    if (unfinished) claim.attempt = std::move(*unfinished);
   }
   if (!claim.continued) {
     PAWL_TRY(claim.attempt, reserve(phase, claim, request));
@@ -105,20 +110,9 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
   PAWL_OK(write_claim(phase));
   memory_.unfinished[key_of(phase.run_id, phase.phase_id)] = claim.attempt;
   if (phase.attempts_total > 1) {
-    PAWL_TRY(auto query, database_->query("newest_finished_attempt"));
-    query.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(const bool row, query.next());
-    if (row) {
-      PAWL_TRY(claim.previous, read_attempt(query));
-    }
-  }
-  if (phase.attempts_total == 1) {
-    PAWL_TRY(auto query, database_->query("attempt_before_fork"));
-    query.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(const bool row, query.next());
-    if (row) {
-      PAWL_TRY(claim.previous, read_attempt(query));
-    }
+    PAWL_TRY(claim.previous, attempt_of(phase, "newest_finished_attempt"));
+  } else {
+    PAWL_TRY(claim.previous, attempt_of(phase, "attempt_before_fork"));
   }
   if (phase.revision > 0) {
     PAWL_TRY(auto query, database_->query("newest_goal"));

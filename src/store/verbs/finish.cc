@@ -209,6 +209,19 @@ Status RunStore::cancel_others(const PhaseRow& aborting, const std::string& reas
   return {};
 }
 
+static void end_as(const AttemptEnd& end, const std::string& owner, WallTime now, AttemptRow& attempt) {
+  attempt.finished = true;
+  attempt.ended_at = rfc3339(now);
+  attempt.verdict = end.verdict;
+  attempt.signals = end.signals;
+  attempt.failing_signals = end.failing_signals;
+  attempt.failure = end.failure;
+  attempt.summary = end.summary;
+  attempt.feedback = end.feedback.is_null() ? "" : canonical(end.feedback);
+  attempt.executor = owner;
+  attempt.build = end.build;
+}
+
 Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEnd>& last,
                                   const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) {
@@ -234,16 +247,7 @@ Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEn
   PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
 
-  attempt.finished = true;
-  attempt.ended_at = rfc3339(now);
-  attempt.verdict = end.verdict;
-  attempt.signals = end.signals;
-  attempt.failing_signals = end.failing_signals;
-  attempt.failure = end.failure;
-  attempt.summary = end.summary;
-  attempt.feedback = end.feedback.is_null() ? "" : canonical(end.feedback);
-  attempt.executor = lease.owner;
-  attempt.build = end.build;
+  end_as(end, lease.owner, now, attempt);
   PAWL_OK(finish_attempt(attempt));
   PAWL_OK(record_tries(attempt, end));
   attempt.agent_layer = end.agent_layer.value_or(attempt.agent_layer);

@@ -141,9 +141,14 @@ Status RunStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string
   return is_terminal(row.state) ? seal_phase(row, now) : Status();
 }
 
+static std::string_view action_of(PhaseEvent event) {
+  if (event == PhaseEvent::kOperatorRetry) return "retry";
+  return event == PhaseEvent::kOperatorSkip ? "skip" : "cancel";
+}
+
 Result<std::vector<std::string>> RunStore::operate(const std::string& run_id, const std::string& phase_id,
-                                                   PhaseEvent event, std::string_view action,
-                                                   const Operator& who, WallTime now) {
+                                                   PhaseEvent event, const Operator& who, WallTime now) {
+  const std::string_view action = action_of(event);
   PAWL_TRY(auto transaction, begin(action, run_id));
   PAWL_TRY(const auto run_row, run(run_id));
   PAWL_OK(check_tables(run_id));
@@ -195,19 +200,19 @@ Result<std::vector<std::string>> RunStore::operate(const std::string& run_id, co
 Result<std::vector<std::string>> RunStore::operator_retry(const std::string& run_id,
                                                           const std::string& phase_id, const Operator& who,
                                                           WallTime now) {
-  return operate(run_id, phase_id, PhaseEvent::kOperatorRetry, "retry", who, now);
+  return operate(run_id, phase_id, PhaseEvent::kOperatorRetry, who, now);
 }
 
 Result<std::vector<std::string>> RunStore::operator_skip(const std::string& run_id,
                                                          const std::string& phase_id, const Operator& who,
                                                          WallTime now) {
-  return operate(run_id, phase_id, PhaseEvent::kOperatorSkip, "skip", who, now);
+  return operate(run_id, phase_id, PhaseEvent::kOperatorSkip, who, now);
 }
 
 Result<std::vector<std::string>> RunStore::operator_cancel(const std::string& run_id,
                                                            const std::string& phase_id, const Operator& who,
                                                            WallTime now) {
-  return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, "cancel", who, now);
+  return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, who, now);
 }
 
 // True: the phase is between two attempts and has none left. Its last attempt would have ended it, with this

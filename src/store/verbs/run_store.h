@@ -118,6 +118,8 @@ class RunStore : public ReadingStore {
 
   // --- claim
   Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);
+  // Returns the attempt of the phase that a statement of this name selects; none when it selects no row.
+  Result<std::optional<AttemptRow>> attempt_of(const PhaseRow& phase, std::string_view statement);
   Result<AttemptRow> reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request);
   Status fix_base(const PhaseRow& phase, AttemptRow& attempt);
 
@@ -130,8 +132,7 @@ class RunStore : public ReadingStore {
 
   // --- operators
   Result<std::vector<std::string>> operate(const std::string& run_id, const std::string& phase_id,
-                                           PhaseEvent event, std::string_view action, const Operator& who,
-                                           WallTime now);
+                                           PhaseEvent event, const Operator& who, WallTime now);
   Status check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps);
   Result<std::vector<PhaseRow>> stopped_because_of(const std::string& run_id, const std::string& phase_id);
   Status change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action, const Operator& who,

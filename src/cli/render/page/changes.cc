@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/lines.h"
 #include "cli/render/page/page.h"
 #include "cli/render/words.h"
 
@@ -41,10 +42,7 @@ bool is_name_or_hash(std::string_view line) {
 std::vector<File> files_of(std::string_view patch) {
   std::vector<File> out;
   bool in_hunk = false;
-  while (!patch.empty()) {
-    const auto end = std::min(patch.find('\n'), patch.size());
-    const auto line = patch.substr(0, end);
-    patch.remove_prefix(std::min(end + 1, patch.size()));
+  for (const auto line : TextLines(patch)) {
     if (line.starts_with("diff --git ")) {
       out.push_back({.path = path_of(line)});
       in_hunk = false;

@@ -36,13 +36,21 @@ std::string_view kind_of(const std::string& verdict) {
   return verdict == "cancelled" ? "quiet" : "bad";
 }
 
-std::string rectangle(std::string_view kind, double from, double to, int y, int height,
-                      std::string_view title) {
-  const double width = std::max(kWidthMin, to - from);
+struct Span {  // in percent of the run's time
+  double from, to;
+};
+
+struct Band {  // in pixels of a lane
+  int y, height;
+};
+constexpr Band kAttempts{2, 18}, kSteps{23, 4};
+
+std::string rectangle(std::string_view kind, Span span, Band band, std::string_view title) {
+  const double width = std::max(kWidthMin, span.to - span.from);
   return fmt::format(
       "<rect class=\"{}\" x=\"{:.2f}%\" y=\"{}\" width=\"{:.2f}%\" height=\"{}\" "
       "rx=\"2\"><title>{}</title></rect>",
-      kind, std::min(from, 100 - width), y, width, height, title);
+      kind, std::min(span.from, 100 - width), band.y, width, band.height, title);
 }
 
 std::string lane(const PhaseStory& phase, const Scale& scale, const std::string& now) {
@@ -52,14 +60,15 @@ std::string lane(const PhaseStory& phase, const Scale& scale, const std::string&
     const double from = scale.percent(row.started_at);
     const double to = scale.percent(row.ended_at.empty() ? now : row.ended_at);
     out += rectangle(
-        kind_of(row.verdict), from, to, 2, 18,
+        kind_of(row.verdict), {from, to}, kAttempts,
         fmt::format("attempt {}: {}", row.number, row.verdict.empty() ? "unfinished" : escaped(row.verdict)));
     if (to - from >= kNumberFits)
       out += fmt::format("<text x=\"{:.2f}%\" y=\"15\">{}</text>", (from + to) / 2, row.number);
     for (const auto& step : attempt.steps) {
       const std::string ended = step.row.ended_at.empty() ? now : step.row.ended_at;
-      out += rectangle(step.row.gate_id == "agent" ? "agent" : "gate", scale.percent(step.row.started_at),
-                       scale.percent(ended), 23, 4, escaped(short_label(step.row)));
+      out += rectangle(step.row.gate_id == "agent" ? "agent" : "gate",
+                       {scale.percent(step.row.started_at), scale.percent(ended)}, kSteps,
+                       escaped(short_label(step.row)));
     }
   }
   return out + "</svg>";

@@ -96,7 +96,7 @@ void take_file(const Json& result, Waiting& to) {
 
 std::string prints_of(const Json& result, const char* key) {
   // CodeQL writes the first, which changes with the indent of the code. Semgrep writes the second for each
-  // result when nobody is logged in.
+  // result when no user is logged in.
   constexpr std::string_view kColumn = "primaryLocationStartColumnFingerprint", kNone = "requires login";
   std::string out;
   const Json* prints = member(result, key);

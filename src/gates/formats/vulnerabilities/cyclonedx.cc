@@ -109,7 +109,7 @@ Result<Findings> cyclonedx(ByteSource& report, const secrets::Redactor& redactor
                                                 [&](std::string_view path, const Json& item) {
                                                   return reader.take(path, item);
                                                 }));
-  // A document that lists only components says nothing about vulnerabilities.
+  // A document that lists only components was made without a search for vulnerabilities.
   if (std::ranges::count(found, "vulnerabilities") != 1)
     return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
   return reader.result();

@@ -164,7 +164,7 @@ Test one_of(unsigned argument, std::span<const std::uint32_t> values, std::uint3
 }
 
 // Tests `count` arguments from `first` on: each must be the id of the sandbox's user, or the
-// value that changes nothing.
+// value that leaves the id as it is.
 //
 // The kernel knows no other id in the sandbox and would return EINVAL. Programs expect the EPERM
 // that an ordinary user gets for another user's id: fakeroot(1) and tar(1) tolerate it, and programs
