@@ -41,8 +41,8 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, Access a
   if (is_new) PAWL_OK(make_folders_durably(os::folder_of(path)));
   PAWL_TRY(auto connection,
            sqlite::Connection::open(path, {.statements = &statements(),
-                                                  .configure = reads ? "configure_reader" : "configure",
-                                                  .creates = !reads}));
+                                           .configure = reads ? "configure_reader" : "configure",
+                                           .creates = !reads}));
   auto episode = std::make_unique<JournalStore>(std::move(connection), access);
   PAWL_OK(episode->prepare());
   return episode;

@@ -19,8 +19,7 @@ Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::stri
   return supervisor::make_step_runner(folder, std::move(program), std::move(hidden));
 }
 
-Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state,
-                                                   std::vector<std::string> hidden) {
+Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state, std::vector<std::string> hidden) {
   std::unique_ptr<OpenWorld> out(new OpenWorld(state));
   PAWL_TRY(out->sandboxes_, make_step_runner(state.folder, std::move(hidden)));
   out->objects_ = workspace::object_store(*state.workspaces);

@@ -20,8 +20,6 @@ constexpr std::int64_t kTurnMs = 30'000, kTurnSilenceMs = 5'000;
 // keep it open.
 constexpr std::int64_t kRequestMs = 60'000, kBytesPerSecondMin = 64 << 10;
 
-std::int64_t ms_between(MonoTime from, MonoTime to) { return (to.micros - from.micros) / 1000; }
-
 bool takes_too_long(const Life& life, MonoTime now, bool others_wait) {
   const std::int64_t silent_ms = ms_between(life.progress, now);
   const bool moves_bytes = life.state == State::kReading || life.state == State::kWriting;
