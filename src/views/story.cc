@@ -8,6 +8,7 @@
 #include "executor/steps.h"
 #include "os/file.h"
 #include "store/ledger_rows.h"
+#include "views/decisions.h"
 
 namespace pawl::views {
 namespace {
