@@ -39,6 +39,7 @@ PATTERNS = {header: rf"\bstd::({'|'.join(names.split())})\b" for header, names i
 }
 # Headers that give the same, or the part of it that a header of this tree needs.
 INSTEAD = {"string_view": {"string"}, "fmt/format.h": {"fmt/chrono.h", "fmt/ranges.h"}, "nlohmann/json.hpp": {"nlohmann/json_fwd.hpp"}}
+USING = re.compile(r"^using (?:\w+::)+(\w+);", re.M)
 INCLUDE = re.compile(r'^#include\s+["<]([^">]+)[">]', re.M)
 
 
@@ -81,7 +82,20 @@ class Tree:
                     yield f"{path.relative_to(self.source)} uses {found[0]} and does not include <{header}>"
 
 
+def unused(text):
+    """The names that using declarations bring and no code of the file uses. clang-tidy looks at main files
+    only, and scripts/tidy checks many sources as one."""
+    code = house_test.code_of(text)
+    return [name for name in USING.findall(code) if len(re.findall(rf"\b{name}\b", code)) < 2]
+
+
 class Includes(unittest.TestCase):
+    def test_what_a_using_declaration_brings_is_used(self):
+        sources = sorted((ROOT / "src").rglob("*.cc"))
+        self.assertGreater(len(sources), 300)
+        self.assertEqual([(str(path), unused(path.read_text())) for path in sources if unused(path.read_text())], [])
+        self.assertEqual(unused("using a::b;\nusing c::d::e;  // b\ne f;"), ["b"])
+
     def test_what_is_precompiled_is_included(self):
         self.assertEqual(set(PATTERNS), precompiled(ROOT), "the headers that are precompiled, and those that this test knows")
         self.assertEqual(list(Tree(ROOT).problems()), [])

@@ -76,7 +76,7 @@ class Stages(InAFolder):
 
     STAND_IN = """#!/bin/sh
 name=$(basename "$0")
-case "$*" in *build/*) name=${2#build/} ;; esac
+case "$*" in *build/*) name=${2#build/} ;; *"--preset tsan"*) name=build_of_tsan ;; esac
 echo "$name" >>called
 echo "100% tests passed of $name"
 [ "$name" != "$FAIL" ]
@@ -107,9 +107,12 @@ echo "100% tests passed of $name"
             done, called = self.run_with(stage)
             self.assertEqual(done.returncode, 1, stage)
             self.assertLess(set(stages), set(called), stage)
-            last, own = done.stdout.splitlines()[-2:]
-            self.assertIn(f"failed: {stage},", last)
+            *_, own = lines = done.stdout.splitlines()
+            self.assertEqual(len([line for line in lines if line.startswith(f"failed: {stage},")]), 1)
             self.assertEqual(own, f"100% tests passed of {stage}")
+        done, called = self.run_with("build_of_tsan")
+        self.assertEqual((done.returncode, "tsan" in called), (1, False))
+        self.assertLess({"asan", "fuzz", "tidy", "dev"}, set(called))
 
     def test_nothing_runs_after_a_build_that_fails(self):
         for step in ("setup", "format", "cmake"):
