@@ -78,7 +78,7 @@ class JournalStore final : public Journal {
   struct Step {
     StepRow row;
     std::string session;
-    std::string lost;  // "", or the decision about the lost step (episode_steps.cc)
+    std::string lost;  // "", or the decision about the lost step (journal_steps.cc)
   };
   // All reads during its lifetime see the same state of the database.
   class Snapshot {

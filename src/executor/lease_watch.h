@@ -18,12 +18,15 @@ class LeaseWatch {  // for one thread
   // Call it a few times a second while a step runs. Extends the lease when a third of it has passed. Returns
   // true when another owner has the phase.
   bool is_lost();
+  // Whether is_lost() ever returned true.
+  bool was_lost() const { return lost_; }
 
  private:
   const World& world_;
   const store::Lease& lease_;
   const std::int64_t lease_ms_;
   MonoTime last_heartbeat_, last_look_;
+  bool lost_ = false;
 };
 
 }  // namespace pawl::executor

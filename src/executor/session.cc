@@ -46,7 +46,9 @@ class Session {
 
   Result<Turn> run() {
     auto turn = work();
-    if (!turn && turn.error().kind == ErrorKind::kConflict) PAWL_OK(end_unless_wanted());
+    // A lease that was seen lost is lost, whatever error came afterwards.
+    const bool lost = lease_.was_lost() || (!turn && turn.error().kind == ErrorKind::kConflict);
+    if (!turn && lost) PAWL_OK(end_unless_wanted());
     return turn;
   }
 

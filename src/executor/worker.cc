@@ -208,11 +208,11 @@ Status check_machine(const State& state, sandbox::Backend& backend, const std::v
     PAWL_TRY(const auto plan, common_of(*state.store, run));
     if (plan.traced.empty() || traceable) continue;
     if (const auto status = backend.check({.enable_trace = true}); !status)
-      return fail(ErrorKind::kDenied,
-                  fmt::format("run {}: {}: trace: {}{}", run_id, plan.traced, status.error().message,
-                              run_ids.size() == 1 ? ""
-                                                  : "\nRuns that trace nothing go on here when "
-                                                    "`pawl resume` names only them."));
+      return fail(
+          ErrorKind::kDenied,
+          fmt::format(
+              "run {}: {}: trace: {}{}", run_id, plan.traced, status.error().message,
+              run_ids.size() == 1 ? "" : "\n`pawl resume RUN` continues the runs without `trace: true`."));
     traceable = true;
   }
   return {};

@@ -24,7 +24,7 @@ Status check_bases(const State& state, const std::vector<std::string>& run_ids);
 Status check_machine(const State& state, sandbox::Backend& backend, const std::vector<std::string>& run_ids);
 
 struct WorkersOptions {
-  std::vector<std::string> run_ids;  // at least one; all run on the backend of the first
+  std::vector<std::string> run_ids;  // at least one; the backend of the first is checked
   std::int64_t workers = 1;
   std::function<bool()> stop;  // polled by each worker: true leaves steps to their supervisors and returns
 };
@@ -43,7 +43,8 @@ class WorkersObserver {
 // Blocks until every run is over, no run can go on, or `stop` returns true. Each worker opens the state
 // again; several workers share commits (store::StoreGroup). While no sandbox can be made, no phase is claimed
 // and the workers wait. Returns the first error of a worker, after all have stopped. Everything that was
-// committed stays. `state` is not used by another thread meanwhile.
+// committed stays. Another thread may use `state` only for
+// open_again().
 Status run_workers(const State& state, const WorkersOptions& options, WorkersObserver& observer);
 
 }  // namespace pawl::executor

@@ -84,8 +84,9 @@ struct ConnectionSetup {
 
 class Connection {
  public:
-  // Opens or creates the database, sets the busy timeout and runs setup.configure. kCorrupt: not a database. A database that cannot be written is opened
-  // for reading. When it has a log that cannot be recovered in its folder, a copy of both is opened.
+  // Opens or creates the database, sets the busy timeout and runs setup.configure. kCorrupt: not a database.
+  // A database that cannot be written is opened for reading. When it has a log that cannot be recovered in its
+  // folder, a copy of both is opened.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup);
 
   Result<Query> query(std::string_view name);

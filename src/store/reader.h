@@ -33,7 +33,8 @@ class EvidenceReader {
 // The state of runs, and their evidence.
 class Reader : public EvidenceReader {
  public:
-  // Runs `reads`, which may call only the verbs below. All see one state of the store, whoever writes.
+  // Runs `reads`, which may call only the verbs below. All see one state of the store, also
+  // while another process writes.
   virtual Status read_together(const std::function<Status()>& reads) = 0;
   virtual Result<RunRow> run(const std::string& run_id) = 0;             // kNotFound
   virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;        // newest first

@@ -365,7 +365,7 @@ class Verbs {
   virtual Result<std::vector<Owed>> owed() = 0;
   // Records what the agent of `owed` reported and settles its reservations. The chain of an ended phase is
   // opened for the rows and sealed again. REQUIRES: the step's process is gone, `told` has all reports since
-  // owed.told_seq. Changes nothing when the usage is settled already.
+  // owed.told_seq. No effect when the usage is settled already.
   virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
 
   // --- inventories: what is known by content

@@ -165,10 +165,12 @@ class SupervisedSteps final : public StepRunner {
     }
   }
 
-  // The sandbox of a step whose job is gone, or never was, may be of any backend.
+  // The sandbox of a step whose job is gone, never was, or names an unknown backend may be of any backend.
   static Status end_sandbox(const Spool& spool) {
     const auto job = spool.read_job();
-    for (const auto& name : job ? std::vector{job->backend} : sandbox::backend_names()) {
+    auto names = sandbox::backend_names();
+    if (job && std::ranges::find(names, job->backend) != names.end()) names = {job->backend};
+    for (const auto& name : names) {
       PAWL_TRY(const auto backend, sandbox::make_backend(name));
       backend->end(spool.id());
     }

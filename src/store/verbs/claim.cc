@@ -11,16 +11,12 @@ Status RunStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
     // Phases of a parallel tier start from the same base. A phase whose newest attempt failed together with
     // the work accepted meanwhile (.merge) starts on top of that work. Otherwise it would fail on it for
     // ever.
-    PAWL_TRY(auto previous, database_->query("newest_finished_attempt"));
-    previous.bind(phase.run_id).bind(phase.phase_id);
-    PAWL_TRY(const bool row, previous.next());
-    if (row) {
-      PAWL_TRY(const auto before, read_attempt(previous));
+    PAWL_TRY(const auto before, attempt_of(phase, "newest_finished_attempt"));
+    if (before)
       attempt.base_has_own_tier =
-          before.base_has_own_tier || std::ranges::any_of(before.failing_signals, [](const auto& key) {
+          before->base_has_own_tier || std::ranges::any_of(before->failing_signals, [](const auto& key) {
             return key.ends_with(".merge");
           });
-    }
   }
   PAWL_TRY(auto query, database_->query("newest_merge_seq"));
   query.bind(phase.run_id);
