@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
 FUNCTION_LINES_MAX = 60
 PARAMETERS_MAX = 5
-# Functions with more parameters: a verb of the store, and what an attempt is worked on with.
-MORE_PARAMETERS = {"finish": 6, "Session": 6}
+# Functions with more parameters: a verb of the store.
+MORE_PARAMETERS = {"finish": 6}
 
 # The rules: a pattern of calls, and the folders (or files) below src/ that may have them.
 RULES = {
