@@ -60,15 +60,15 @@ class Tree:
 
     def outside(self, path):
         """The headers of other trees that `path` includes, itself or by headers of this tree."""
-        seen, todo, found = set(), [path], set()
-        while todo:
-            path = todo.pop()
+        seen, pending, found = set(), [path], set()
+        while pending:
+            path = pending.pop()
             if path in seen:
                 continue
             seen.add(path)
             for name in self.includes_of(path):
                 inside = self.source / name
-                todo.append(inside) if inside.exists() else found.add(name)
+                pending.append(inside) if inside.exists() else found.add(name)
         return found
 
     def problems(self):

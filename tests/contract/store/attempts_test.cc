@@ -12,7 +12,19 @@
 namespace pawl::store {
 namespace {
 
-using Attempts = StoreContract;
+class Attempts : public StoreContract {
+ protected:
+  // The only phase fails, and its next attempt waits for five seconds.
+  void fail_with_backoff() {
+    create({{"a"}});
+    const auto held = claim();
+    auto end = verdict("failed_retryable");
+    end.not_before = rfc3339(now_.plus_ms(5000));
+    ASSERT_TRUE(store_->finish(
+        held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; },
+        now_));
+  }
+};
 
 TEST_P(Attempts, ClaimReservesBeforeAnythingRuns) {
   const auto run = create({{"a", "b"}, {"c"}});
@@ -308,13 +320,7 @@ TEST_P(Attempts, AnAbortCancelsWhatIsNotTerminal) {
 }
 
 TEST_P(Attempts, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
-  create({{"a"}});
-  const auto held = claim();
-  auto end = verdict("failed_retryable");
-  end.not_before = rfc3339(now_.plus_ms(5000));
-  ASSERT_TRUE(store_->finish(
-      held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; },
-      now_));
+  fail_with_backoff();
   EXPECT_EQ(store_->claim(request())->nothing, Nothing::kNotBefore);
   now_ = now_.plus_ms(5001);
   EXPECT_EQ(claim().phase.not_before, "");
@@ -322,13 +328,7 @@ TEST_P(Attempts, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
 
 // The clock is set back by an hour: the phase would wait that long. The simulator found it.
 TEST_P(Attempts, AClockThatWasSetBackDoesNotMakeAPhaseWait) {
-  create({{"a"}});
-  const auto held = claim();
-  auto end = verdict("failed_retryable");
-  end.not_before = rfc3339(now_.plus_ms(5000));
-  ASSERT_TRUE(store_->finish(
-      held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; },
-      now_));
+  fail_with_backoff();
   now_ = now_.plus_ms(-3'600'000);
   claim();
 }
