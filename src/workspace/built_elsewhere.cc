@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "os/file.h"
 #include "workspace/tree.h"
@@ -14,7 +15,7 @@ namespace pawl::workspace {
 namespace {
 
 constexpr int kDepthMax = 3;  // Enough for packages/x/.venv; a large source is not walked through.
-constexpr std::size_t kFoldersMax = 5'000;
+constexpr std::size_t kFoldersMax = 2'000;  // The upper ones first.
 constexpr std::uint64_t kTextBytesMax = 4 << 20;
 
 // A file that tools write where they build or install, and the file with the absolute path.
@@ -26,48 +27,46 @@ constexpr std::array kTraces = {
     Mark{"CMakeCache.txt", "CMakeCache.txt"}, Mark{"config.status", "config.status"},
     Mark{"build.ninja", "build.ninja"},       Mark{"meson-info", "meson-info/intro-buildsystem_files.json"}};
 
-class Walk {
- public:
-  explicit Walk(const std::string& source) : source_(source) {}
+bool is_marked(const std::string& source, const std::string& folder) {
+  return std::ranges::any_of(kTraces, [&](const Mark& one) {
+    if (!os::exists(os::join(folder, std::string(one.mark)))) return false;
+    const auto text = os::read_file(os::join(folder, std::string(one.text)), kTextBytesMax);
+    return text && text->find(source + "/") != std::string::npos;
+  });
+}
 
-  void folder(const std::string& path, int depth) {
-    const std::string full = path.empty() ? source_ : os::join(source_, path);
-    if (is_marked(full)) return found.push_back(path.empty() ? "." : path);
-    if (depth == kDepthMax || ++folders_ > kFoldersMax) return;
-    const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(full.c_str()), closedir);
-    if (!open) return;
-    while (const dirent* entry = readdir(open.get())) {
-      const std::string name = entry->d_name;
-      if (entry->d_type != DT_DIR || name == "." || name == ".." || name == "node_modules" ||
-          !is_kept_name(name))
-        continue;
-      folder(child(path, name), depth + 1);
-    }
+// Appends the folders below `path` in which something may have been built.
+void list_folders(const std::string& full, const std::string& path, std::vector<std::string>& out) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(full.c_str()), closedir);
+  if (!open) return;
+  while (const dirent* entry = readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (entry->d_type != DT_DIR || name == "." || name == ".." || name == "node_modules" ||
+        !is_kept_name(entry->d_name))
+      continue;
+    out.push_back(child(path, name));
   }
-
-  std::vector<std::string> found;
-
- private:
-  bool is_marked(const std::string& full) const {
-    return std::ranges::any_of(kTraces, [&](const Mark& one) {
-      if (!os::exists(os::join(full, std::string(one.mark)))) return false;
-      const auto text = os::read_file(os::join(full, std::string(one.text)), kTextBytesMax);
-      return text && text->find(source_ + "/") != std::string::npos;
-    });
-  }
-
-  const std::string& source_;
-  std::size_t folders_ = 0;
-};
+}
 
 }  // namespace
 
 std::vector<std::string> built_elsewhere(const std::string& source) {
   if (source == "/workspace") return {};
-  Walk walk(source);
-  walk.folder("", 0);
-  std::ranges::sort(walk.found);
-  return std::move(walk.found);
+  std::vector<std::string> out, level{""}, below;
+  std::size_t looked = 0;
+  for (int depth = 0; depth <= kDepthMax; ++depth, level = std::exchange(below, {})) {
+    std::ranges::sort(level);  // So that the same folders are looked at each time.
+    for (const auto& path : level) {
+      if (++looked > kFoldersMax) break;
+      const std::string full = path.empty() ? source : os::join(source, path);
+      if (is_marked(source, full))
+        out.push_back(path.empty() ? "." : path);
+      else if (depth < kDepthMax)
+        list_folders(full, path, below);
+    }
+  }
+  std::ranges::sort(out);
+  return out;
 }
 
 }  // namespace pawl::workspace

@@ -117,26 +117,19 @@ class ObjectCheck {
   // A folder without its owner's rights would hide its entries.
   static bool is_open(const struct stat& status) { return (status.st_mode & 0700U) == 0700U; }
 
-  // Level by level: the folders of one level are listed in parallel.
   Status look_at_all() {
     struct stat status {};
     if (lstat(tree_.c_str(), &status) != 0) return fail_errno(errno, "look at", tree_);
     if (!S_ISDIR(status.st_mode) || !is_open(status) || hides_by_attribute(tree_)) return was_changed(tree_);
-    for (std::vector<std::string> folders{""}, next; !folders.empty(); folders.swap(next)) {
-      std::vector<std::vector<Found>> found(folders.size());
-      PAWL_OK(os::for_each_in_parallel(folders.size(), [&](std::size_t i) -> Status {
-        PAWL_TRY(found[i], names_and_stats(folders[i].empty() ? tree_ : os::join(tree_, folders[i])));
-        return {};
-      }));
-      next.clear();
-      for (std::size_t i = 0; i < folders.size(); ++i)
-        for (const auto& [name, status_of] : found[i]) {
-          std::string path = child(folders[i], name);
-          if (S_ISDIR(status_of.st_mode)) next.push_back(path);
-          PAWL_OK(look_at(std::move(path), status_of));
-        }
-    }
-    return {};
+    return walk_by_level(tree_, [this](const std::string& folder, const auto& found, auto& below) -> Status {
+      if (!found) return std::unexpected(found.error());
+      for (const auto& [name, status_of] : *found) {
+        std::string path = child(folder, name);
+        if (S_ISDIR(status_of.st_mode)) below.push_back(path);
+        PAWL_OK(look_at(std::move(path), status_of));
+      }
+      return {};
+    });
   }
 
   Status look_at(std::string path, const struct stat& status) {

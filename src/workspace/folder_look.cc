@@ -65,7 +65,9 @@ class Looker {
       : root_(root), without_(without), state_(state), memory_(memory), so_far_(so_far) {}
 
   Result<FolderLook> look() {
-    PAWL_OK(folder(""));
+    PAWL_OK(walk_by_level(root_, [this](const std::string& path, const auto& found, auto& below) {
+      return folder(path, found, below);
+    }));
     out_.is_as_remembered =
         unread_.empty() && differs_ == 0 && out_.entries.size() == memory_.entries().size();
     PAWL_OK(os::for_each_in_parallel(unread_.size(), [this](std::size_t i) -> Status {
@@ -80,11 +82,11 @@ class Looker {
   }
 
  private:
-  Status folder(const std::string& path) {
+  Status folder(const std::string& path, const Result<std::vector<Found>>& found,
+                std::vector<std::string>& folders) {
     PAWL_OK(check_limits(static_cast<std::int64_t>(out_.entries.size()), bytes_, root_));
     const std::string full = path.empty() ? root_ : os::join(root_, path);
-    auto found = names_and_stats(full);
-    if (!found) return unread(std::move(found).error(), path.empty() ? "" : without_.above + path);
+    if (!found) return unread(found.error(), path.empty() ? "" : without_.above + path);
     for (const auto& [name, status] : *found) {
       if (name == ".git" || name == ".pawl") continue;
       std::string below = child(path, name);
@@ -93,6 +95,7 @@ class Looker {
       if (!is_kept_name(name) || below.size() > kPathBytesMax)
         return unusable("source: ", without_.above + below);
       if (status.st_dev == state_.st_dev && status.st_ino == state_.st_ino) continue;
+      if (S_ISDIR(status.st_mode)) folders.push_back(below);
       PAWL_OK(entry(std::move(below), status));
     }
     return {};
@@ -131,10 +134,8 @@ class Looker {
       entry.content = before->entry.content;
     if (before == nullptr || before->entry != entry) ++differs_;
     bytes_ += entry.size;
-    const bool is_folder = entry.type == EntryType::kFolder;
-    std::string below = is_folder ? entry.path : "";
     out_.entries.push_back(std::move(looked));
-    return is_folder ? folder(below) : Status();
+    return {};
   }
 
   const std::string& root_;

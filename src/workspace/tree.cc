@@ -17,12 +17,14 @@
 #include "base/json.h"
 #include "base/lines.h"
 #include "os/file.h"
+#include "os/parallel.h"
 
 namespace pawl::workspace {
 namespace {
 
 constexpr std::size_t kReadAtOnceBytes = 1 << 20, kReadAtLeastBytes = 4096;
-constexpr std::size_t kSyncEachMax = 64;  // Above it one syncfs(2) is cheaper than an fsync for each file.
+constexpr std::size_t kListedAtOnce = 1024;  // Folders of a level whose entries are in memory at a time.
+constexpr std::size_t kSyncEachMax = 64;     // Above it one syncfs(2) is cheaper than an fsync for each file.
 
 constexpr std::size_t kAttributesBytesMax = 64 << 10;
 
@@ -254,6 +256,22 @@ Result<std::vector<Found>> names_and_stats(const std::string& folder) {
   }
   std::ranges::sort(out, {}, &Found::first);
   return out;
+}
+
+Status walk_by_level(const std::string& root, const VisitFolder& visit) {
+  for (std::vector<std::string> folders{""}, below; !folders.empty(); folders.swap(below)) {
+    below.clear();
+    for (std::size_t begin = 0; begin < folders.size(); begin += kListedAtOnce) {
+      std::vector<Result<std::vector<Found>>> found(std::min(kListedAtOnce, folders.size() - begin));
+      PAWL_OK(os::for_each_in_parallel(found.size(), [&](std::size_t i) -> Status {
+        const auto& folder = folders[begin + i];
+        found[i] = names_and_stats(folder.empty() ? root : os::join(root, folder));
+        return {};
+      }));
+      for (std::size_t i = 0; i < found.size(); ++i) PAWL_OK(visit(folders[begin + i], found[i], below));
+    }
+  }
+  return {};
 }
 
 std::string child(const std::string& folder, std::string_view name) {

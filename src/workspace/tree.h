@@ -89,6 +89,13 @@ using Found = std::pair<std::string, struct stat>;  // A name in a folder, and i
 // Sorted by name. No descriptor stays open: a tree may be deeper than the limit of descriptors.
 Result<std::vector<Found>> names_and_stats(const std::string& folder);
 
+// Lists the folder `root` and those below it, level by level. The folders of one level are listed in parallel.
+// `visit` runs in the caller's thread, for one folder at a time: `folder` is its path below `root` ("" is
+// `root`), and `visit` appends the paths of the folders to enter to `below`. An error of `visit` ends the walk.
+using VisitFolder = std::function<Status(const std::string& folder, const Result<std::vector<Found>>& found,
+                                         std::vector<std::string>& below)>;
+Status walk_by_level(const std::string& root, const VisitFolder& visit);
+
 std::string child(const std::string& folder, std::string_view name);  // For "" just `name`.
 std::string parent_of(const std::string& path);                       // "" for a path without a slash.
 

@@ -60,7 +60,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
   const Waiting waiting("making the run", options.state.json, [&]() -> std::string {
     const auto& [files, bytes] = state.workspaces->so_far();
     if (files == 0) return {};
-    return fmt::format("{} files, {} MiB of the source", files.load(), bytes.load() >> 20U);
+    return fmt::format("{} files, {} MiB read or copied", files.load(), bytes.load() >> 20U);
   });
   PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
                                                          {.plan = *file.parsed.plan,
