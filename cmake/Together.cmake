@@ -10,7 +10,7 @@ function(pawl_together var root)
   endif()
   set(files_max 16)
   if(PAWL_TEST_HOOKS AND NOT PAWL_SANITIZE)
-    set(files_max 8)  # where people work
+    set(files_max 12)  # where people work
   endif()
   list(SORT ARGN)
   list(LENGTH ARGN count)
