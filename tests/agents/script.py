@@ -1,0 +1,113 @@
+"""The script that the scripted model plays: which turn a request gets, and which fault comes in its place.
+
+A script is a JSON document:
+
+    {"turns": [{"text": "I look.", "calls": [{"read": "/workspace/a.py"}]}, {"text": "Done."}],
+     "faults": [{"kind": "rate_limit", "at": 3, "times": 2, "retry_after": 4}]}
+
+A turn is chosen by the history in the request: its number is the number of the script's turns that the model has
+said there. So a retry, a second start and a resumed session get what a model would say at that point.
+"""
+
+import dataclasses
+import threading
+
+import intents
+
+FAULTS = ("rate_limit", "overloaded", "unauthorized", "invalid_key", "usage_window", "cut", "hang")
+FOR_EVER = 0
+AUXILIARY_KINDS = {"title": "title", "routing": "router", "complexity": "router", "quota": "quota"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """An assistant's turn in the history of a request."""
+    text: str
+    has_calls: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """A request in the words of the script; each wire format makes one."""
+    model: str
+    stream: bool
+    tools: dict  # name -> JSON schema of its arguments, or None for a tool that takes plain text
+    history: list  # the turns that the model has said
+    prompt: str  # all text of the last message
+    system: str
+    schema: dict | None = None  # JSON schema that the response has to fit
+
+
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """A response of the model. `calls` are pairs of a declared tool and its arguments."""
+    number: int
+    text: str
+    calls: list
+
+    def name(self):
+        return "calls " + ", ".join(name for name, _ in self.calls) if self.calls else "text"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """What the provider does instead of responding, from main call number `at` on, `times` times. With `everywhere`, auxiliary calls get it, too,
+    as they do when a key or an account is refused."""
+    kind: str
+    at: int = 1
+    times: int = 1
+    retry_after: int | None = None
+    resets_in: int = 3600
+    everywhere: bool = False
+
+    def __post_init__(self):
+        if self.kind not in FAULTS:
+            raise ValueError(f"a fault is one of {', '.join(FAULTS)}, not {self.kind}")
+
+    def holds(self, call):
+        return call >= self.at and (self.times == FOR_EVER or call < self.at + self.times)
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """What a request gets. `call` is its number among the main calls, None for an auxiliary one."""
+    turn: Turn
+    call: int | None
+    auxiliary: str | None
+    fault: Fault | None
+
+
+class Script:
+    def __init__(self, document):
+        self.turns = document["turns"]
+        self.faults = [Fault(**fault) for fault in document.get("faults", [])]
+        self.lock = threading.Lock()
+        self.calls = 0
+
+    def decide(self, request):
+        kind = auxiliary_kind(request)
+        with self.lock:
+            self.calls += kind is None
+            call = self.calls
+        if kind:
+            fault = next((fault for fault in self.faults if fault.everywhere and fault.holds(max(call, 1))), None)
+            text = intents.json_of(request.schema) if request.schema else "A scripted title"
+            return Decision(Turn(0, text, []), None, kind, fault)
+        fault = next((fault for fault in self.faults if fault.holds(call)), None)
+        return Decision(self.turn(request), call, None, fault)
+
+    def turn(self, request):
+        texts = {turn.get("text") for turn in self.turns}
+        number = sum(said.has_calls or said.text in texts for said in request.history)
+        wanted = self.turns[number] if number < len(self.turns) else {"text": "The script has no more turns."}
+        calls = [intents.call_of(intent, request.tools) for intent in wanted.get("calls", [])]
+        return Turn(number, wanted.get("text", ""), calls)
+
+
+def auxiliary_kind(request):
+    """Programs ask for titles, for a choice of the model and the like beside their task. Such a request declares no tool, or dictates the JSON of
+    its response."""
+    if request.tools and not request.schema:
+        return None
+    words = (request.system + request.prompt).lower()
+    return next((kind for word, kind in AUXILIARY_KINDS.items() if word in words), "other")
