@@ -69,6 +69,10 @@ std::int64_t failing_in(const StepFacts& step, std::string_view family) {
   return failing;
 }
 
+std::string place_of(const StepFacts& step) {
+  return step.stop_option.file.empty() ? "of " + step.step_name : "in " + printable(step.stop_option.file);
+}
+
 // Most runners that end at a failure leave an ordinary report. The end shows in their output, or by an option
 // of the command together with as many failures as it allows.
 std::string stopped_at_failure(const StepFacts& step) {
@@ -76,7 +80,7 @@ std::string stopped_at_failure(const StepFacts& step) {
   if (failing == 0) return "";
   if (!step.said_stop.words.empty()) return fmt::format("{} says: {}", step.step_name, step.said_stop.words);
   if (step.stop_option.word.empty() || failing < step.stop_option.failures) return "";
-  return fmt::format("`{}` of {} ends the runner at a failure", step.stop_option.word, step.step_name);
+  return fmt::format("`{}` {} ends the runner at a failure", step.stop_option.word, place_of(step));
 }
 
 void add_early_stops(const std::vector<StepFacts>& steps, Report& to) {
@@ -351,9 +355,9 @@ std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& re
     if (step.exit_code >= kShellCodesFrom && !counts_failures(step, family)) return ended;
     if (std::ranges::none_of(step.reports, [&](const auto& file) { return file.family == family; }))
       return ended + " and wrote no report" +
-             (step.stop_option.word.empty()
-                  ? ""
-                  : fmt::format(": `{}` may end its runner before it writes one", step.stop_option.word));
+             (step.stop_option.word.empty() ? ""
+                                            : fmt::format(": `{}` {} may end its runner before it writes one",
+                                                          step.stop_option.word, place_of(step)));
   }
   return reports.problem;
 }
