@@ -13,7 +13,7 @@
 namespace pawl::gates {
 namespace {
 
-// What Node.js, TypeScript, Jest and Vite append to a name without a suffix, in their order.
+// Suffixes that Node.js, TypeScript, Jest and Vite append to a name without one, in their order.
 constexpr auto kNodeEnds = std::to_array<std::string_view>(
     {"", ".mjs", ".js", ".cjs", ".jsx", ".mts", ".ts", ".tsx", "/index.mjs", "/index.js", "/index.ts"});
 // Folders below which tests are, and folders of sources.
