@@ -69,8 +69,10 @@ std::int64_t failing_in(const StepFacts& step, std::string_view family) {
   return failing;
 }
 
-std::string place_of(const StepFacts& step) {
-  return step.stop_option.file.empty() ? "of " + step.step_name : "in " + printable(step.stop_option.file);
+// The option, with its file: "`bail` in .mocharc.yml".
+std::string shown_option(const StepFacts& step) {
+  const auto& [word, failures, file] = step.stop_option;
+  return "`" + word + "`" + (file.empty() ? "" : " in " + printable(file));
 }
 
 // Most runners that end at a failure leave an ordinary report. The end shows in their output, or by an option
@@ -80,7 +82,8 @@ std::string stopped_at_failure(const StepFacts& step) {
   if (failing == 0) return "";
   if (!step.said_stop.words.empty()) return fmt::format("{} says: {}", step.step_name, step.said_stop.words);
   if (step.stop_option.word.empty() || failing < step.stop_option.failures) return "";
-  return fmt::format("`{}` {} ends the runner at a failure", step.stop_option.word, place_of(step));
+  return fmt::format("{}{} ends the runner at a failure", shown_option(step),
+                     step.stop_option.file.empty() ? " of " + step.step_name : "");
 }
 
 void add_early_stops(const std::vector<StepFacts>& steps, Report& to) {
@@ -355,9 +358,9 @@ std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& re
     if (step.exit_code >= kShellCodesFrom && !counts_failures(step, family)) return ended;
     if (std::ranges::none_of(step.reports, [&](const auto& file) { return file.family == family; }))
       return ended + " and wrote no report" +
-             (step.stop_option.word.empty() ? ""
-                                            : fmt::format(": `{}` {} may end its runner before it writes one",
-                                                          step.stop_option.word, place_of(step)));
+             (step.stop_option.word.empty()
+                  ? ""
+                  : fmt::format(": {} may end its runner before it writes one", shown_option(step)));
   }
   return reports.problem;
 }
