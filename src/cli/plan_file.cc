@@ -11,11 +11,13 @@
 #include "executor/protection.h"
 #include "executor/start_run.h"
 #include "gates/gates.h"
+#include "gates/reading/stop_settings.h"
 #include "os/file.h"
 #include "plan/keys.h"
 #include "plan/policy.h"
 #include "workspace/built_elsewhere.h"
 #include "workspace/covered.h"
+#include "workspace/source_text.h"
 
 namespace pawl::cli {
 namespace {
@@ -244,6 +246,48 @@ std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan:
                              "deletes or weakens a test passes. "
                              "Add `reports` to its steps, or `protect: [\"tests/**\"]` to the plan"));
   }
+  return out;
+}
+
+std::vector<plan::Problem> early_stops(const std::string& shown, const std::string& file,
+                                       const plan::Plan& plan) {
+  const auto source = executor::source_folder(plan, os::folder_of(file));
+  const auto texts = source ? workspace::texts_of_source(*source, plan.source_ref)
+                            : Result<workspace::TextOf>(workspace::TextOf());
+  const auto text_of = [&](const std::string& path) {
+    return texts && *texts && os::is_safe_relative_path(path) ? (*texts)(path) : std::string();
+  };
+  std::vector<plan::Problem> out;
+  for (const auto& [name, gate] : plan.gates)
+    for (const auto& step : gate.steps) {
+      if (!step_gives(step, gates::kTestsFamily)) continue;
+      const auto option = gates::stop_option_behind(step.argv, text_of);
+      if (option.word.empty()) continue;
+      out.push_back(at_signals(
+          shown, gate,
+          fmt::format(
+              "`{}`{} ends the runner of step {} at a failure: an agent hears of no failure behind it, "
+              "and which tests a base that fails has is not known; leave it out",
+              option.word, option.file.empty() ? "" : " in " + visible(option.file), step.name)));
+    }
+  return out;
+}
+
+std::vector<plan::Problem> partial_gates(const std::string& shown, const plan::Plan& plan) {
+  std::vector<plan::Problem> out;
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases) {
+      const auto takes_part = [&](const auto& name) { return !plan.gates.at(name).take_only.empty(); };
+      if (!std::ranges::all_of(phase.gates, takes_part)) continue;
+      auto problem = at_signals(
+          shown, plan.gates.at(phase.gates.front()),
+          fmt::format(
+              "each gate of phase {} takes a part of the work, so what else its agent changes is accepted "
+              "unseen, and `pawl attest` refuses it: give the phase a gate without `take`, too",
+              phase.id));
+      if (std::ranges::find(out, problem.message, &plan::Problem::message) == out.end())
+        out.push_back(std::move(problem));
+    }
   return out;
 }
 

@@ -26,6 +26,12 @@ void check_source(const std::string& path, PlanFile& file);
 // Returns a warning for each gate that lets an agent weaken its tests, since the plan protects no path.
 // `check` reports them.
 std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan);
+// Warnings of runners that end at a failure, by an option or a setting of the source. `file`: the plan's path.
+// `check` reports them.
+std::vector<plan::Problem> early_stops(const std::string& shown, const std::string& file,
+                                       const plan::Plan& plan);
+// Warnings of phases whose gates all take a part of the work only. `check` reports them.
+std::vector<plan::Problem> partial_gates(const std::string& shown, const plan::Plan& plan);
 // Prints "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
 

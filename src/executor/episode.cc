@@ -163,6 +163,12 @@ gates::Shadows Episode::shadows() const {
                          [this](const std::string& path) {
                            return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
                          },
+                     .is_protected =
+                         [this](const std::string& path) {
+                           const bool covered =
+                               any_covers(rules_.protect, path) || any_covers(rules_.protect_existing, path);
+                           return covered && world_.objects.has_path(claim_->run.base_id, base_stack_, path);
+                         },
                      .allowed = plan_->allow_shadowing};
   for (const auto& step : steps_)
     if (step.role == StepRole::kGate) {

@@ -7,6 +7,8 @@
 #include "executor/episode.h"
 #include "executor/start_run.h"
 #include "gates/hang.h"
+#include "gates/reading/stop_settings.h"
+#include "os/file.h"
 #include "os/walls.h"
 
 namespace pawl::executor {
@@ -15,8 +17,9 @@ namespace {
 // The summary shows the end of a passed step's output. For a failed step it shows errors, which may come
 // early.
 constexpr std::uint64_t kOutputTailBytesMax = 16 << 10, kFailedOutputBytesMax = 4 << 20;
-constexpr std::size_t kReportTextMax = 4 << 20;     // read from an unreadable report to find errors
-constexpr std::size_t kReportFilesMax = 1000;       // Surefire writes one file per class
+constexpr std::size_t kReportTextMax = 4 << 20;  // read from an unreadable report to find errors
+constexpr std::size_t kReportFilesMax = 1000;    // Surefire writes one file per class
+constexpr std::uint64_t kSettingsBytesMax = 1 << 20;
 constexpr std::uint64_t kTraceBytesMax = 64 << 20;  // more than a trace or a network log has
 
 std::string read_redacted(const World& world, ByteSource& source) {
@@ -84,10 +87,27 @@ void Episode::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
   }
   if (run.egress_refused > 0) add_refused_hosts(run, to);
   to.reports = reports_of(step, run);
-  to.stop_option = gates::stop_option_in(step.step->argv);
+  add_stop_option(step, to);
   if (run.outcome == sandbox::Outcome::kTimedOut) to.last_test = last_test_of(step, run, to.output_tail);
   if (step.role == StepRole::kBaseline) add_program(step, to);
   if (step.step->trace) add_trace(run, to);
+}
+
+// Only a runner with a failure, or without a report, may have ended early.
+void Episode::add_stop_option(const PlannedStep& step, gates::StepFacts& to) const {
+  const auto failed = [](const gates::ReportFacts& file) {
+    return !file.report || std::ranges::any_of(file.report->no_tests, &gates::NoTest::failed) ||
+           std::ranges::any_of(file.report->tests,
+                               [](const auto& test) { return test.status == gates::TestStatus::kFailed; });
+  };
+  if (!to.declared.contains(gates::kTestsFamily)) return;
+  if (!to.reports.empty() && std::ranges::none_of(to.reports, failed)) return;
+  auto layers = base_stack_;
+  if (step.role == StepRole::kGate && !gate_layer_.empty()) layers.insert(layers.begin(), gate_layer_);
+  to.stop_option = gates::stop_option_behind(step.step->argv, [&](const std::string& path) {
+    if (!os::is_safe_relative_path(path)) return std::string();
+    return world_.objects.text_at(claim_->run.base_id, layers, path, kSettingsBytesMax).value_or("");
+  });
 }
 
 // When gc removed the log, only the number of refusals remains.

@@ -100,7 +100,7 @@ struct StepFacts {
   std::vector<DeclaredReport> patterns;  // where the plan looks for the step's reports
   // The reports that this step wrote, not those of earlier steps.
   std::vector<ReportFacts> reports;
-  StopOption stop_option;  // an option of its command that ends the runner at a failure
+  StopOption stop_option;  // an option or a setting that ends its runner at a failure
   // Words of its output about an early end, when the step failed.
   SaidStop said_stop;
   std::optional<TraceFacts> trace;               // set when the step was traced and its trace could be read

@@ -380,6 +380,23 @@ tiers:
         self.assertEqual([g["passed"] for g in phase["attempt"]["gates"] if g["gate_id"] == "check"], [False])
         self.assertIn("accepted by: operator", self.pawl("verify", "--attestation", "run.intoto.json").stdout)
 
+    def test_work_of_which_each_gate_takes_a_part_is_told_at_check_and_not_attested(self):
+        """Unless one of the gates takes all that was changed, or has no `take`, or a person took the work."""
+        gates = {"one": ", take: {only: [a]}", "two": ", take: {only: [b]}", "whole": ""}
+        for agent, names, said in (("echo >>a; echo >>b", "one, two", "as a whole"), ("echo >>a; echo >>c", "one, two", "and none takes c"),
+                                   ("echo >>a", "one, two", ""), ("echo >>a; echo >>b", "one, whole", "")):
+            with self.subTest(agent, gates=names):
+                self.make_simple(agent=agent)
+                lines = "".join(f"  {name}: {{steps: [{{name: unit, run: [\"true\"]}}], signals: [build]{take}}}\n" for name, take in gates.items())
+                self.write("plan.yaml", "version: 1\nworkflow: parts\nsource: {path: source}\nmax_attempts: 1\ngates:\n" + lines
+                           + f"tiers: [{{phases: [{{id: p1, goal: g, agent: {{run: '{agent}'}}, gates: [{names}]}}]}}]\n")
+                told = "each gate of phase p1 takes a part of the work"
+                self.assertEqual(told in self.pawl("check", "plan.yaml").stderr, "whole" not in names)
+                self.pawl("run", "plan.yaml")
+                refused = self.attest(expect=1 if said else 0).stderr
+                self.assertIn(said, refused)
+                self.assertEqual("no gate has seen the work of phase p1" in refused, bool(said), refused)
+
     def test_a_fork_says_what_it_shares_and_with_whom(self):
         self.make_simple(phases=2, agent='echo "$PAWL_PHASE_ID" >> file')
         self.pawl("run", "plan.yaml")

@@ -3,6 +3,7 @@
 paid twice."""
 
 import sqlite3
+import subprocess
 import unittest
 
 from pawl_runs import WithRun
@@ -75,6 +76,34 @@ class Base(WithRun):
                 said = self.pawl("check", "plan.yaml").stderr
                 self.assertEqual(f"step unit names {told}, which is not beside the plan" in said, bool(told), said)
                 self.assertEqual("not beside the plan" in said, bool(told), said)
+
+    def test_a_runner_that_ends_at_a_failure_is_told_at_check(self):
+        unit = "{{name: unit, run: {}, reports: {{junit: [out.xml]}}}}"
+        told = " ends the runner of step unit at a failure"
+        self.write("source/package.json", '{"scripts": {"test": "mocha --bail"}}')
+        self.write("source/sub/pytest.ini", "[pytest]\naddopts = -x\n")
+        for run, option in (("pytest -vx", "`-x`"), ("npm test", "`--bail` in package.json"), ("cd sub && pytest", "`-x` in sub/pytest.ini"),
+                            ("pytest", ""), ("make", "")):
+            with self.subTest(run):
+                self.make(unit.format(f'"{run}"'), more="signals: [tests]")
+                said = self.pawl("check", "plan.yaml").stderr
+                self.assertEqual(option + told in said, bool(option), said)
+                self.assertEqual(told in said, bool(option), said)
+        self.make("{name: unit, run: npm test}")
+        self.assertNotIn(told, self.pawl("check", "plan.yaml").stderr, "exit codes alone have no tests")
+
+    def test_a_setting_is_read_in_the_commit_that_the_run_takes(self):
+        self.make("{name: unit, run: pytest, reports: {junit: [out.xml]}}", more="signals: [tests]")
+        self.write("source/pytest.ini", "[pytest]\naddopts = -x\n")
+        git = ["git", "-C", str(self.root / "source"), "-c", "user.name=a", "-c", "user.email=a@b"]
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+            subprocess.run([*git, *command], check=True)
+        (self.root / "source/pytest.ini").unlink()
+        plan = (self.root / "plan.yaml").read_text()
+        for source, is_told in (("{path: source, ref: HEAD}", True), ("{path: source}", False)):
+            self.write("plan.yaml", plan.replace("{path: source}", source))
+            said = self.pawl("check", "plan.yaml").stderr
+            self.assertEqual("`-x` in pytest.ini ends the runner" in said, is_told, said)
 
     def test_a_file_that_the_phase_makes_is_no_reason_to_stop(self):
         for run in ('"./made"', "[./made]", '"tools/made"', '"sh -c ./made"', '"cd tools && ./made"', '"/workspace/made"'):

@@ -117,6 +117,9 @@ SKIPS["prove"], SKIPS["ctest-junit"] = SKIPS["perl"], SKIPS["ctest"]
 # The options by which a runner ends at a failure.
 STOPS = {"pytest": ("--junitxml", "-x --junitxml"), "go": ("go test", "go test -failfast"), "mocha": ("bin/mocha", "bin/mocha --bail"),
          "vitest": ("vitest run", "vitest run --bail=1"), "ctest": ("ctest -T Test", "ctest --stop-on-failure -T Test"), "cargo": ("", "")}
+# The same as a setting in a file, beside the command as it is.
+SETTINGS = {"pytest": ("pytest.ini", "[pytest]\naddopts = -x\n"), "mocha": (".mocharc.json", '{"bail": true}'),
+            "vitest": ("vitest.config.mjs", "export default {test: {bail: 1}};\n")}
 
 
 class Runners(PawlTest):
@@ -207,9 +210,11 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: sh /plan/agent.sh}}, gates: [
                     said = self.pawl("run", "plan.yaml", expect=code).stdout
                     self.assertEqual(code == 0, "check.tests" not in said, said)
 
-    def stops(self, name):
+    def stops(self, name, setting=None):
         """Base ends at the test that fails. What it has is a lower bound, and the signal says so."""
         self.make(name)
+        if setting:
+            self.write(f"source/{setting[0]}", setting[1])
         form, report, command, file, *_ = RUNNERS[name]
         shutil.copy(self.root / f"attempts/1/{file}", self.root / f"source/{file}")
         self.write("plan.yaml", f"""\
@@ -219,7 +224,7 @@ source: {{path: source}}
 sandbox: {{pids_limit: 2048, memory_limit_mib: 4096}}
 gates:
   check:
-    steps: [{{name: unit, run: {command.replace(*STOPS[name], 1)!r}, reports: {{{form}: [{report!r}]}}}}]
+    steps: [{{name: unit, run: {(command + ' >log' if setting else command.replace(*STOPS[name], 1))!r}, reports: {{{form}: [{report!r}]}}}}]
     signals: [tests]
 tiers:
   - phases:
@@ -229,6 +234,7 @@ tiers:
         signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]
         told = next(signal["details"] for signal in signals if signal["kind"] == "tests")
         self.assertTrue(told["base"].startswith("lower bound: "), told)
+        self.assertEqual(setting is not None and setting[0] in told["base"], setting is not None, told)
 
     def test_jest_that_bails_leaves_no_report(self):
         self.make("jest")
@@ -247,6 +253,8 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check]}}]}}
 
 for runner in STOPS:
     setattr(Runners, "test_that_stops_" + runner, lambda self, runner=runner: self.stops(runner))
+for runner, setting in SETTINGS.items():
+    setattr(Runners, f"test_that_stops_{runner}_by_its_settings", lambda self, of=(runner, setting): self.stops(*of))
 for runner in RUNNERS:
     setattr(Runners, "test_" + runner.replace("-", "_"), lambda self, runner=runner: self.check(runner))
 

@@ -70,6 +70,17 @@ BEHIND_THE_STOP = {
     "moves it": "mkdir later; mv tests/zlast.t later/",
     "leaves it out of the list": "mv tests/zlast.t tests/zlast.off",
 }
+# How a project may have pytest end at a failure: files, and the step's command. The test that fails on base is first.
+KNOWN = {"test_a.py": "def test_known():\n    assert 0\n", "test_b.py": "from calc import one\ndef test_one():\n    assert one() == 1\n",
+         "calc.py": "def one():\n    return 1\n"}
+BY_A_FILE = {
+    "a setting of pytest.ini": ({"pytest.ini": "[pytest]\naddopts = -q -x\n"}, "python3 -m pytest --junitxml=out.xml >log"),
+    "a setting of setup.cfg": ({"setup.cfg": "[tool:pytest]\naddopts =\n  -q\n  --maxfail=1\n"}, "python3 -m pytest --junitxml=out.xml >log"),
+    "a recipe": ({"Makefile": "FLAGS = -qx\ntest:\n\tpython3 -m pytest $(FLAGS) --junitxml=out.xml >log\n"}, "make test"),
+    "a shell script": ({"test.sh": "python3 -m pytest -x --junitxml=out.xml >log\n"}, "sh test.sh"),
+}
+# Pawl does not read programs of Python, so it does not see this one.
+UNSEEN = ({"run.py": "import pytest, sys\nsys.exit(pytest.main(['-x', '--junitxml=out.xml']))\n"}, "python3 run.py >log")
 NODE = "import test, {describe, it} from 'node:test';\nimport assert from 'node:assert';\nimport {add} from './calc.mjs';\n"
 NODE_TESTS = "describe('calc', () => {\n  it('adds', () => assert.equal(add(1, 2), 3));\n  it('is there', () => assert.ok(add));\n});\n"
 UNLOADED = {
@@ -122,6 +133,22 @@ tiers:
                 self.assertTrue(signal["details"]["base"].startswith("tests: unknown: "), signal)
                 self.assertIn("baseline: none", attempt["summary"])
                 self.assertEqual(self.plan(work, "baseline: none")["p"]["outcome"], "passed", "the defence is off")
+
+    def test_a_known_failure_that_ends_the_runner_by_a_file_is_no_pass(self):
+        """The work breaks a test that never runs."""
+        def outcome(files, run):
+            self.make(KNOWN | files)
+            phase = self.plan([("p", "echo 'def one(): return 2' >calc.py")], "known_failing: base",
+                              run + ", reports: {junit: [out.xml]}")["p"]
+            return phase["outcome"], phase["attempts"][0]["summary"]
+        for name, how in BY_A_FILE.items():
+            with self.subTest(name):
+                outcome_now, said = outcome(*how)
+                self.assertEqual(outcome_now, "escalate")
+                self.assertIn("the runner stopped early", said)
+                for path in how[0]:
+                    (self.root / "source" / path).unlink()
+        self.assertEqual(outcome(*UNSEEN)[0], "passed", "the defence is off")
 
     def test_tests_that_an_earlier_phase_added_are_kept(self):
         self.assertGreaterEqual(len(LATER), 4)

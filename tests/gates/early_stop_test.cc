@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "gates/gates.h"
+#include "gates/reading/stop_settings.h"
 #include "support/plain_redactor.h"
 
 namespace pawl::gates {
@@ -58,9 +61,103 @@ TEST(EarlyStop, AnOptionOfTheCommandIsFoundWithTheFailuresThatItBears) {
   EXPECT_EQ(option("npx jest --bail"), "--bail 1");
   EXPECT_EQ(option("python3 -m unittest --failfast"), "--failfast 1");
   for (const auto* run :
-       {"sh -x test.sh", "set -x; go test ./...", "cargo test --no-fail-fast", "pytest --maxfail=0",
-        "mocha --bail=false", "pytest --exitfirst-not", "npm ci --bailiwick", "curl -b jar x"})
+       {"pytest -xvs", "pytest -qx --junitxml=out.xml", "pytest \\\n  -x", "PYTEST_ADDOPTS=-x make test",
+        "PYTEST_ADDOPTS='-q -x' make test", "pytest >log 2>&1 -x", "python3 -m py.test -lx"})
+    EXPECT_EQ(option(run), "-x 1") << run;
+  EXPECT_EQ(option("python3 -m unittest -f"), "-f 1");
+  EXPECT_EQ(option("python3 -m unittest -vf tests"), "-f 1");
+  EXPECT_EQ(option("GOFLAGS=-failfast go test ./..."), "-failfast 1");
+  EXPECT_EQ(option("npx playwright test --max-failures=2"), "--max-failures 2");
+  EXPECT_EQ(option("mvn test -Dsurefire.skipAfterFailureCount=3"), "-Dsurefire.skipAfterFailureCount 3");
+  for (const auto* run :
+       {"sh -x test.sh", "pytest; sh -x test.sh", "pytest && rm -rf x", "python3 -m unittest\nrm -f out",
+        "pytest -k x", "pytest -vs", "mocha | curl -b jar", "pytest && find . -exec true",
+        "set -x; go test ./...", "cargo test --no-fail-fast", "pytest --maxfail=0", "mocha --bail=false",
+        "pytest --exitfirst-not", "npm ci --bailiwick", "curl -b jar x"})
     EXPECT_EQ(option(run), "") << run;
+}
+
+// The option of a command in a workspace with these files: "WORD FAILURES FILE".
+using Files = std::map<std::string, std::string>;
+std::string behind(const std::string& run, const Files& files) {
+  const auto found = stop_option_behind({"bash", "-e", "-c", run}, [&](const std::string& path) {
+    const auto file = files.find(path);
+    return file == files.end() ? "" : file->second;
+  });
+  return found.word.empty() ? "" : found.word + " " + std::to_string(found.failures) + " " + found.file;
+}
+
+TEST(EarlyStop, ASettingOfTheRunnerIsFoundInItsFiles) {
+  const struct {
+    const char *run, *file, *text, *found;
+  } all[] = {
+      {"pytest", "pytest.ini", "[pytest]\naddopts = -q -x\n", "-x 1"},
+      {"python3 -m pytest", "setup.cfg", "[tool:pytest]\naddopts =\n    -ra\n    --maxfail=2\n[x]\n",
+       "--maxfail 2"},
+      {"pytest", "pyproject.toml", "[tool.pytest.ini_options]\naddopts = [\n  \"-ra\",\n  \"-x\",\n]\n",
+       "-x 1"},
+      {"pytest", "pyproject.toml", "addopts = \"\"\"\n-ra\n--exitfirst\n\"\"\"\n", "--exitfirst 1"},
+      {"node_modules/.bin/mocha --reporter json", ".mocharc.yml", "reporter: dot\nbail: true\n", "bail 1"},
+      {"npx mocha", ".mocharc.json", "{\"bail\": true}", "bail 1"},
+      {"npx mocha", "package.json", "{\"mocha\": {\"bail\": true}}", "bail 1"},
+      {"npx jest --json", "jest.config.js", "module.exports = {\n  bail: 2,\n};", "bail 2"},
+      {"npx jest", "package.json", "{\"jest\": {\"bail\": 1}}", "bail 1"},
+      {"npx vitest run", "vitest.config.ts", "export default defineConfig({ test: { bail: 1 } })", "bail 1"},
+      {"npx ava", "ava.config.js", "export default { failFast: true };", "failFast 1"},
+      {"npx playwright test", "playwright.config.ts", "maxFailures: 3,", "maxFailures 3"},
+      {"bundle exec rspec", ".rspec", "--format doc\n--fail-fast\n", "--fail-fast 1"},
+      {"rspec", "spec/spec_helper.rb", "  config.fail_fast = true\n", "fail_fast 1"},
+      {"vendor/bin/phpunit", "phpunit.xml", "<phpunit stopOnFailure=\"true\">", "stopOnFailure 1"},
+      {"ctest --preset ci", "CMakePresets.json", "{\"execution\": {\"stopOnFailure\": true}}",
+       "stopOnFailure 1"},
+      {"./gradlew test", "build.gradle.kts", "tasks.test { failFast.set(true) }", "failFast 1"},
+      {"mvn test", "pom.xml", "<skipAfterFailureCount>1</skipAfterFailureCount>", "skipAfterFailureCount 1"},
+  };
+  for (const auto& [run, file, text, found] : all)
+    EXPECT_EQ(behind(run, {{file, text}}), std::string(found) + " " + file) << file << ": " << text;
+  EXPECT_EQ(behind("cd web && npx mocha", {{"web/.mocharc.yml", "bail: true\n"}}), "bail 1 web/.mocharc.yml");
+}
+
+TEST(EarlyStop, ACommandIsFollowedIntoScriptsAndMakefiles) {
+  const auto package = [](const std::string& script) {
+    return R"({"scripts": {"test": ")" + script + R"("}})";
+  };
+  EXPECT_EQ(behind("npm test", {{"package.json", package("mocha --bail")}}), "--bail 1 package.json");
+  EXPECT_EQ(behind("npm test", {{"package.json", package("mocha")}, {".mocharc.json", "{\"bail\":true}"}}),
+            "bail 1 .mocharc.json");
+  EXPECT_EQ(behind("npm --prefix web test", {{"web/package.json", package("jest --bail=2")}}),
+            "--bail 2 web/package.json");
+  EXPECT_EQ(behind("yarn check",
+                   {{"package.json", R"({"scripts": {"check": "yarn unit", "unit": "ava --fail-fast"}})"}}),
+            "--fail-fast 1 package.json");
+  EXPECT_EQ(behind("make test",
+                   {{"Makefile", "GO ?= go\ntest: unit\nunit:\n\t$(GO) test -failfast -json ./... >r\n"}}),
+            "-failfast 1 Makefile");
+  EXPECT_EQ(behind("make", {{"Makefile", "FLAGS = -x -q\nall:\n\tpytest $(FLAGS)\n"}}), "-x 1 Makefile");
+  EXPECT_EQ(behind("./test.sh", {{"test.sh", "#!/bin/sh\npytest -x\n"}}), "-x 1 test.sh");
+  EXPECT_EQ(behind("scripts/test", {{"scripts/test", "#!/usr/bin/env bash\nexec go test -failfast ./...\n"}}),
+            "-failfast 1 scripts/test");
+  EXPECT_EQ(behind("sh ci", {{"ci", "make unit"}, {"Makefile", "unit:\n\tpytest --maxfail=1\n"}}),
+            "--maxfail 1 Makefile");
+  EXPECT_EQ(behind("tox -e py", {{"tox.ini", "[testenv]\ncommands =\n  pytest -x\n"}}), "-x 1 tox.ini");
+  EXPECT_EQ(behind("nox", {{"noxfile.py", "session.run(\n  'pytest',\n  '-x',\n)\n"}}), "-x 1 noxfile.py");
+  const std::string loop = R"({"scripts": {"a": "npm run b", "b": "npm run a"}})";
+  EXPECT_EQ(behind("npm run a", {{"package.json", loop}}), "");
+}
+
+TEST(EarlyStop, ASettingThatIsOffOrOfAnotherRunnerIsNone) {
+  const std::pair<const char*, Files> all[] = {
+      {"pytest", {{".mocharc.yml", "bail: true\n"}, {"phpunit.xml", "stopOnFailure=\"true\""}}},
+      {"npx mocha", {{".mocharc.yml", "bail: false\n# bail: true\n"}}},
+      {"npx mocha", {{"package.json", R"({"dependencies": {"bail": "^2.0.0"}})"}}},
+      {"npx jest", {{"jest.config.js", "// bail: 1,\n bail: 0,\n"}}},
+      {"pytest", {{"pytest.ini", "[pytest]\naddopts = -q\n# -x\nmarkers =\n    x: pytest -x\n"}}},
+      {"npm test", {{"package.json", R"({"scripts": {"test": "mocha", "quick": "mocha --bail"}})"}}},
+      {"make test", {{"Makefile", "test:\n\tpytest\nquick:\n\tpytest -x\n"}}},
+      {"./test.sh", {{"test.sh", "#!/bin/sh\n# pytest -x\npytest\n"}}},
+      {"prove t/bail.t", {{"t/bail.t", "is(run('--bail'), 1);\n"}}},
+      {"node --test test/bail.js", {{"test/bail.js", "#!/usr/bin/env node\nrun('--bail')\n"}}}};
+  for (const auto& [run, files] : all) EXPECT_EQ(behind(run, files), "") << run;
 }
 
 TEST(EarlyStop, WhatARunnerPrintsOfItsEndIsRead) {
@@ -70,8 +167,13 @@ TEST(EarlyStop, WhatARunnerPrintsOfItsEndIsRead) {
             "stopping after 2 failures");
   EXPECT_EQ(said_stop_in("collected 9 items / 4 deselected / 5 selected\n").collected, 5);
   EXPECT_EQ(said_stop_in("collected 9 items\ncollected 2 items\n").collected, 0) << "of which of them?";
+  for (const auto* line :
+       {"Test Suites: 1 failed, 1 of 3 total", "  Testing stopped early after 1 maximum allowed failures.",
+        "warning: 3/5 tests were not run due to test failure", "Bailed out after 1 failure",
+        "  `--fail-fast` is on. 1 test file was not run."})
+    EXPECT_NE(said_stop_in(line).words, "") << line;
   EXPECT_NE(said_stop_in("[INFO] core ............ FAILURE\n[INFO] web ............. SKIPPED\n").words, "");
-  for (const auto* output : {"", "E  stopping after 1 failures",
+  for (const auto* output : {"", "E  stopping after 1 failures", "Test Suites: 1 failed, 2 passed, 3 total",
                              "!!! Interrupted: 1 error during collection !!!", "[INFO] Tests are SKIPPED"})
     EXPECT_EQ(said_stop_in(output).words, "") << output;
 }
@@ -153,6 +255,22 @@ TEST(EarlyStop, ATestBehindTheStopIsMissedWhereTheReportCountsThem) {
     EXPECT_EQ(base_of({format, report}).count, 3) << format << ": " << report;
   const auto unknown = base_of({"gotest", kGo, "go test -json -failfast"});
   EXPECT_EQ(unknown.count, 0) << "nobody says how many there are";
+}
+
+TEST(EarlyStop, ASettingThatEndedTheRunnerIsNamedWithItsFile) {
+  auto step = step_of({"mocha", kMocha, "npm test", ""}, 1);
+  step.stop_option = {.word = "bail", .failures = 1, .file = ".mocharc.yml"};
+  const auto base = on_base("g", {"tests"}, {step}).inventories.at("tests");
+  EXPECT_EQ(text_of(base), "lower bound: `bail` in .mocharc.yml ends the runner at a failure");
+  step.stop_option.failures = 2;
+  EXPECT_EQ(on_base("g", {"tests"}, {step}).inventories.at("tests").state, State::kKnown);
+}
+
+TEST(EarlyStop, AFileOfVitestWithoutItsTestsDidNotRun) {
+  const std::string list =
+      R"({"success":false,"testResults":[{"name":"a","status":"failed","assertionResults":[)"
+      R"({"title":"a","status":"failed"}]},{"name":"b","status":"passed","assertionResults":[]}]})";
+  EXPECT_EQ(base_of({"jest", list, "npm test", ""}).state, State::kLowerBound);
 }
 
 TEST(EarlyStop, AnAttemptThatStopsIsToldAndNothingBehindIsCalledGone) {

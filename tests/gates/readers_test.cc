@@ -379,6 +379,29 @@ TEST(Readers, OfCtestTheListIsHeldAgainstTheResults) {
   EXPECT_NE(message_in("ctest", site(compressed)).find("--no-compress-output"), std::string::npos);
 }
 
+// CTest compresses the output, unless --no-compress-output is said.
+TEST(Readers, OfCtestTheCompressedOutputOfAFailedTestIsRead) {
+  const auto message = [](const std::string& attributes, const std::string& text) {
+    return message_in(
+        "ctest",
+        "<Site><Testing><TestList><Test>./a</Test></TestList><Test Status='failed'><Name>a</Name>"
+        "<Results><Measurement><Value " +
+            attributes + ">\n" + text + "\n</Value></Measurement></Results></Test></Testing></Site>");
+  };
+  const std::string zlib = "encoding='base64' compression='gzip'";
+  EXPECT_EQ(message(zlib, "eJxLzkhNzlZIS8zMSU2xUjBUULRVMOICAE1YBek="), "check failed: 1 != 2");
+  EXPECT_EQ(message("encoding='base64'", "cGxhaW4gd29yZHM6IDMgIT0gNA=="), "plain words: 3 != 4");
+  const std::pair<std::string, std::string> unreadable[] = {
+      {zlib, "eJxLzkhNzlZI"},                  // cut short
+      {zlib, "cGxhaW4gd29yZHM6IDMgIT0gNA=="},  // not compressed
+      {zlib, "no base64 at all"},
+      {"encoding='uuencode'", "x"},
+      {zlib, std::string(600 << 10, 'A')}};
+  for (const auto& [attributes, text] : unreadable)
+    EXPECT_NE(message(attributes, text).find("--no-compress-output"), std::string::npos)
+        << text.substr(0, 40);
+}
+
 constexpr const char* kTape = R"(TAP version 13
 # strings
 ok 1 should be deeply equivalent

@@ -86,7 +86,7 @@ class History {
     store_.forget_phases();
     sandboxes_.of_run(run_id_, bounds_.gate_steps, bounds_.agent_caps);
     episodes_.of_run(run_id_);
-    invariants_.emplace(store_, run_id_);
+    invariants_.emplace(store_, sandboxes_, run_id_);
     return true;
   }
 

@@ -47,9 +47,16 @@ bool agent_exited_well(const store::AttemptRow& attempt, std::int64_t episode,
   });
 }
 
-// Whether the step passed in the round in which the attempt passed.
-bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
-             const std::vector<store::StepRow>& steps) {
+}  // namespace
+
+bool Invariants::held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
+                         const std::vector<store::StepRow>& steps) {
+  const auto known = [&](const store::StepRow& row) {
+    const auto failed = failed_in(std::string(value_of(row.run, "copy_out")));
+    const auto on_base = sandboxes_.failing_on_base(
+        World::must(store_.base_layers(store::judged_on(attempt))), planned.gate_id);
+    return planned.known_failing && !failed.empty() && std::ranges::includes(on_base, failed);
+  };
   return std::ranges::any_of(steps, [&](const store::StepRow& row) {
     if (row.attempt_id != attempt.attempt_id ||
         row.step_index / executor::kRoundStride != attempt.joined_round || row.episode != episode ||
@@ -57,12 +64,13 @@ bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int
         row.state != store::StepState::kDone)
       return false;
     const auto code = number_of(row.run, "exit_code");
-    return value_of(row.run, "outcome") == "exited" &&
-           (code == 0 || (planned.may_fail && code <= kMayFailMost));
+    const bool may_fail = code <= kMayFailMost && (planned.may_fail || known(row));
+    // The report of a step that may fail is judged, too.
+    const bool reported =
+        !planned.known_failing || failed_in(std::string(value_of(row.run, "copy_out"))).empty() || known(row);
+    return value_of(row.run, "outcome") == "exited" && (code == 0 || may_fail) && reported;
   });
 }
-
-}  // namespace
 
 void Invariants::check(const Bounds& bounds, const std::set<std::string>& touched,
                        const std::vector<std::string>& reopened) {

@@ -37,8 +37,9 @@ struct Bounds {
 
 class Invariants {
  public:
-  Invariants(store::Store& store, const std::string& run_id)
-      : store_(store), run_id_(run_id), evidence_(store, run_id) {}
+  // REQUIRES: `sandboxes` outlives it.
+  Invariants(store::Store& store, const SimSandboxes& sandboxes, const std::string& run_id)
+      : store_(store), sandboxes_(sandboxes), run_id_(run_id), evidence_(store, run_id) {}
 
   // Checks after an event. `touched`: phases under whose lease a row was written since the last check. Other
   // phases are checked when their row has changed. `reopened`: phases that an operator has just reopened.
@@ -70,7 +71,8 @@ class Invariants {
                       const std::vector<store::EpisodeRow>& episodes);
   // An attempt passed only under three conditions:
   // - its agent ended with 0, or the plan accepts any exit code,
-  // - every step of every gate of its phase ran and passed in the chosen episode,
+  // - every step of every gate of its phase ran and passed in the chosen episode; under `known_failing` its
+  //   tests may fail that fail on base,
   // - every gate has signals, and all of them passed.
   void check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
                     const std::vector<store::StepRow>& steps, const std::vector<store::EpisodeRow>& episodes);
@@ -78,6 +80,9 @@ class Invariants {
   // phases that passed before passed, too. `kept`: the episode whose steps count.
   void check_together(const store::AttemptRow& attempt, const Bounds& bounds,
                       const std::vector<store::StepRow>& steps, std::int64_t kept);
+  // Whether the step passed in the round in which the attempt passed.
+  bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
+               const std::vector<store::StepRow>& steps);
   // Within a revision no failure repeats more often in a row than a plan allows. No two models share a
   // failure.
   static void check_failures(const std::string& phase_id, const std::vector<store::AttemptRow>& attempts);
@@ -90,6 +95,7 @@ class Invariants {
   Spent spent_by(const std::vector<store::StepRow>& steps);
 
   store::Store& store_;
+  const SimSandboxes& sandboxes_;
   const std::string run_id_;
   Evidence evidence_;
   std::map<std::string, store::PhaseRow> before_;

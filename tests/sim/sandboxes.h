@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,11 @@ constexpr std::int64_t kMayFailMost = 125;  // docs/plan-format.md: codes above 
 struct GateStep {
   std::string gate_id, name;
   bool may_fail = false;
+  bool known_failing = false;  // it writes a report, and its gate says `known_failing: base`
 };
+using TestNames = std::set<std::string>;
+// The failed tests in a report, by the id of what its step left.
+TestNames failed_in(const std::string& copy_out);
 using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase: its gates' steps
 
 // The plan's caps for the agents of an attempt together.
@@ -63,7 +68,9 @@ class SimSandboxes final : public supervisor::StepRunner {
   // Switches to a run; steps of other runs are over. Results on base stay known, by content.
   void of_run(std::string run_id, GatesOfPhases gates, CapsOfPhases agent_caps);
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
-  // The response that a hook gave, by the layer that holds it.
+  // The tests that failed in any run of the gate on base with these layers.
+  TestNames failing_on_base(std::vector<std::string> layers, const std::string& gate) const;
+  // The response of a hook or the report of a step, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;
 
  private:
@@ -89,6 +96,10 @@ class SimSandboxes final : public supervisor::StepRunner {
   // Whether all steps of the gate ran, and their results show that it can judge work.
   bool is_usable(const std::string& phase, const std::string& gate, const Runs& runs) const;
   void check_base(const std::string& phase, const std::vector<std::string>& layers) const;
+  // Null: a step of an agent, of a hook, or of a gate that the phase does not have.
+  const GateStep* planned_step(const std::string& label) const;
+  // The step ran some tests: sets its exit code and its report.
+  void run_tests(sandbox::SandboxRun& run, bool on_base);
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
   // Plays all of the agent's actions at once, before any caller sees the step: it loads and saves
   // checkpoints, and calls models until its cap is reached.

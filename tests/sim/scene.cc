@@ -42,12 +42,14 @@ using GateSteps = std::vector<GateStep>;
 GateSteps draw_gates(Dice& dice, std::string& plan) {
   const GateSteps steps = {{"one", dice.percent(50) ? "build" : "a", dice.percent(10)},
                            {"one", "b", dice.percent(10)},
-                           {"two", "c", dice.percent(10)}};
+                           {"two", "c", dice.percent(10), dice.percent(40)}};
   const auto text = [](const GateStep& step) {
-    return fmt::format("{{name: {}, run: x, may_fail: {}}}", step.name, step.may_fail);
+    return fmt::format("{{name: {}, run: x, may_fail: {}{}}}", step.name, step.may_fail,
+                       step.known_failing ? ", reports: {tap: [answer]}" : "");
   };
-  plan += fmt::format("gates:\n  one: {{steps: [{}, {}]}}\n  two: {{steps: [{}]}}\ntiers:\n", text(steps[0]),
-                      text(steps[1]), text(steps[2]));
+  plan +=
+      fmt::format("gates:\n  one: {{steps: [{}, {}]}}\n  two: {{steps: [{}]{}}}\ntiers:\n", text(steps[0]),
+                  text(steps[1]), text(steps[2]), steps[2].known_failing ? ", known_failing: base" : "");
   return steps;
 }
 
@@ -89,9 +91,9 @@ Scene draw_scene(Dice& dice) {
   for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier)
     add_tier(dice, tier, gates, out);
   // Each episode: the agent, three steps of gates, and the same three on base. Two hooks. For each other
-  // phase one round of three steps of gates, and two hooks.
+  // phase one round of three steps of gates, one of them on base, too, and two hooks.
   out.bounds.steps_of_attempt =
-      7 * out.bounds.best_of + 2 + 5 * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
+      7 * out.bounds.best_of + 2 + 6 * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
   auto& run = out.run;
   if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
   if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);

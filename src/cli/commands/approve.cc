@@ -37,7 +37,8 @@ Result<std::vector<std::string>> not_judged(store::Store& store, const store::Ru
     if (std::ranges::none_of(signals, [&](const Json& signal) { return text_in(signal, "gate_id") == gate; }))
       out.push_back("gate " + gate);
   PAWL_TRY(const auto beside, store.accepted_beside(attempt, 0, kPhasesMost));
-  for (const auto& layer : beside) out.push_back("together with phase " + layer.phase_id);
+  for (const auto& layer : beside)
+    if (layer.merge_seq > attempt.joined_merge_seq) out.push_back("together with phase " + layer.phase_id);
   return out;
 }
 

@@ -65,6 +65,7 @@ Result<Made> attest(const State& state, const std::string& run_id) {
   const auto& files = checked.files;
   PAWL_OK(views::check_judged(*state.store, run, files));
   PAWL_TRY(const auto work, work_of(state, run));
+  PAWL_OK(views::check_seen(state, run));
   PAWL_TRY(Json statement, ledger::statement_of(run, files, work, key));
   // Rows and work were read one after the other. A change that opens the run again signs a new head.
   PAWL_TRY(const auto head_now, state.store->head(run_id));

@@ -58,8 +58,11 @@ int check(const std::string& path, bool json) {
   }
   if (plan->parsed.plan) check_source(path, *plan);
   auto& parsed = plan->parsed;
-  if (parsed.plan)
+  if (parsed.plan) {
     std::ranges::move(unguarded_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
+    std::ranges::move(partial_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
+    std::ranges::move(early_stops(path, plan->file, *parsed.plan), std::back_inserter(parsed.warnings));
+  }
   if (json) {
     print_json({{"ok", parsed.plan.has_value()},
                 {"problems", to_json(parsed.problems)},

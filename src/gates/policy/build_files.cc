@@ -42,16 +42,6 @@ std::size_t end_of_spread(std::string_view content, std::size_t at, std::string_
 
 bool is_part_of_word(char c) { return is_word(c) || c == '-'; }
 
-// The text without the lines that are comments.
-std::string without_comments(std::string_view content) {
-  std::string out;
-  for (const auto each : TextLines(content)) {
-    const auto line = trimmed(each);
-    if (!line.starts_with('#') && !line.starts_with("//") && !line.starts_with(';')) out.append(each) += '\n';
-  }
-  return out;
-}
-
 std::string_view before_of(const FileChange& change) {
   return change.before && !change.before->is_link ? change.before->content : std::string_view();
 }

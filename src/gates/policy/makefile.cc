@@ -141,22 +141,6 @@ Makefile read_makefile(std::string_view text) {
   return out;
 }
 
-// A word with the values of variables in place of "$(NAME)".
-std::string expanded(std::string word, const Makefile& in) {
-  constexpr int kMost = 20;  // a variable may name itself
-  for (int i = 0; i < kMost; ++i) {
-    const auto start = word.find('$');
-    if (start == word.npos || start + 1 >= word.size()) break;
-    const auto end = word.find(word[start + 1] == '{' ? '}' : ')', start);
-    if (end == word.npos || word.size() > kCommandBytesMax) break;
-    const auto name = word.substr(start + 2, end - start - 2);
-    const auto value = in.variables.find(name);
-    if (value == in.variables.end() && name != "CURDIR") break;
-    word.replace(start, end + 1 - start, name == "CURDIR" ? "." : value->second);
-  }
-  return word;
-}
-
 // The paths, from the root, that a word behind `include` names in a folder. A word with a function of make
 // other than `wildcard` is not known.
 Lines included_paths(const std::string& folder, const std::string& word, const Makefile& in) {
@@ -356,6 +340,24 @@ std::string weakened_within(const FileChange& change, const MakeFolder& make, bo
 }
 
 }  // namespace
+
+std::string expanded(std::string text, const Makefile& in) {
+  constexpr int kMost = 20;  // a variable may name itself
+  std::size_t from = 0;
+  for (int i = 0; i < kMost; ++i) {
+    const auto start = text.find('$', from);
+    if (start == text.npos || start + 1 >= text.size()) break;
+    const auto end = text.find(text[start + 1] == '{' ? '}' : ')', start);
+    if (end == text.npos || text.size() > kCommandBytesMax) break;
+    const auto name = text.substr(start + 2, end - start - 2);
+    const auto value = in.variables.find(name);
+    if (value == in.variables.end() && name != "CURDIR")
+      from = start + 1;
+    else
+      text.replace(start, end + 1 - start, name == "CURDIR" ? "." : value->second);
+  }
+  return text;
+}
 
 bool is_makefile(std::string_view name) {
   return is_any_of(name, {"Makefile", "makefile", "GNUmakefile"}) || name.ends_with(".mk");

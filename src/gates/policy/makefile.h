@@ -52,6 +52,9 @@ MakeFolder read_make_folder(const std::string& folder, const std::vector<std::st
                             const TargetNames& targets,
                             const std::function<std::string(const std::string& path)>& text_of);
 
+// The text with the values of variables in place of "$(NAME)". Other names stay.
+std::string expanded(std::string text, const Makefile& in);
+
 // Whether a Makefile of base includes the file at `path`.
 bool is_included(std::string_view path, const RunTargets& targets);
 

@@ -23,21 +23,6 @@ bool takes_value(std::string_view option) {
                             "-F", "--cwd", "--dir"});
 }
 
-std::map<std::string, std::string, std::less<>> scripts_of(std::string_view text) {
-  constexpr int kDepthMax = 64;
-  std::map<std::string, std::string, std::less<>> out;
-  bool too_deep = false;
-  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDepthMax;
-    return !too_deep;
-  };
-  const Json parsed = Json::parse(text, bounded, false);
-  if (too_deep || !parsed.is_object()) return out;
-  for (const auto& [name, script] : object_in(parsed, "scripts").items())
-    if (script.is_string()) out[name] = script.get<std::string>();
-  return out;
-}
-
 // The programs of a script, and the modules that it has Node.js load before a test ("--require ./x.js").
 struct ScriptParts {
   std::multiset<std::string, std::less<>> programs;
@@ -218,6 +203,21 @@ void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string, std::less<>> scripts_of(std::string_view text) {
+  constexpr int kDepthMax = 64;
+  std::map<std::string, std::string, std::less<>> out;
+  bool too_deep = false;
+  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kDepthMax;
+    return !too_deep;
+  };
+  const Json parsed = Json::parse(text, bounded, false);
+  if (too_deep || !parsed.is_object()) return out;
+  for (const auto& [name, script] : object_in(parsed, "scripts").items())
+    if (script.is_string()) out[name] = script.get<std::string>();
+  return out;
+}
 
 void RunTargets::add(const std::vector<std::string>& argv) {
   constexpr std::string_view kBetweenCommands = ";&|()\n`";

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/policy.h"
@@ -31,6 +33,9 @@ struct RunTargets {
   void read_makefiles(const std::set<std::string>& folders,
                       const std::function<std::string(const std::string& path)>& text_of);
 };
+
+// The scripts of a package.json, by name; none when the text is not JSON.
+std::map<std::string, std::string, std::less<>> scripts_of(std::string_view text);
 
 // Whether a file at this path can have such targets; then its content has to be read.
 bool may_have_targets(std::string_view path, const RunTargets& targets);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lines.h"
 #include "gates/policy/search_folders.h"
 #include "gates/reading/text.h"
 
@@ -17,6 +18,15 @@ bool always_ends_well(std::string_view script) {
 }
 
 }  // namespace
+
+std::string without_comments(std::string_view content) {
+  std::string out;
+  for (const auto each : TextLines(content)) {
+    const auto line = trimmed(each);
+    if (!line.starts_with('#') && !line.starts_with("//") && !line.starts_with(';')) out.append(each) += '\n';
+  }
+  return out;
+}
 
 bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();

@@ -19,6 +19,9 @@ bool is_any_of(std::string_view word, std::initializer_list<std::string_view> wo
 
 std::vector<std::string_view> words_in(std::string_view text);
 
+// The text without the lines that are comments.
+std::string without_comments(std::string_view content);
+
 // Whether a command only handles files or processes, or prints a text. Its failure may be ignored.
 bool is_housekeeping(std::string_view command);
 

@@ -10,6 +10,7 @@
 #include "gates/policy/build_files.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
+#include "gates/policy/stand_in.h"
 #include "gates/policy/vendored.h"
 #include "gates/reading/text.h"
 
@@ -432,7 +433,8 @@ class Look {
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
   for (const auto& words : {runner_setting(change), weakened_target(change, shadows.targets),
-                            switches_off(change, shadows.targets), vendored(change, shadows.was_there)})
+                            switches_off(change, shadows.targets), vendored(change, shadows.was_there),
+                            stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }

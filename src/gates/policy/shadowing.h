@@ -17,6 +17,8 @@ struct Shadows {
   SearchFolders folders;
   // Whether a path existed before the change; null: none did.
   std::function<bool(const std::string& path)> was_there;
+  // Whether there was a file at a path that the plan protects; null: there was none.
+  std::function<bool(const std::string& path)> is_protected;
   std::vector<std::string> allowed;  // glob patterns of paths that may change
   RunTargets targets;
 };

@@ -2,28 +2,51 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
-#include <iterator>
 #include <optional>
 
+#include "base/json.h"
 #include "gates/policy/search_folders.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
 
-// Options from the manuals of pytest, go test, Jest, Mocha, Vitest, RSpec, unittest, PHPUnit and CTest.
+// Options from the manuals of pytest, go test, Jest, Mocha, Vitest, RSpec, unittest, PHPUnit, CTest,
+// Playwright, behave, bats, Robot Framework, trial, nose and Surefire.
 struct Option {
   std::string_view word;
-  std::string_view program;  // the option has this meaning only for it; "": for all programs
-  bool counts = false;       // a number may follow
+  std::string_view program;      // the option has this meaning only for it; "": for all programs
+  bool counts = false;           // a number may follow
+  std::string_view beside = {};  // the letters with which it may share a word: "-xvs"
 };
+constexpr std::string_view kOfPytest = "vqslkmrW", kOfUnittest = "vqcbk", kOfMocha = "cwR", kOfJest = "iou";
 constexpr std::array kOptions = {
-    Option{"-x", "pytest"},        Option{"-x", "py.test"},        Option{"--exitfirst", ""},
-    Option{"--maxfail", "", true}, Option{"-failfast", ""},        Option{"--failfast", ""},
-    Option{"-test.failfast", ""},  Option{"--fail-fast", ""},      Option{"--bail", "", true},
-    Option{"-b", "mocha"},         Option{"-b", "jest", true},     Option{"--stop-on-failure", ""},
-    Option{"--stop-on-error", ""}, Option{"--stop-on-defect", ""},
+    Option{"-x", "pytest", false, kOfPytest},
+    Option{"-x", "py.test", false, kOfPytest},
+    Option{"-x", "nosetests", false, kOfPytest},
+    Option{"-x", "trial", false, kOfPytest},
+    Option{"-x", "playwright"},
+    Option{"-f", "unittest", false, kOfUnittest},
+    Option{"--exitfirst", ""},
+    Option{"--exitonfailure", ""},
+    Option{"--maxfail", "", true},
+    Option{"--max-failures", "", true},
+    Option{"-failfast", ""},
+    Option{"--failfast", ""},
+    Option{"-test.failfast", ""},
+    Option{"--fail-fast", ""},
+    Option{"--bail", "", true},
+    Option{"-b", "mocha", false, kOfMocha},
+    Option{"-b", "jest", true, kOfJest},
+    Option{"--stop", "behave"},
+    Option{"--stop", "nosetests"},
+    Option{"--abort", "bats"},
+    Option{"--stop-on-failure", ""},
+    Option{"--stop-on-error", ""},
+    Option{"--stop-on-defect", ""},
+    Option{"-Dsurefire.skipAfterFailureCount", ""},
 };
 
 std::optional<std::int64_t> number_in(std::string_view text) {
@@ -33,15 +56,70 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return error == std::errc() && rest == end && !text.empty() ? std::optional(number) : std::nullopt;
 }
 
+// Whether the option is among the letters of `word`: "-vxs".
+bool is_among_letters(const Option& option, std::string_view word) {
+  const auto letters = word.substr(1);
+  const auto own = option.word.back();
+  return option.word.size() == 2 && letters.find(own) != letters.npos &&
+         std::ranges::all_of(letters, [&](char letter) {
+           return letter == own || option.beside.find(letter) != option.beside.npos;
+         });
+}
+
 // The number of failures after which the option stops; 0: `word` is another option, or switches it off.
 std::int64_t failures_of(const Option& option, std::string_view word, std::string_view next) {
-  if (!word.starts_with(option.word)) return 0;
+  if (!word.starts_with(option.word)) return is_among_letters(option, word) ? 1 : 0;
   const auto rest = word.substr(option.word.size());
   if (rest.empty()) return option.counts ? number_in(next).value_or(1) : 1;
-  if (!rest.starts_with('=')) return 0;
+  if (!rest.starts_with('=')) return is_among_letters(option, word) ? 1 : 0;
   const auto value = rest.substr(1);
   if (value == "false") return 0;
   return number_in(value).value_or(1);
+}
+
+// Where the value of "NAME=value" begins; 0 for other words.
+std::size_t without_assignment(std::string_view word) {
+  const auto sign = word.find('=');
+  const auto is_of_name = [](unsigned char c) {
+    return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '_';
+  };
+  const bool is_name = sign != word.npos && sign > 0 && std::ranges::all_of(word.substr(0, sign), is_of_name);
+  return is_name ? sign + 1 : 0;
+}
+
+// Whether a word starts the program, or sets the variable that has its options.
+bool names_program(std::string_view word, std::string_view program) {
+  return name_of(word) == program || (program == "pytest" && word.starts_with("PYTEST_ADDOPTS="));
+}
+
+StopOption option_of_command(const std::vector<std::string_view>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto word = words[i].substr(without_assignment(words[i]));
+    const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
+    for (const auto& option : kOptions) {
+      const auto failures = word.size() > 1 && word.front() == '-' ? failures_of(option, word, next) : 0;
+      if (failures == 0) continue;
+      const bool is_for_it =
+          option.program.empty() ||
+          std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                      [&](auto earlier) { return names_program(earlier, option.program); });
+      if (is_for_it) return {.word = std::string(option.word), .failures = failures, .file = {}};
+    }
+  }
+  return {};
+}
+
+// Where the command ends that begins at `start`. Quotes are not followed. "\\" joins two lines, and "2>&1" is
+// one word.
+std::size_t end_of_command(std::string_view text, std::size_t start) {
+  for (auto at = text.find_first_of(";&|\n", start); at != text.npos;
+       at = text.find_first_of(";&|\n", at + 1)) {
+    const char before = at > start ? text[at - 1] : ' ', after = at + 1 < text.size() ? text[at + 1] : ' ';
+    const bool joins =
+        (text[at] == '\n' && before == '\\') || (text[at] == '&' && (before == '>' || after == '>'));
+    if (!joins) return at;
+  }
+  return text.size();
 }
 
 std::string_view next_line(std::string_view& text) {
@@ -60,6 +138,15 @@ std::string_view stop_of_pytest(std::string_view line) {
   const auto at = line.find(kWords);
   const auto end = at == line.npos ? at : line.find(kEnd, at);
   return end == line.npos ? std::string_view() : line.substr(at, end + kEnd.size() - at);
+}
+
+// Lines of Jest ("Test Suites: 1 failed, 1 of 3 total"), Playwright, cargo-nextest, Bun and AVA.
+bool is_stop_of_another(std::string_view line) {
+  constexpr std::string_view kWords[] = {" tests were not run due to ", " test was not run due to ",
+                                         "Testing stopped early after ", "Bailed out after ",
+                                         "`--fail-fast` is on"};
+  if (line.starts_with("Test Suites: ")) return line.ends_with(" total") && line.find(" of ") != line.npos;
+  return std::ranges::any_of(kWords, [&](auto words) { return line.find(words) != line.npos; });
 }
 
 // "[INFO] module-b ........... SKIPPED" in Maven's summary: an earlier module failed.
@@ -83,22 +170,19 @@ std::optional<std::int64_t> collected_in(std::string_view line) {
 }  // namespace
 
 StopOption stop_option_in(const std::vector<std::string>& argv) {
-  std::vector<std::string_view> words;
-  for (const auto& text : argv) std::ranges::copy(words_of_command(text), std::back_inserter(words));
-  for (std::size_t i = 0; i < words.size(); ++i)
-    for (const auto& option : kOptions) {
-      const auto before =
-          std::ranges::subrange(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i));
-      const bool is_for_it =
-          option.program.empty() || std::ranges::find(before, option.program, name_of) != before.end();
-      const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
-      if (const auto failures = is_for_it ? failures_of(option, words[i], next) : 0; failures > 0)
-        return {.word = std::string(option.word), .failures = failures};
-    }
+  std::string text;
+  for (const auto& word : argv) text += word + " ";
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = end_of_command(text, start);
+    auto found = option_of_command(words_of_command(std::string_view(text).substr(start, end - start)));
+    if (!found.word.empty()) return found;
+    start = end + 1;
+  }
   return {};
 }
 
 SaidStop said_stop_in(std::string_view output) {
+  constexpr std::size_t kWordsMax = 200;
   SaidStop out;
   int times = 0;
   while (!output.empty()) {
@@ -109,6 +193,7 @@ SaidStop said_stop_in(std::string_view output) {
     }
     if (!out.words.empty()) continue;
     if (const auto stop = stop_of_pytest(line); !stop.empty()) out.words = stop;
+    if (is_stop_of_another(line)) out.words = valid_utf8(line.substr(0, kWordsMax));
     if (is_skipped_module(line)) out.words = "Maven skipped modules behind one that failed";
   }
   if (times != 1) out.collected = 0;  // with several runs, it is not known which of them ended early

@@ -1,12 +1,50 @@
 // Test.xml, which `ctest -T Test` writes below Testing/ (cmake.org, ctest(1), "Dashboard Client").
 #include <fmt/format.h>
+#include <zlib.h>
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "base/base64.h"
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
+#include "gates/reading/text.h"
 #include "gates/reading/xml.h"
 
 namespace pawl::gates::formats {
 namespace {
+
+// CTest keeps 300 KiB of the output of a failed test.
+constexpr std::size_t kEncodedMax = 512 << 10;
+constexpr std::string_view kCompressed =
+    "its output is compressed: `ctest -T Test --no-compress-output` writes it as it is";
+
+// The first bytes of what CTest compressed. It says "gzip", and writes the format of zlib (RFC 1950).
+// nullopt: the text is neither.
+std::optional<std::string> inflated(std::string bytes) {
+  constexpr int kAnyFormat = 15 + 32;  // zlib.h: the largest window; zlib's or gzip's header
+  z_stream stream{};
+  if (inflateInit2(&stream, kAnyFormat) != Z_OK) return std::nullopt;
+  std::string out(2 * kLookedAtMax, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int end = inflate(&stream, Z_SYNC_FLUSH);
+  inflateEnd(&stream);
+  if (end != Z_STREAM_END && stream.avail_out > 0) return std::nullopt;
+  return out.substr(0, stream.total_out);
+}
+
+std::string decoded(std::string_view text, std::string_view encoding, std::string_view compression) {
+  if (encoding != "base64" || text.size() > kEncodedMax) return std::string(kCompressed);
+  std::string digits;
+  std::ranges::copy_if(text, std::back_inserter(digits), [](char c) { return trimmed({&c, 1}).size() == 1; });
+  auto bytes = from_base64(digits);
+  if (bytes && !compression.empty()) bytes = inflated(*std::move(bytes));
+  return bytes.value_or(std::string(kCompressed));
+}
 
 class CtestHandler final : public XmlHandler {
  public:
@@ -23,16 +61,21 @@ class CtestHandler final : public XmlHandler {
     if (name == "Name") name_.clear();
     in_name_ = name == "Name";
     if (name == "Measurement") in_measurement_ = true;
-    const bool is_output = name == "Value" && in_measurement_;
-    in_output_ = is_output && attributes.get("encoding").empty();
-    if (is_output && !in_output_)
-      output_ = "its output is compressed: `ctest -T Test --no-compress-output` writes it as it is";
+    in_output_ = name == "Value" && in_measurement_;
+    if (in_output_) {
+      output_.clear();
+      encoding_ = attributes.get("encoding");
+      compression_ = attributes.get("compression");
+    }
     return {};
   }
 
   Status end(std::string_view name) override {
     if (name == "Name") in_name_ = false;
-    if (name == "Value") in_output_ = false;
+    if (in_output_ && name == "Value") {
+      in_output_ = false;
+      if (!encoding_.empty() && status_ != "passed") output_ = decoded(output_, encoding_, compression_);
+    }
     if (name == "Measurement") in_measurement_ = false;
     if (name != "Test" || status_.empty()) return {};
     const auto status = std::exchange(status_, {});
@@ -46,7 +89,8 @@ class CtestHandler final : public XmlHandler {
 
   void text(std::string_view piece) override {
     if (in_name_ && name_.size() <= kLookedAtMax) name_ += piece;
-    if (in_output_ && output_.size() <= kLookedAtMax) output_ += piece;
+    const auto most = encoding_.empty() ? kLookedAtMax : kEncodedMax;
+    if (in_output_ && output_.size() <= most) output_ += piece;
   }
 
   Result<Report> result() {
@@ -63,6 +107,7 @@ class CtestHandler final : public XmlHandler {
  private:
   TestCollector tests_;
   std::string status_, name_, output_;
+  std::string encoding_, compression_;  // of the current output
   std::size_t listed_ = 0;
   bool any_failed_ = false;
   bool in_name_ = false, in_measurement_ = false, in_output_ = false, testing_seen_ = false;

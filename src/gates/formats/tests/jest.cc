@@ -70,6 +70,7 @@ class JestReader {
       failed_by_a_test = failed_by_a_test || tests_.last().status == TestStatus::kFailed;
     }
     const bool well = status == "passed" || is_skipped(status);
+    if (well && !any && without_tests_.empty()) without_tests_ = group;
     if (well || failed_by_a_test) return {};
     ++failed_files_;
     // A file without tests could not be loaded. Other files without a failed test failed in a hook.
@@ -113,6 +114,9 @@ class JestReader {
       if (!fails) return fail(ErrorKind::kInvalid, "wasInterrupted: it ended before all tests had run");
       tests_.stopped_early("the run was interrupted");
     }
+    // With `bail`, Vitest lists the files that it did not run any more. No file passes without a test.
+    if (fails && !without_tests_.empty())
+      tests_.stopped_early(without_tests_ + " is in its list, and no test of it");
     // A threshold of coverage or a snapshot failed: no other field shows it.
     if (totals_.boolean("success") == false && !fails)
       return tests_.add_no_test(NoTest::What::kRun, "the run", "success is false, and no test failed");
@@ -122,6 +126,7 @@ class JestReader {
   TestCollector tests_;
   Totals totals_;
   std::int64_t passed_ = 0, failed_ = 0, failed_files_ = 0;
+  std::string without_tests_;  // the first file that passed and has no test
 };
 
 }  // namespace

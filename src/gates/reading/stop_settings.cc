@@ -1,0 +1,293 @@
+#include "gates/reading/stop_settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/lines.h"
+#include "gates/policy/run_targets.h"
+#include "gates/policy/script_text.h"
+#include "gates/policy/search_folders.h"
+#include "gates/reading/text.h"
+
+namespace pawl::gates {
+namespace {
+
+using TextOf = std::function<std::string(const std::string& path)>;
+using WordList = std::span<const std::string_view>;
+
+constexpr std::size_t kTextsMax = 200;        // commands that are read: scripts, recipes, lines
+constexpr std::size_t kScriptWordsMax = 500;  // words of a command that may be a script's path
+
+// `files` have commands of `programs`, which run them.
+struct CommandFiles {
+  WordList programs, files;
+};
+constexpr std::string_view kTox[] = {"tox"}, kToxStopFiles[] = {"tox.ini", "setup.cfg", "pyproject.toml"};
+constexpr std::string_view kNox[] = {"nox"}, kNoxStopFiles[] = {"noxfile.py"};
+constexpr std::string_view kRake[] = {"rake"}, kRakeStopFiles[] = {"Rakefile"};
+constexpr std::string_view kJust[] = {"just"}, kJustStopFiles[] = {"justfile", "Justfile", ".justfile"};
+constexpr std::string_view kComposer[] = {"composer"}, kComposerStopFiles[] = {"composer.json"};
+constexpr std::string_view kDeno[] = {"deno"}, kDenoStopFiles[] = {"deno.json", "deno.jsonc"};
+constexpr std::string_view kProjects[] = {"hatch", "pdm", "poe", "poetry", "pixi"},
+                           kProjectStopFiles[] = {"pyproject.toml"};
+constexpr CommandFiles kCommandFiles[] = {
+    {kTox, kToxStopFiles},          {kNox, kNoxStopFiles},           {kRake, kRakeStopFiles},
+    {kJust, kJustStopFiles},        {kComposer, kComposerStopFiles}, {kDeno, kDenoStopFiles},
+    {kProjects, kProjectStopFiles},
+};
+
+// `files`: settings of `programs`. `keys`: settings whose value is true, or a number of failures.
+struct StopSettings {
+  WordList programs, files, keys;
+  // `options`: the file consists of options of the command, or has them behind this key.
+  enum class Options { kNone, kWhole, kAddopts } options = Options::kNone;
+};
+// From the manuals of the runners: docs.pytest.org, mochajs.org, jestjs.io, vitest.dev, rspec.info,
+// docs.phpunit.de, playwright.dev, github.com/avajs/ava, cmake.org, docs.gradle.org, maven.apache.org/surefire
+constexpr std::string_view kPytest[] = {"pytest", "py.test"};
+constexpr std::string_view kPytestStopFiles[] = {"pytest.ini", ".pytest.ini", "pytest.toml",   ".pytest.toml",
+                                                 "tox.ini",    "setup.cfg",   "pyproject.toml"};
+constexpr std::string_view kMocha[] = {"mocha", "_mocha", "mocha.js"}, kBail[] = {"bail"};
+constexpr std::string_view kMochaStopFiles[] = {".mocharc.json", ".mocharc.jsonc", ".mocharc.yml",
+                                                ".mocharc.yaml", ".mocharc.js",    ".mocharc.cjs",
+                                                ".mocharc.mjs",  "package.json"};
+constexpr std::string_view kJest[] = {"jest", "jest.js", "react-scripts"};
+constexpr std::string_view kJestStopFiles[] = {"jest.config.js",  "jest.config.ts",   "jest.config.mjs",
+                                               "jest.config.cjs", "jest.config.json", "package.json"};
+constexpr std::string_view kVitest[] = {"vitest", "vitest.mjs"};
+constexpr std::string_view kVitestStopFiles[] = {"vitest.config.ts",  "vitest.config.js", "vitest.config.mjs",
+                                                 "vitest.config.mts", "vite.config.ts",   "vite.config.js",
+                                                 "vite.config.mjs",   "vite.config.mts"};
+constexpr std::string_view kAva[] = {"ava"}, kFailFast[] = {"failFast", "maxParallelFailures"};
+constexpr std::string_view kAvaStopFiles[] = {"ava.config.js", "ava.config.cjs", "ava.config.mjs",
+                                              "package.json"};
+constexpr std::string_view kPlaywright[] = {"playwright"}, kMaxFailures[] = {"maxFailures"};
+constexpr std::string_view kPlaywrightStopFiles[] = {"playwright.config.ts", "playwright.config.js",
+                                                     "playwright.config.mjs"};
+constexpr std::string_view kRspec[] = {"rspec", "rake"}, kRspecKeys[] = {"fail_fast"};
+constexpr std::string_view kRspecStopFiles[] = {".rspec", ".rspec-local"};
+constexpr std::string_view kRspecHelpers[] = {"spec/spec_helper.rb", "spec/rails_helper.rb"};
+constexpr std::string_view kPhpunit[] = {"phpunit"};
+constexpr std::string_view kPhpunitKeys[] = {"stopOnFailure", "stopOnError", "stopOnDefect"};
+constexpr std::string_view kPhpunitStopFiles[] = {"phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"};
+constexpr std::string_view kCtest[] = {"ctest"}, kCtestKeys[] = {"stopOnFailure"};
+constexpr std::string_view kCtestStopFiles[] = {"CMakePresets.json", "CMakeUserPresets.json"};
+constexpr std::string_view kGradle[] = {"gradle", "gradlew"}, kGradleKeys[] = {"failFast"};
+constexpr std::string_view kGradleStopFiles[] = {"build.gradle", "build.gradle.kts"};
+constexpr std::string_view kMaven[] = {"mvn", "mvnw"}, kMavenKeys[] = {"skipAfterFailureCount"};
+constexpr std::string_view kMavenStopFiles[] = {"pom.xml"};
+using Options = StopSettings::Options;
+constexpr StopSettings kStopSettings[] = {
+    {kPytest, kPytestStopFiles, {}, Options::kAddopts},
+    {kMocha, kMochaStopFiles, kBail},
+    {kJest, kJestStopFiles, kBail},
+    {kVitest, kVitestStopFiles, kBail},
+    {kAva, kAvaStopFiles, kFailFast},
+    {kPlaywright, kPlaywrightStopFiles, kMaxFailures},
+    {kRspec, kRspecStopFiles, {}, Options::kWhole},
+    {kRspec, kRspecHelpers, kRspecKeys},
+    {kPhpunit, kPhpunitStopFiles, kPhpunitKeys},
+    {kCtest, kCtestStopFiles, kCtestKeys},
+    {kGradle, kGradleStopFiles, kGradleKeys},
+    {kMaven, kMavenStopFiles, kMavenKeys},
+};
+
+bool is_among(WordList words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
+
+// The number of failures in the text behind a key: ": true", " = 3", ">1<"; 0: none, or the key is off.
+std::int64_t failures_behind(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n'\"";
+  if (text.starts_with(".set(")) text = text.substr(4);
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  if (text.empty() || std::string_view(":=>(").find(text.front()) == std::string_view::npos) return 0;
+  text.remove_prefix(1);
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  std::size_t size = 0;
+  while (size < text.size() && is_word(text[size])) ++size;
+  const auto value = text.substr(0, size);
+  if (is_any_of(value, {"true", "True", "yes", "on"})) return 1;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() ? std::max<std::int64_t>(0, number) : 0;
+}
+
+StopOption key_in(std::string_view text, WordList keys) {
+  for (const auto key : keys)
+    for (auto at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+      const auto end = at + key.size();
+      if (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '-')) continue;
+      if (const auto failures = failures_behind(text.substr(end)); failures > 0)
+        return {.word = std::string(key), .failures = failures, .file = {}};
+    }
+  return {};
+}
+
+// The options behind "addopts =", which may go on in indented lines, in a list, or in a string of several
+// lines.
+std::string addopts_in(std::string_view text) {
+  constexpr std::string_view kName = "addopts";
+  std::string out;
+  bool open = false;
+  std::string_view closes;  // "": the first line that is not indented ends them
+  for (const auto line : TextLines(text)) {
+    auto value = trimmed(line);
+    if (value.starts_with(kName) && trimmed(value.substr(kName.size())).starts_with('=')) {
+      value = trimmed(trimmed(value.substr(kName.size())).substr(1));
+      open = true;
+      closes = value.starts_with('[') ? "]" : value.substr(0, 3);
+      if (closes != "]" && closes != "\"\"\"" && closes != "'''") closes = {};
+      value.remove_prefix(closes.size());
+    } else if (open && closes.empty() && !line.starts_with(' ') && !line.starts_with('\t')) {
+      open = false;
+    }
+    if (open) out += std::string(value) + " ";
+    if (!closes.empty() && value.find(closes) != value.npos) open = false;
+  }
+  return out;
+}
+
+StopOption setting_in(std::string_view text, const StopSettings& of) {
+  switch (of.options) {
+    case Options::kNone:
+      return key_in(text, of.keys);
+    case Options::kWhole:
+      return stop_option_in({std::string(text)});
+    case Options::kAddopts:
+      break;
+  }
+  return stop_option_in({"pytest", addopts_in(text)});
+}
+
+class StopSearch {
+ public:
+  explicit StopSearch(const TextOf& text_of) : text_of_(text_of) {}
+
+  StopOption find(const std::vector<std::string>& argv) {
+    std::string command;
+    for (const auto& word : argv) command += word + " ";
+    add(std::move(command), "");
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const auto [text, file] = texts_[i];  // a copy: the list grows
+      if (auto option = stop_option_in({text}); !option.word.empty()) return in(file, std::move(option));
+      follow(text);
+    }
+    for (const auto& settings : kStopSettings)
+      for (const auto& folder : folders())
+        for (const auto file : settings.files) {
+          if (std::ranges::none_of(settings.programs, [&](auto name) { return names_.contains(name); }))
+            break;
+          const auto path = folder + std::string(file);
+          auto option = setting_in(without_comments(text_at(path)), settings);
+          if (!option.word.empty()) return in(path, std::move(option));
+        }
+    return {};
+  }
+
+ private:
+  static StopOption in(const std::string& file, StopOption option) {
+    option.file = file;
+    return option;
+  }
+
+  std::string text_at(const std::string& path) const {
+    auto text = text_of_(path);
+    text.resize(std::min(text.size(), kCommandBytesMax));
+    return text;
+  }
+
+  // A call of Python or a list of JSON may have several lines.
+  std::string commands_at(const std::string& path) const {
+    auto text = without_comments(text_at(path));
+    if (path.ends_with(".py") || path.ends_with(".json")) std::ranges::replace(text, '\n', ' ');
+    return text;
+  }
+
+  // The root and the folders that commands go to, each as the beginning of a path.
+  std::vector<std::string> folders() const {
+    std::vector<std::string> out{""};
+    for (const auto& folder : places_.modules)
+      if (!folder.empty()) out.push_back(folder + "/");
+    return out;
+  }
+
+  void add(std::string text, const std::string& file) {
+    if (texts_.size() < kTextsMax && !text.empty() && seen_.insert(text).second)
+      texts_.emplace_back(std::move(text), file);
+  }
+
+  void follow(const std::string& text) {
+    places_.add({text});
+    const auto words = words_of_command(text);
+    for (const auto word : words) names_.emplace(name_of(word));
+    RunTargets targets;
+    targets.add({text});
+    add_scripts(targets);
+    add_recipes(targets);
+    add_shell_scripts(words);
+    for (const auto& each : kCommandFiles)
+      if (std::ranges::any_of(words, [&](auto word) { return is_among(each.programs, name_of(word)); }))
+        for (const auto& folder : folders())
+          for (const auto file : each.files)
+            add(commands_at(folder + std::string(file)), folder + std::string(file));
+  }
+
+  void add_scripts(const RunTargets& targets) {
+    if (targets.scripts.empty()) return;
+    for (const auto& folder : folders()) {
+      const auto path = folder + "package.json";
+      for (const auto& [name, script] : scripts_of(text_of_(path)))
+        for (const auto* before : {"pre", "", "post"})
+          if (name.starts_with(before) &&
+              targets.scripts.contains(name.substr(std::string_view(before).size())))
+            add(script, path);
+    }
+  }
+
+  void add_recipes(RunTargets& targets) {
+    targets.read_makefiles(places_.modules, text_of_);
+    for (auto& make : targets.makes) {
+      make.base.variables.try_emplace("MAKE", "make");
+      for (const auto& name : make.reached)
+        if (const auto rule = make.base.rules.find(name); rule != make.base.rules.end())
+          for (const auto& line : rule->second.recipe) add(expanded(line, make.base), "Makefile");
+    }
+  }
+
+  void add_shell_scripts(const std::vector<std::string_view>& words) {
+    for (std::size_t i = 0; i < words.size() && i < kScriptWordsMax; ++i) {
+      auto path = words[i];
+      if (path.starts_with("/workspace/")) path.remove_prefix(11);
+      while (path.starts_with("./")) path.remove_prefix(2);
+      const bool is_read =
+          i > 0 && is_any_of(name_of(words[i - 1]), {"sh", "bash", "dash", "ksh", "zsh", "."});
+      const bool may_be = is_read || path.find('/') != path.npos || path.ends_with(".sh");
+      if (!may_be || path.starts_with('/') || path.starts_with('-')) continue;
+      for (const auto& folder : folders()) {
+        const auto file = folder + std::string(path);
+        auto text = text_at(file);
+        const auto first = std::string_view(text).substr(0, text.find('\n'));
+        const bool is_shell =
+            is_read || path.ends_with(".sh") || (first.starts_with("#!") && first.ends_with("sh"));
+        if (is_shell) add(without_comments(text), file);
+      }
+    }
+  }
+
+  const TextOf& text_of_;
+  std::vector<std::pair<std::string, std::string>> texts_;  // commands, each with its file
+  std::set<std::string> seen_;
+  std::set<std::string, std::less<>> names_;  // programs, and all other words
+  SearchFolders places_;
+};
+
+}  // namespace
+
+StopOption stop_option_behind(const std::vector<std::string>& argv, const TextOf& text_of) {
+  return StopSearch(text_of).find(argv);
+}
+
+}  // namespace pawl::gates
