@@ -86,6 +86,26 @@ TEST_F(Trust, TheSourceIsWhereThePlannedRowSays) {
   EXPECT_EQ(lacks(), 1) << "it is said that nothing holds it";
 }
 
+TEST_F(Trust, PlannedRowsThatAreGoneAreFound) {
+  const std::string source = "; UPDATE runs SET source_path = '/evil'";
+  for (const std::string change :
+       {"UPDATE plans SET common = ''", "UPDATE plans SET common = ''; DELETE FROM planned_phases",
+        "DELETE FROM planned_phases WHERE phase_index = 1", "DELETE FROM planned_phases"}) {
+    for (const auto& more : {std::string(), source}) {
+      begin_anew();
+      attempt("passed", "L");
+      sql(change + more);
+      const auto report = verified();
+      ASSERT_TRUE(report);
+      EXPECT_FALSE(report->ok) << change << more << ": what holds the source is gone";
+      refused(export_run(*store_, *sealer_, "r", folder_ / "export", now_));
+    }
+  }
+  begin_anew();
+  refuses_to_claim_after("UPDATE plans SET common = ''" + source);
+  without_signer([&] { EXPECT_TRUE(claim()); });
+}
+
 TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
   for (const std::string change :
        {"UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE phase_id = 'two'",
