@@ -181,7 +181,7 @@ Status ReadingStore::check_listed(const std::string& run_id, const std::vector<C
   const auto& known = trusted_.at(run_id);
   for (const auto& listed : known.listed) {
     const auto& end = listed.second;
-    if (std::ranges::binary_search(heads, end.chain, {}, &ChainHead::chain)) continue;
+    if (end.rows == 0 || std::ranges::binary_search(heads, end.chain, {}, &ChainHead::chain)) continue;
     const auto is_sealed = [&](const EndedPhases& ended) {
       const auto* sealed = ended.end_of(end.chain);
       return sealed != nullptr && sealed->end.rows >= end.rows;
