@@ -1,6 +1,7 @@
 #include "ledger/tables.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/hash.h"
@@ -69,8 +70,8 @@ class Comparison {
     const Json& started = rows_.front();
     const auto planned = started.find("planned");
     if (planned == started.end()) return;
-    // An older schema has no planned rows: a migration down and up removes them until the next claim.
-    if (tables_.planned.empty()) return;
+    // A row that is gone is "", which no row names. A schema before version 11 has none. A migration to it
+    // and back removes them. They can't be made again, because only the start of a run knows all of them.
     const auto source = store::source_folder_of(tables_.planned.at(""));
     if (!source.empty() && source != tables_.run.source_path) contradicted("the source's folder");
     for (const auto& [phase_id, row] : tables_.planned)
@@ -120,9 +121,21 @@ class Comparison {
       contradicted("the cap of " + std::string(unit));
     if (const auto unit = spent_.contradicted_by(tables_.budgets); !unit.empty())
       contradicted("what is spent of " + std::string(unit));
+    if (const auto unit = store::reserved_contradicted(tables_.budgets, holders()); !unit.empty())
+      contradicted("what is reserved of " + std::string(unit));
     std::int64_t calls = 0;
     for (const auto& phase : tables_.phases) calls += phase.doctor_calls;
     if (calls != tables_.run.doctor_calls) contradicted("doctor_calls of the run");
+  }
+
+  // The steps that hold reservations. Rows name the steps; the amounts agree among tables only.
+  std::vector<store::StepRow> holders() const {
+    std::vector<store::StepRow> out = tables_.owed;
+    for (auto& step : out) step.reserved_ms = 0;  // settled with the end of the step
+    for (const auto& [phase_id, steps] : tables_.steps)
+      std::ranges::copy_if(steps, std::back_inserter(out),
+                           [](const auto& step) { return step.state == store::StepState::kOpen; });
+    return out;
   }
 
   void check_layers() {
@@ -248,12 +261,13 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
       out.steps[phase.phase_id] = std::move(steps);
       PAWL_TRY(out.episodes[phase.phase_id], store.episodes(run_id, phase.phase_id));
     }
-  PAWL_TRY(auto common, store.planned_common(run_id));
-  if (common.empty()) return out;  // an older version made the run, and no claim has made plan rows since
-  out.planned[""] = std::move(common);
+  PAWL_TRY(out.planned[""], store.planned_common(run_id));
   for (const auto& phase : out.phases) {
     PAWL_TRY(out.planned[phase.phase_id], store.planned_phase(run_id, phase.phase_id));
   }
+  PAWL_TRY(auto owed, store.owed());
+  for (auto& each : owed)
+    if (each.step.run_id == run_id) out.owed.push_back(std::move(each.step));
   return out;
 }
 

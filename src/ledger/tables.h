@@ -16,7 +16,8 @@ namespace pawl::ledger {
 struct Tables {
   store::RunRow run;
   std::string plan_text;
-  std::map<std::string, std::string> planned;  // plan rows by phase; "" for what belongs to no phase
+  // Plan rows by phase, and by "" for what belongs to no phase. A row that is not there is "".
+  std::map<std::string, std::string> planned;
   std::vector<store::PhaseRow> phases;
   std::vector<store::LayerRow> layers;  // accepted
   // By phase, for phases with attempts: the attempts, and for each step with a result its sandbox_run_id and
@@ -29,6 +30,7 @@ struct Tables {
   std::optional<store::ForkPoint> fork;
   std::vector<store::TierRow> tiers;
   std::vector<store::BudgetRow> budgets;
+  std::vector<store::StepRow> owed;  // ended steps that still hold reservations
 };
 // Reads the tables of a run. For one state of them, call it inside Store::read_together().
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);

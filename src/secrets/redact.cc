@@ -181,6 +181,7 @@ struct Redactor::Rules {
         add_origins(views, std::move(here), out);
         changed = go_on(std::move(plain));
       }
+      if (has_any(last, {"\0", 1})) changed = go_on(without_nul(last)) || changed;
       if (has_any(last, "\\%&")) changed = go_on(unescaped(last)) || changed;
       if (!has_quoted_printable(last)) continue;
       // Digits after a = may look like an escape.

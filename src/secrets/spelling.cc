@@ -264,6 +264,15 @@ Decoded of_quoted_printable(std::string_view text) {
   return out;
 }
 
+Decoded without_nul(std::string_view text) {
+  Decoded out(text);
+  while (!out.rest().empty()) {
+    out.keep(std::min(out.rest().find('\0'), out.rest().size()));
+    if (!out.rest().empty()) out.replace(1, "");
+  }
+  return out;
+}
+
 Decoded unquoted(std::string_view text) {
   Decoded out(text);
   while (!out.rest().empty()) {

@@ -68,6 +68,9 @@ WithoutTerminal without_terminal(std::string_view text);
 bool has_quoted_printable(std::string_view text);
 Decoded of_quoted_printable(std::string_view text);
 
+// Removes the bytes that are 0: what UTF-16 adds to ASCII.
+Decoded without_nul(std::string_view text);
+
 // Removes the ends of lines that wrap base64 or hexadecimal digits, and the indentation after them.
 Decoded unwrapped(std::string_view text);
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/json.h"
 #include "base/planted.h"
 #include "embedded/connection_sql.h"
 #include "os/clock.h"
@@ -16,6 +17,7 @@
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
+#include "os/walls.h"
 #include "sqlite/joined_writes.h"
 #include "sqlite/write_lock.h"
 
@@ -305,8 +307,21 @@ Status Connection::look_at_others() {
     return fail(ErrorKind::kInvalid, "database " + path() +
                                          ": its schema was changed by `pawl migrate` while this program ran; "
                                          "start it again");
+  PAWL_OK(check_programs());
   data_version_ = data.number(0);
   return {};
+}
+
+Status Connection::check_programs() {
+  PAWL_TRY(auto programs, query("schema_programs"));
+  for (;;) {
+    PAWL_TRY(const bool more, programs.next());
+    if (!more) return {};
+    if (triggers_.find(programs.view(1)) != triggers_.npos || !os::walls().signer) continue;
+    return fail(ErrorKind::kForged, "database " + path() + " has a trigger or view that Pawl did not make: " +
+                                        printable(programs.text(0)) +
+                                        ". Nothing was written; restore the state folder from a backup");
+  }
 }
 
 Transaction::~Transaction() {

@@ -97,7 +97,15 @@ class Connection {
   const std::string& path() const { return path_; }
   sqlite3* handle() { return database_.get(); }
   // A transaction fails with kInvalid when the schema's version differs from this one by then; 0: no check.
-  void expect_schema(std::int64_t version) { schema_version_ = version; }
+  // It fails with kForged when the database has a view, or a trigger whose text is not in `triggers`: a
+  // trigger runs inside of a transaction of this connection, so no other connection is seen to have written.
+  // `triggers` must outlive the connection.
+  void expect_schema(std::int64_t version, std::string_view triggers) {
+    schema_version_ = version;
+    triggers_ = triggers;
+  }
+  // Only this check. For readers, which begin no such transaction.
+  Status check_programs();
   std::int64_t schema_version() const { return schema_version_; }
   // Changes whenever earlier reads may be stale: another connection has committed, or changes were rolled
   // back. It is current from the begin of a transaction on, when a schema version is expected.
@@ -148,6 +156,7 @@ class Connection {
   const std::string path_;
   const ConnectionSetup setup_;
   std::int64_t schema_version_ = 0;
+  std::string_view triggers_;
   std::int64_t data_version_ = -1, epoch_ = 0;
   Parts parts_ = Parts::kNone;
   bool spoilt_ = false;

@@ -172,6 +172,19 @@ std::string_view SpentByRows::contradicted_by(const std::vector<BudgetRow>& budg
   return "";
 }
 
+std::string_view reserved_contradicted(const std::vector<BudgetRow>& budgets,
+                                       const std::vector<StepRow>& holders) {
+  for (const auto unit : kUnits) {
+    std::int64_t sum = 0;
+    for (const auto& step : holders)
+      sum = sum_at_most_max(sum, unit == kSandboxMs ? step.reserved_ms
+                                 : unit == kTokens  ? step.reserved_tokens
+                                                    : step.reserved_usd_nanos);
+    if (of_unit(budgets, unit).reserved != sum) return unit;
+  }
+  return "";
+}
+
 void note_cap(const Json& row, Caps& caps) {
   if (text_in(row, "type") != "operator") return;
   const std::string action = text_in(row, "action");

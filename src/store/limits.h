@@ -89,6 +89,11 @@ class SpentByRows {
   bool is_least_ = false;  // a row of an older version lacks the time of a lost step
 };
 
+// Returns the unit whose reserved amount in `budgets` is not the sum of what `holders` hold; "" when none. No
+// row says these amounts, so tables are compared with tables.
+std::string_view reserved_contradicted(const std::vector<BudgetRow>& budgets,
+                                       const std::vector<StepRow>& holders);
+
 // Compares the caps in `budgets` with those of the first row; the newest cap that an operator set
 // (`by_operators`) replaces the planned one. Returns the unit that disagrees; "" when all agree.
 using Caps = std::map<std::string, std::int64_t>;

@@ -17,6 +17,21 @@ Status check_evidence(const State& state, const store::RunRow& run) {
   return check_content_of(state, run);
 }
 
+void make_readable(const State& state, const std::string& run_id) {
+  // A run that can't be read or written is told by who reads it.
+  if (const auto run = state.store->run(run_id)) static_cast<void>(executor::common_of(*state.store, *run));
+}
+
+Status with_evidence(const State& state, const std::string& run_id,
+                     const std::function<Status(const store::RunRow&)>& use) {
+  make_readable(state, run_id);
+  return state.store->read_together([&]() -> Status {
+    PAWL_TRY(const auto run, state.store->run(run_id));
+    PAWL_OK(check_evidence(state, run));
+    return use(run);
+  });
+}
+
 Status check_content_of(const State& state, const store::RunRow& run) {
   const auto& objects = *state.workspaces;
   PAWL_OK(objects.check_before_use(run.base_id, {}));

@@ -1,6 +1,7 @@
 // Evidence and accepted work of a run.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ namespace pawl::views {
 // agree with its rows, and that the objects on disk are unchanged, byte for byte. kForged: one of these does
 // not hold.
 Status check_evidence(const State& state, const store::RunRow& run);
+
+// Calls `use` with the run when check_evidence() holds. The check and all reads of `use` see one state of the
+// database, so nobody can change it in between. REQUIRES: `use` writes nothing to the database.
+Status with_evidence(const State& state, const std::string& run_id,
+                     const std::function<Status(const store::RunRow&)>& use);
+// Makes what an older version lacks in the database, as far as that can be: with_evidence() can't write.
+void make_readable(const State& state, const std::string& run_id);
 
 // Only the last of these checks: the base, the accepted layers, and the files that steps see at /plan.
 // kNotFound: one of them is gone.

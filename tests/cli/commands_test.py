@@ -468,25 +468,30 @@ class Keeping(WithRun):
         self.make_simple()
         self.pawl("run", "plan.yaml")
         self.assertRegex(self.pawl("migrate", "status").stdout, r"schema (\d+), this program needs \1\n")
+        of_plans = 11  # the migration whose rows are made only at the start of a run
         of_heads = 6  # the migration whose rows an older pawl would read more into
 
-        def down_to_heads():
-            while self.schema() > of_heads:
+        def down_to(version):
+            while self.schema() > version:
                 self.pawl("migrate", "down")  # no data of this test gets lost
 
-        down_to_heads()
+        down_to(of_plans)
+        self.assertIn("planned rows", self.pawl("migrate", "down", expect=1).stderr, "the ledger has their hashes")
+        self.pawl("migrate", "down", "--destroy-data")
+        down_to(of_heads)
         self.assertIn("signed head(s)", self.pawl("migrate", "down", expect=1).stderr, "an older pawl reads more into them")
         self.pawl("migrate", "down", "--destroy-data")
         self.assertIn("pawl migrate up", self.pawl("status", expect=1).stderr)
         self.pawl("migrate", "up")
         self.assertEqual(len(self.pawl_json("status")["runs"]), 1, "what the newest version does not need is kept")
-        down_to_heads()
+        down_to(of_heads)
         self.pawl("migrate", "down", "--destroy-data")
         for version in range(self.schema(), 1, -1):
             self.pawl("migrate", "down")
         self.assertIn("destroy", self.pawl("migrate", "down", expect=1).stderr)
         self.pawl("migrate", "up")
-        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+        details = {problem["detail"] for problem in self.pawl_json("verify", "last", expect=13)["problems"]}
+        self.assertEqual(details, {f"the planned row of {what} is not what the rows say" for what in ("the run", "p1")})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """A person's decisions about a run, cases where the program has to refuse them, and what is counted."""
 
+import contextlib
+import itertools
 import json
 import signal
 import sqlite3
+import threading
 import unittest
 
 from pawl_runs import WithRun
@@ -63,6 +66,46 @@ class Operators(WithRun):
         self.pawl("gate", "last", "p1", "check", expect=None)
         self.pawl("approve", "last", "p1")
         self.assertIn("+2", self.pawl("diff", "last").stdout)
+
+    def test_work_goes_nowhere_when_the_row_that_says_where_is_gone(self):
+        self.make_simple()
+        self.commit_all("source")
+        self.pawl("run", "plan.yaml")
+        self.git("clone", "-q", "source", "elsewhere")
+        elsewhere = self.root / "elsewhere"
+        for gone in (("UPDATE plans SET common = ''",), ("UPDATE plans SET common = ''", "DELETE FROM planned_phases")):
+            with self.changed_in_database(*gone, f"UPDATE runs SET source_path = '{elsewhere}'"):
+                for verb in (("verify", "last"), ("diff", "last"), ("apply", "last"), ("attest", "last"), ("export", "last", "out")):
+                    self.pawl(*verb, expect=13)
+        self.assertEqual(self.git("branch", "--list", "pawl/*", cwd=elsewhere), "")
+        self.pawl("apply", "last")
+
+    def test_what_changes_between_check_and_use_is_not_used(self):
+        """Another process changes the database to and fro. A command sees one state of it."""
+        self.make_simple(agent="echo work of $PAWL_ATTEMPT >made", gate="grep -q 2 made", max_attempts=2)
+        self.pawl("run", "plan.yaml")
+        over = threading.Event()
+
+        def to_and_fro():
+            with contextlib.closing(sqlite3.connect(self.root / "source/.pawl/pawl.db", timeout=TIMEOUT_S)) as db:
+                db.execute("PRAGMA synchronous = OFF")
+                for number in itertools.cycle((1, 2)):
+                    db.execute("UPDATE accepted_layers SET layer_id = (SELECT agent_layer FROM attempts WHERE number = ?)", (number,))
+                    db.commit()
+                    if number == 2 and over.is_set():
+                        return
+
+        attacker = threading.Thread(target=to_and_fro)
+        attacker.start()
+        try:
+            for _ in range(12):
+                done = self.pawl("diff", "last", expect=None)
+                self.assertIn(done.returncode, (0, 13), done.stderr)
+                self.assertNotIn("work of 1", done.stdout)
+        finally:
+            over.set()
+            attacker.join()
+        self.assertIn("+work of 2", self.pawl("diff", "last").stdout)
 
     def test_a_run_that_was_taken_away_is_found(self):
         self.make_simple(gate="true")

@@ -76,7 +76,7 @@ class Restart(WithRun):
 
     def test_a_run_of_an_older_version_gets_its_rows_once(self):
         self.made_and_killed()
-        while self.pawl_json("migrate", "down")["database"] > BEFORE_PLANS:
+        while self.pawl_json("migrate", "down", "--destroy-data")["database"] > BEFORE_PLANS:
             pass
         text = (self.root / "plan.yaml").read_text()
         self.assertEqual(self.database("SELECT plan_text FROM runs"), [(text,)], "an older Pawl goes on from it")

@@ -337,6 +337,24 @@ TEST_F(Limits, WhatWasSpentSinceTheHeadCounts) {
   }
 }
 
+TEST_F(Limits, WhatIsReservedIsWhatOpenStepsHold) {
+  const auto held = claim();
+  ASSERT_TRUE(held && held->claim);
+  ASSERT_TRUE(begin(*held->claim));
+  honest();
+  for (const std::string change :
+       {"UPDATE budgets SET reserved = 7", "UPDATE steps SET reserved_ms = 7",
+        "UPDATE steps SET reserved_tokens = 7",
+        "INSERT INTO budgets (run_id, unit, reserved) VALUES ('r', 'tokens', 1)"}) {
+    sql("CREATE TABLE b AS SELECT * FROM budgets; CREATE TABLE s AS SELECT * FROM steps; " + change);
+    names(change, "what is reserved of ");
+    sql("DELETE FROM budgets; INSERT INTO budgets SELECT * FROM b; DROP TABLE b; "
+        "UPDATE steps SET (reserved_ms, reserved_tokens) = (SELECT reserved_ms, reserved_tokens FROM s); "
+        "DROP TABLE s");
+    honest();
+  }
+}
+
 TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
   const auto held = claim();
   ASSERT_TRUE(held && held->claim);

@@ -86,6 +86,68 @@ TEST_F(Trust, TheSourceIsWhereThePlannedRowSays) {
   EXPECT_EQ(lacks(), 1) << "it is said that nothing holds it";
 }
 
+TEST_F(Trust, PlannedRowsThatAreGoneAreFound) {
+  const std::string source = "; UPDATE runs SET source_path = '/evil'";
+  for (const std::string change :
+       {"UPDATE plans SET common = ''", "UPDATE plans SET common = ''; DELETE FROM planned_phases",
+        "DELETE FROM planned_phases WHERE phase_index = 1", "DELETE FROM planned_phases"}) {
+    for (const auto& more : {std::string(), source}) {
+      begin_anew();
+      attempt("passed", "L");
+      sql(change + more);
+      const auto report = verified();
+      ASSERT_TRUE(report);
+      EXPECT_FALSE(report->ok) << change << more << ": what holds the source is gone";
+      refused(export_run(*store_, *sealer_, "r", folder_ / "export", now_));
+    }
+  }
+  begin_anew();
+  refuses_to_claim_after("UPDATE plans SET common = ''" + source);
+  without_signer([&] { EXPECT_TRUE(claim()); });
+}
+
+// A trigger runs in transactions of the store itself, so no other process is seen to write.
+TEST_F(Trust, ADatabaseThatRunsStatementsOfOthersIsNotUsed) {
+  const std::string again =
+      "CREATE TRIGGER again AFTER UPDATE ON phases WHEN NEW.max_attempts < 50 "
+      "BEGIN UPDATE phases SET max_attempts = 50 WHERE phase_id = NEW.phase_id; END";
+  for (const auto& change :
+       {again,
+        std::string("ALTER TABLE accepted_layers RENAME TO real; CREATE VIEW accepted_layers AS SELECT "
+                    "run_id, merge_seq, phase_id, layer_id FROM real"),
+        std::string("DROP TRIGGER cost_is_kept; CREATE TRIGGER cost_is_kept AFTER INSERT ON cost "
+                    "BEGIN DELETE FROM owed; END"),
+        again +
+            "; PRAGMA writable_schema = ON; UPDATE sqlite_schema SET type = 'index' WHERE name = 'again'"}) {
+    begin_anew();
+    sql(change);
+    refused(claim());
+    refused(store::open_store("sqlite:" + path_, sealer_));
+    without_signer([&] { EXPECT_TRUE(claim()) << change; });
+  }
+  begin_anew();
+  sql("DROP TRIGGER cost_is_kept");
+  EXPECT_TRUE(claim()) << "a guard that is gone runs nothing";
+  begin_anew();
+  without_signer([&] {
+    sql(again);
+    for (int attempts = 0; attempts < 5; ++attempts) attempt("failed_retryable");
+    EXPECT_EQ(store_->phase("r", "one")->attempts_total, 5) << "of 2: the check alone stops it";
+  });
+}
+
+TEST_F(Trust, AChainThatTheHeadListsIsListedAgain) {
+  is_parallel_ = true;
+  begin_anew();
+  attempt("failed_retryable");
+  sql("DELETE FROM open_chains WHERE chain = 'one'");
+  refused(store_->operator_budget("r", store::kSandboxMs, 2 * kCapMs, {}, now_));
+  refused(open()->operator_budget("r", store::kSandboxMs, 2 * kCapMs, {}, now_));
+  EXPECT_TRUE(verified()->ok) << "what was signed is as it was";
+  without_signer([&] { EXPECT_TRUE(store_->operator_budget("r", store::kSandboxMs, 2 * kCapMs, {}, now_)); });
+  EXPECT_FALSE(verified()->ok) << "the attempt has lost its signature";
+}
+
 TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
   for (const std::string change :
        {"UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE phase_id = 'two'",

@@ -26,6 +26,13 @@ struct Spelling {
 };
 using Spellings = std::map<std::string, std::vector<Spelling>>;
 
+// UTF-16 of ASCII.
+std::string wide(std::string_view text, bool big_end) {
+  std::string out;
+  for (const char c : text) out += big_end ? std::string{'\0', c} : std::string{c, '\0'};
+  return out;
+}
+
 const Spellings& spellings() {
   static const Spellings all = {
       {"JSON and its dialects",
@@ -41,6 +48,12 @@ const Spellings& spellings() {
         {R"(p\057ss w\42rd\0531?)", R"(\057ss w\42rd)"},
         {R"("\u0067hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te")", "Kq2Wm7Rt4"},
         {R"("ghp\u005fZx9Kq2Wm7Rt4Yb6N\u00638HdJf3Gp5Lv1Sa0Te")", "Kq2Wm7Rt4"}}},
+      {"UTF-16",
+       {{wide("ghp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", false), wide("Kq2Wm7Rt4", false)},
+        {wide("ghp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", true), wide("Kq2Wm7Rt4", true)},
+        {wide(R"(x = "\u0067hp_Zx9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te")", false), wide("Kq2Wm7Rt4", false)},
+        {wide("p/ss w\"rd+1?", false), wide("w\"rd", false)},
+        {wide("postgres://me:hunter2hunter@db/x", true), wide("hunter2", true)}}},
       {"URLs and forms",
        {{"p%2Fss%20w%22rd%2B1%3F", "ss%20w%22rd"},
         {"a=p%2fss+w%22rd%2b1%3f&b=1", "ss+w%22rd"},

@@ -11,7 +11,7 @@ class PlansTest : public StoreTest {
   // Makes the database as after a migration: it has the plan's text and no plan rows.
   void forget_rows() {
     while (schema_status("sqlite:" + path_)->database > kBefore)
-      ASSERT_TRUE(migrate_down("sqlite:" + path_, false, [](std::string_view) { return true; }));
+      ASSERT_TRUE(migrate_down("sqlite:" + path_, true, [](std::string_view) { return true; }));
     ASSERT_TRUE(migrate_up("sqlite:" + path_, [](std::string_view) { return true; }));
     store_ = open();
   }

@@ -28,7 +28,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
       << "it was opened with another schema";
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 1)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_)) << "all but the first keep the runs";
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_)) << "all but the first keep the runs";
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
             (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
                                       "episodes", "cost", "owed", "plans", "wide_rows", "plan_texts",
@@ -40,7 +40,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 60'000, {}, now_));
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 3)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
   EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied)
       << "a cap would be lost";
   while (schema_status("sqlite:" + path_)->database > 1)
@@ -63,7 +63,7 @@ TEST_F(StoreTest, CallsOfTheDoctorOutliveAMigration) {
   ASSERT_TRUE(store_->begin_step(claim().lease, start, std::nullopt, std::nullopt, now_));
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 1)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   EXPECT_EQ(open()->run(run)->doctor_calls, 1);
 }

@@ -83,11 +83,15 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
 Status approve(const ApproveOptions& options) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  PAWL_TRY(const auto run, state.store->run(run_id));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto hold, state.workspaces->hold());
-  PAWL_TRY(const auto work, newest_work(state, *objects, run, options.phase));
-  PAWL_OK(views::check_evidence(state, run));
+  Work work;
+  views::make_readable(state, run_id);
+  PAWL_OK(state.store->read_together([&]() -> Status {
+    PAWL_TRY(const auto run, state.store->run(run_id));
+    PAWL_TRY(work, newest_work(state, *objects, run, options.phase));
+    return views::check_evidence(state, run);
+  }));
   const auto overlaps = [&](const std::string& a, const std::string& b) {
     return may_overlap(*objects, a, b);
   };

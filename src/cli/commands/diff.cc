@@ -35,13 +35,16 @@ Json to_json(const std::vector<workspace::Patch::LeftOut>& left_out) {
 Result<bool> diff(const StateOptions& options, const std::string& text, bool raw) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
-  PAWL_TRY(const auto run, state.store->run(run_id));
-  PAWL_OK(views::check_evidence(state, run));
-  PAWL_TRY(const auto accepted, views::accepted_phases(*state.store, run));
-  PAWL_TRY(const auto patch, views::patch_of(state, run, accepted, views::Purpose::kGiven));
+  workspace::Patch patch;
+  std::vector<store::PhaseRow> phases;
+  PAWL_OK(views::with_evidence(state, run_id, [&](const store::RunRow& run) -> Status {
+    PAWL_TRY(const auto accepted, views::accepted_phases(*state.store, run));
+    PAWL_TRY(patch, views::patch_of(state, run, accepted, views::Purpose::kGiven));
+    PAWL_TRY(phases, state.store->phases(run_id));
+    return {};
+  }));
   tell_left_out(patch);
   tell_ignore_files(patch);
-  PAWL_TRY(const auto phases, state.store->phases(run_id));
   tell_missing(phases);
   if (patch.text.empty() && patch.left_out.empty())
     tell(

@@ -133,7 +133,12 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
 Status report_run(const ReportOptions& options, bool to_stdout) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  PAWL_TRY(const auto content, gather(state, run_id));
+  views::make_readable(state, run_id);
+  page::Content content;
+  PAWL_OK(state.store->read_together([&]() -> Status {
+    PAWL_TRY(content, gather(state, run_id));
+    return {};
+  }));
   const std::string html = page::render(content);
   PAWL_OK(write_output("report", options.output, html));
   if (to_stdout) return {};

@@ -20,5 +20,10 @@ PRAGMA user_version;
 -- name: data_version
 -- Changes when another connection has committed; commits of this connection do not count.
 PRAGMA data_version;
+-- name: schema_programs
+-- What SQLite runs beside the statement of a caller: triggers, views, virtual tables. SQLite reads the text
+-- of an entry and not its type, which a writer of the file can change.
+SELECT name, sql FROM sqlite_schema
+WHERE sql NOT GLOB 'CREATE TABLE *' AND sql NOT GLOB 'CREATE INDEX *' AND sql NOT GLOB 'CREATE UNIQUE INDEX *';
 -- name: count_tables
 SELECT COUNT(*) FROM sqlite_schema;

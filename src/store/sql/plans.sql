@@ -8,5 +8,7 @@ INSERT INTO planned_phases (run_id, tier_index, phase_index, row) VALUES (?1, ?2
 SELECT text FROM plans WHERE run_id = ?1;
 -- name: planned_common
 SELECT common FROM plans WHERE run_id = ?1;
+-- name: any_planned_phase
+SELECT 1 FROM planned_phases WHERE run_id = ?1 LIMIT 1;
 -- name: planned_row
 SELECT row FROM planned_phases WHERE run_id = ?1 AND tier_index = ?2 AND phase_index = ?3;

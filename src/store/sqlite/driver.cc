@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "embedded/sql.h"
 #include "os/file.h"
 #include "store/sqlite/group.h"
 #include "store/sqlite/migrations.h"
@@ -32,7 +33,8 @@ Result<std::unique_ptr<Connection>> connect_current(const std::string& path) {
   PAWL_TRY(const auto status, status_of(*connection));
   PAWL_OK(check_current(status, connection->path()));
   if (status.database == 0) PAWL_OK(apply_pending(*connection, {}));
-  connection->expect_schema(status.program);
+  connection->expect_schema(status.program, sql::m0018_cost_guards_up);
+  PAWL_OK(connection->check_programs());
   return connection;
 }
 

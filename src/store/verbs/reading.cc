@@ -34,6 +34,7 @@ Result<LayerRow> read_layer(const Query& query) {
 }  // namespace
 
 Status ReadingStore::read_together(const std::function<Status()>& reads) {
+  if (database_->in_transaction()) return reads();
   PAWL_OK(database_->begin_reading());
   auto done = reads();
   PAWL_OK(database_->end_reading());

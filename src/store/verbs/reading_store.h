@@ -81,6 +81,8 @@ class ReadingStore : public Store {
   Status check_run_chain(const std::string& run_id, Trusted& known);
   Status note_row_of_run(const std::string& run_id, const LedgerRow& row, Trusted& known);
   Result<bool> has_row(const std::string& run_id, const ChainHead& end);
+  // The next head lists `heads`, by name. A chain that the last head lists must be among them, or over.
+  Status check_listed(const std::string& run_id, const std::vector<ChainHead>& heads);
   Result<ChainHead> checked_end(const std::string& run_id, const std::string& chain);
 
   // --- tables against the trusted rows (trusted_tables.cc). kForged: they differ.

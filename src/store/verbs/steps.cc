@@ -136,6 +136,7 @@ Status RunStore::sign_head_now(const std::string& run_id, WallTime now) {
     PAWL_TRY(auto head, chain_head(run_id, open.text(0)));
     heads.push_back(std::move(head));
   }
+  PAWL_OK(check_listed(run_id, heads));
   const Head head = sealer_->sign(head_body(run_id, now, heads, budgets));
   trust_signed(run_id, head, heads, budgets);
   PAWL_TRY(auto query, database_->query("upsert_head"));

@@ -2,6 +2,8 @@
 // of it. The stored head must have this sealer's signature, and the chains must have the rows that it lists.
 // Later rows must be linked and of a kind that may be unsigned. After that, only rows that another connection
 // wrote are checked again.
+#include <algorithm>
+
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
@@ -172,6 +174,22 @@ Result<ChainHead> ReadingStore::checked_end(const std::string& run_id, const std
                                 " was not written by who signs");
     end = {.chain = chain, .rows = row.seq, .head = row.hash};
   }
+}
+
+// A table says which chains are open. A chain that it leaves out would lose its signature.
+Status ReadingStore::check_listed(const std::string& run_id, const std::vector<ChainHead>& heads) {
+  const auto& known = trusted_.at(run_id);
+  for (const auto& listed : known.listed) {
+    const auto& end = listed.second;
+    if (end.rows == 0 || std::ranges::binary_search(heads, end.chain, {}, &ChainHead::chain)) continue;
+    const auto is_sealed = [&](const EndedPhases& ended) {
+      const auto* sealed = ended.end_of(end.chain);
+      return sealed != nullptr && sealed->end.rows >= end.rows;
+    };
+    if (!is_sealed(known.ended) && !is_sealed(known.own_ended) && refuses())
+      return forged(run_id, name_of(end.chain) + " is in no list of open chains, and not over");
+  }
+  return {};
 }
 
 void ReadingStore::trust_signed(const std::string& run_id, const Head& head,

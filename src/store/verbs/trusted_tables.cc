@@ -86,7 +86,13 @@ Status ReadingStore::check_source(const std::string& run_id, const Json& started
   const auto planned = started.find("planned");
   if (planned == started.end()) return {};
   PAWL_TRY(const auto common, planned_common(run_id));
-  if (common.empty()) return {};  // a claim makes it again, and compares it
+  if (common.empty()) {
+    PAWL_TRY(auto query, database_->query("any_planned_phase"));
+    query.bind(run_id);
+    PAWL_TRY(const bool found, query.next());
+    // Without any row, a claim makes all of them again, and compares them.
+    return found ? contradicted(run_id, "its planned row is gone") : Status();
+  }
   if (text_in(*planned, "") != blake3_hex(common)) return contradicted(run_id, "its planned row");
   PAWL_TRY(const auto row, run(run_id));
   const auto source = source_folder_of(common);

@@ -25,6 +25,9 @@ SELECT COUNT(*) FROM heads WHERE EXISTS (SELECT 1 FROM ledger WHERE ledger.run_i
 SELECT COUNT(*) FROM attempts WHERE told_seq > 0;
 -- name: count_episode_steps
 SELECT COUNT(*) FROM steps WHERE episode > 0;
+-- name: count_planned
+SELECT COUNT(*) FROM plans JOIN ledger ON ledger.run_id = plans.run_id AND ledger.chain = '' AND ledger.seq = 1
+WHERE plans.common <> '' AND json_extract(ledger.line, '$.planned') IS NOT NULL;
 -- name: count_approved
 SELECT COUNT(*) FROM phases WHERE outcome = 'approved';
 -- name: count_joined
