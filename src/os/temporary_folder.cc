@@ -30,6 +30,7 @@ Result<TemporaryFolder> TemporaryFolder::make(const std::string& stem) {
   for (int tries = 1;; ++tries) {
     std::string path = stem + std::string(kRandom);
     if (mkdtemp(path.data()) == nullptr) return fail_errno(errno, "create folder", path);
+    static_cast<void>(chmod(path.c_str(), 0700));  // The umask may have taken rights from the owner.
     // Before the lock is held, a sweep may have removed the folder as that of a dead process.
     UniqueFd lock = hold(path);
     if (lock && exists(path)) return TemporaryFolder(std::move(path), std::move(lock));
@@ -57,6 +58,11 @@ void sweep_temporary_folders(const std::string& stem) {
     const std::string path = join(folder, name);
     if (const auto lock = hold(path)) static_cast<void>(remove_tree(path));
   }
+}
+
+bool is_in_use(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 }  // namespace pawl::os

@@ -7,7 +7,8 @@
 
 namespace pawl::os {
 
-// A private folder, removed by the destructor. A flock(2) on the folder itself shows that its creator lives.
+// A private folder, removed by the destructor. A flock(2) on the folder itself shows that its creator lives,
+// also after the folder was renamed.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make(const std::string& stem);  // "<stem>.XXXXXX"
@@ -16,6 +17,8 @@ class TemporaryFolder {
   ~TemporaryFolder();
   const std::string& path() const { return path_; }
   int lock_fd() const { return lock_.get(); }  // an inherited copy also prevents the sweep
+  // The caller renamed the folder: it stays.
+  void release() { lock_.reset(); }
 
  private:
   TemporaryFolder(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
@@ -28,5 +31,7 @@ class TemporaryFolder {
 std::string temporary_stem();
 // Removes this user's folders of that stem whose creators have died.
 void sweep_temporary_folders(const std::string& stem);
+// Whether `path` is a folder whose creator lives.
+bool is_in_use(const std::string& path);
 
 }  // namespace pawl::os

@@ -1,6 +1,7 @@
 #include "os/temporary_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,9 @@ TEST(TemporaryFolder, IsGoneWithItsMakerAndSweptWhenThatWasKilled) {
       waitpid(killed, &status, 0);
       ASSERT_EQ(WEXITSTATUS(status), 7);
     }
-    EXPECT_EQ(list_folder(temp.path())->size(), 2U);
+    const auto two = *list_folder(temp.path());
+    ASSERT_EQ(two.size(), 2U);
+    for (const auto& name : two) EXPECT_EQ(is_in_use(temp / name), temp / name == path) << name;
     sweep_temporary_folders(stem);
     EXPECT_EQ(*list_folder(temp.path()), std::vector<std::string>{path.substr(path.rfind('/') + 1)})
         << "it lives";
@@ -60,6 +63,33 @@ TEST(TemporaryFolder, IsHeldByWhoeverHasItsLock) {
   EXPECT_EQ(*list_folder(temp.path()), std::vector<std::string>());
 }
 
+TEST(TemporaryFolder, StaysWhereItWasRenamedTo) {
+  testing::TempFolder temp;
+  {
+    auto folder = TemporaryFolder::make(temp / "stem");
+    ASSERT_TRUE(folder);
+    ASSERT_TRUE(write_atomically(join(folder->path(), "file"), "x"));
+    ASSERT_EQ(rename(folder->path().c_str(), (temp / "stem.kept12").c_str()), 0);
+    EXPECT_TRUE(is_in_use(temp / "stem.kept12"));
+    // Another process may make a folder of the old name.
+    ASSERT_TRUE(make_folders(join(folder->path(), "of another")));
+    folder->release();
+  }
+  EXPECT_EQ(list_folder(temp.path())->size(), 2U);
+  EXPECT_TRUE(exists(temp / "stem.kept12/file"));
+}
+
+TEST(TemporaryFolder, IsItsOwnersWhateverTheUmask) {
+  testing::TempFolder temp;
+  const mode_t before = umask(0777);
+  const auto folder = TemporaryFolder::make(temp / "stem");
+  umask(before);
+  ASSERT_TRUE(folder);
+  struct stat status {};
+  ASSERT_EQ(stat(folder->path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0700U);
+}
+
 TEST(TemporaryFolder, NothingElseIsSwept) {
   testing::TempFolder temp;
   ASSERT_TRUE(make_folders(temp / "target/precious"));
@@ -67,6 +97,8 @@ TEST(TemporaryFolder, NothingElseIsSwept) {
     ASSERT_TRUE(make_folders(temp / name));
   ASSERT_TRUE(write_atomically(temp / "stem.file12", "x"));
   ASSERT_EQ(symlink("target", (temp / "stem.link12").c_str()), 0);
+  const auto names = *list_folder(temp.path());
+  for (const auto& name : names) EXPECT_FALSE(is_in_use(temp / name)) << name;
   sweep_temporary_folders(temp / "stem");
   EXPECT_EQ(list_folder(temp.path())->size(), 7U);
   EXPECT_TRUE(exists(temp / "target/precious"));
