@@ -291,9 +291,11 @@ TEST_F(Checkpoints, FieldsHaveBounds) {
   };
   const std::string invalid(name(ErrorKind::kInvalid));
   EXPECT_EQ(kind({.id = std::string(512, 'x')}), "saved");
-  for (const auto& id : {std::string(), std::string(513, 'x'), std::string("a\nb"), std::string("a\0b", 3),
-                         std::string("\xFF"), std::string("\xC2\x85"), std::string("\x7F")})
+  for (const auto& id :
+       {std::string(), std::string(513, 'x'), std::string("a\nb"), std::string("a\0b", 3),
+        std::string("\xFF"), std::string("\xC2\x80"), std::string("\xC2\x9F"), std::string("\x7F")})
     EXPECT_EQ(kind({.id = id}), invalid) << id;
+  EXPECT_EQ(kind({.id = "\xC2\xA0"}), "saved") << "the first character behind the controls";
   EXPECT_EQ(kind({.id = "a", .metadata = Json::array()}), invalid);
   EXPECT_EQ(kind({.id = "a", .metadata = {{"k", std::string(kMetadataBytesMax - 8, 'x')}}}), "saved");
   EXPECT_EQ(kind({.id = "a", .metadata = {{"k", std::string(kMetadataBytesMax, 'x')}}}), invalid);

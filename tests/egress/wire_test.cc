@@ -115,7 +115,8 @@ TEST(Wire, AHelloThatServersReadInTwoWaysIsBad) {
   EXPECT_EQ(read_opening(with_names(list(named("good.test")))).host, "good.test");
   for (const std::string& names :
        {list(named("good.test")) + list(named("evil.test")), list(named("good.test") + named("evil.test")),
-        list(number(7, 1) + counted("x", 2) + named("evil.test")), list(named("evil.test\0good.test"s)),
+        list(number(7, 1) + counted("x", 2) + named("evil.test")),
+        list(number(7, 1) + counted("evil.test", 2)), list(named("evil.test\0good.test"s)),
         list(named("evil.test:443")), list(named(" evil.test")), list(""), number(0, 2) + counted("", 2),
         number(0, 2) + counted(counted(named("good.test"), 2) + named("evil.test"), 2)})
     EXPECT_EQ(read_opening(with_names(names)).kind, Opening::kBad) << ::testing::PrintToString(names);

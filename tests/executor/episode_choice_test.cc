@@ -64,6 +64,13 @@ TEST(EpisodeChoice, WhatWasNotJudgedIsBehindWhatFailed) {
   EXPECT_EQ(choose_episode(results).index, 1U);
 }
 
+TEST(EpisodeChoice, WhatWasLostIsJudgedLikeWhatFailed) {
+  auto results = failed({{0, 5, 900}, {2, 1, 1}, {0, 0, 0}});
+  results[1].outcome = Outcome::kLost;
+  results[2].outcome = Outcome::kNotRun;
+  expect_kept(results, 2, "gates_passed");
+}
+
 TEST(EpisodeChoice, FollowsFromTheResultsAlone) {
   std::mt19937 dice(7);
   for (int round = 0; round < 2000; ++round) {

@@ -19,7 +19,8 @@ class FakeHost {
       PAWL_CHECK(os::make_folders(root() + folder, 0755));
     put("/etc/tool/tool.conf", "of a package");
     put("/var/lib/dpkg/info/tool.list",
-        "/.\n/etc\n/etc/tool\n/etc/tool/tool.conf\n/etc/shadow\n/etc/tool/closed\n");
+        "/.\n/etc\n/etc/tool\n/etc/tool/tool.conf\n/etc/shadow\n/etc/tool/closed\n/usr/share/tool/etc/"
+        "by-hand\n");
     put("/var/lib/dpkg/status", "1");
   }
   ~FakeHost() { umask(022); }

@@ -42,6 +42,10 @@ TEST(Spec, EachMistakeIsRefusedByName) {
       {[](auto& spec) { spec.output_limit_bytes = -1; }, "output_limit_bytes: -1 is not between"},
       {[](auto& spec) { spec.copy_in = {{.src = "x", .dst = "/a"}}; }, "copy_in: src \"x\" is not"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x/..", .dst = "/a"}}; }, "copy_in: src \"/x/..\" is not"},
+      {[](auto& spec) {
+         spec.copy_in = {{.src = "/x", .below = {"/y", "/z/.."}, .dst = "/a"}};
+       },
+       "copy_in: src \"/z/..\" is not"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "relative"}}; },
        "copy_in: dst \"relative\" is not"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/a/../../etc"}}; }, "has an empty, . or .."},
