@@ -127,6 +127,7 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
                               os::Random& random, RunInput input) {
   PAWL_TRY(const std::string source, source_folder(input.plan, os::folder_of(input.plan_file)));
   PAWL_TRY(const auto hold, workspaces.hold());
+  workspaces.remove_left_over();  // They may be as large as the source.
   const auto& [ref, left_out] = std::tie(input.plan.source_ref, input.plan.source_exclude);
   PAWL_TRY(const auto base, ref ? workspaces.snapshot_git(source, *ref, left_out)
                                 : workspaces.snapshot_directory(source, {.patterns = left_out}));

@@ -201,6 +201,7 @@ Status check_bases(const State& state, const std::vector<std::string>& run_ids) 
 
 Status check_machine(const State& state, sandbox::Backend& backend, const std::vector<std::string>& run_ids) {
   backend.clean_up();
+  state.workspaces->remove_left_over();
   PAWL_OK(backend.check({}));
   bool traceable = false;  // asked once
   for (const auto& run_id : run_ids) {

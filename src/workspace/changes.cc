@@ -113,8 +113,8 @@ Status add_folders_between(const View& below, Changes& changes) {
 
 Result<std::string> keep_changes(const std::string& folder, const Changes& changes) {
   if (changes.empty()) return std::string();
-  PAWL_TRY(const std::string temporary, make_temporary(folder));
-  const std::string root = os::join(temporary, "tree");
+  PAWL_TRY(auto temporary, make_temporary(folder));
+  const std::string root = os::join(temporary.path(), "tree");
   PAWL_OK(os::make_folders(root));
   std::vector<Entry> entries;
   for (const auto& [path, change] : changes) {
@@ -122,7 +122,7 @@ Result<std::string> keep_changes(const std::string& folder, const Changes& chang
     entries.push_back(change.entry);
   }
   PAWL_OK(put_folder_times(root, changes));
-  return keep_object(folder, "layers", temporary, std::move(entries));
+  return keep_object(folder, "layers", std::move(temporary), std::move(entries));
 }
 
 }  // namespace pawl::workspace

@@ -363,25 +363,23 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
     return out;
   }
   if (chmod(taken.c_str(), 0755) != 0) return fail_errno(errno, "chmod", taken);
-  PAWL_TRY(const std::string temporary, make_temporary(folder_));
-  if (rename(taken.c_str(), os::join(temporary, "tree").c_str()) != 0)
+  PAWL_TRY(auto temporary, make_temporary(folder_));
+  if (rename(taken.c_str(), os::join(temporary.path(), "tree").c_str()) != 0)
     return fail_errno(errno, "rename", taken);
-  PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(entries), caps.own_times));
+  PAWL_TRY(out.layer_id,
+           keep_object(folder_, "layers", std::move(temporary), std::move(entries), caps.own_times));
   return out;
 }
 
 Result<Collected> Workspaces::collect_matching(const std::string& upper,
                                                const std::vector<std::string>& patterns, const Caps& caps) {
   PAWL_TRY(auto tree, open_upper(upper));
-  PAWL_TRY(const std::string temporary, make_temporary(folder_));
-  Matcher matcher(std::move(tree), patterns, caps, os::join(temporary, "tree"));
+  PAWL_TRY(auto temporary, make_temporary(folder_));
+  Matcher matcher(std::move(tree), patterns, caps, os::join(temporary.path(), "tree"));
   PAWL_OK(matcher.folder(""));
   Collected out{.refused = std::move(matcher.refused.first), .refused_total = matcher.refused.total};
-  if (matcher.entries.empty()) {
-    PAWL_OK(os::remove_tree(temporary));
-    return out;
-  }
-  PAWL_TRY(out.layer_id, keep_object(folder_, "layers", temporary, std::move(matcher.entries)));
+  if (matcher.entries.empty()) return out;
+  PAWL_TRY(out.layer_id, keep_object(folder_, "layers", std::move(temporary), std::move(matcher.entries)));
   return out;
 }
 

@@ -71,6 +71,7 @@ class Looker {
     out_.is_as_remembered =
         unread_.empty() && differs_ == 0 && out_.entries.size() == memory_.entries().size();
     PAWL_OK(os::for_each_in_parallel(unread_.size(), [this](std::size_t i) -> Status {
+      PAWL_OK(so_far_.go_on());
       auto& entry = out_.entries[unread_[i]].entry;
       auto content = hash_of_file(os::join(root_, entry.path));
       if (!content) return unread(std::move(content).error(), without_.above + entry.path);
@@ -84,6 +85,7 @@ class Looker {
  private:
   Status folder(const std::string& path, const Result<std::vector<Found>>& found,
                 std::vector<std::string>& folders) {
+    PAWL_OK(so_far_.go_on());
     PAWL_OK(check_limits(static_cast<std::int64_t>(out_.entries.size()), bytes_, root_));
     const std::string full = path.empty() ? root_ : os::join(root_, path);
     if (!found) return unread(found.error(), path.empty() ? "" : without_.above + path);
@@ -229,6 +231,7 @@ Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vecto
   for (const auto& folder : folders) PAWL_OK(os::make_folders(folder.empty() ? to : os::join(to, folder)));
   std::vector<Entry> out(entries.size());
   PAWL_OK(os::for_each_in_parallel(entries.size(), [&](std::size_t i) -> Status {
+    PAWL_OK(so_far.go_on());
     const auto& entry = entries[i].entry;
     const std::string source = os::join(from, entry.path), made = os::join(to, entry.path);
     out[i] = entry;

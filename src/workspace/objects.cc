@@ -31,7 +31,9 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::time_t kTemporaryAgeSeconds = 3600;  // No process still works on an older one.
+// Temporaries of an older Pawl have no lock. No process still works on one of this age.
+constexpr std::time_t kTemporaryAgeSeconds = 3600;
+constexpr std::string_view kTemporaryStem = "object";
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // Most processes hold the store for milliseconds.
 
@@ -97,31 +99,29 @@ std::string object_folder(const std::string& folder, std::string_view kind) {
   return os::join(os::join(folder, "objects"), kind);
 }
 
-Result<std::string> make_temporary(const std::string& folder) {
-  std::string path = os::join(object_folder(folder, "tmp"), "XXXXXX");
-  if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0755) != 0)
-    return fail_errno(errno, "create temporary folder", path);
-  return path;
+Result<os::TemporaryFolder> make_temporary(const std::string& folder) {
+  PAWL_TRY(auto out, os::TemporaryFolder::make(os::join(object_folder(folder, "tmp"), kTemporaryStem)));
+  if (chmod(out.path().c_str(), 0755) != 0) return fail_errno(errno, "chmod", out.path());
+  return out;
 }
 
 Result<std::string> keep_object(const std::string& folder, std::string_view kind,
-                                const std::string& temporary, std::vector<Entry> entries, bool renews) {
+                                os::TemporaryFolder temporary, std::vector<Entry> entries, bool renews) {
   std::ranges::sort(entries, {}, &Entry::path);
   const std::string manifest = manifest_of(entries);
   const std::string id = blake3_hex(manifest);
   const std::string target = os::join(object_folder(folder, kind), id);
   if (os::exists(target)) {
     if (kind == "layers" && renews)
-      PAWL_OK(renew_times(os::join(temporary, "tree"), os::join(target, "tree"), entries.size()));
-    PAWL_OK(os::remove_tree(temporary));
+      PAWL_OK(renew_times(os::join(temporary.path(), "tree"), os::join(target, "tree"), entries.size()));
     return id;
   }
-  PAWL_OK(os::write_atomically(os::join(temporary, "manifest.jsonl"), manifest));
-  PAWL_OK(sync_tree(kind, temporary, entries.size()));
-  auto renamed = os::rename_durably(kind, temporary, target);
+  PAWL_OK(os::write_atomically(os::join(temporary.path(), "manifest.jsonl"), manifest));
+  PAWL_OK(sync_tree(kind, temporary.path(), entries.size()));
+  auto renamed = os::rename_durably(kind, temporary.path(), target);
   // Another process stored the same content a moment ago.
   if (!renamed && !os::exists(target)) return std::unexpected(renamed.error());
-  if (!renamed) PAWL_OK(os::remove_tree(temporary));
+  if (renamed) temporary.release();
   return id;
 }
 
@@ -327,16 +327,26 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
     };
     PAWL_OK(add_rest(tree, "blobs/" + shard, is_kept_blob, out.blobs));
   }
-  const auto is_new = [](const std::string&, const std::string& path) { return !is_old(path); };
-  PAWL_OK(add_rest(tree, "tmp", is_new, out.temporaries));
+  const auto is_in_use = [](const std::string& name, const std::string& path) {
+    const bool has_lock = name.starts_with(std::string(kTemporaryStem) + ".");
+    return os::is_in_use(path) || (!has_lock && !is_old(path));
+  };
+  PAWL_OK(add_rest(tree, "tmp", is_in_use, out.temporaries));
   return out;
 }
 
-Result<os::HeldTree::Place> Workspaces::put_aside(const std::vector<std::string>& paths) const {
+void Workspaces::remove_left_over() const {
+  const auto tree = os::HeldTree::open(folder_, os::HeldTree::Mounts::kAny);
+  if (!tree) return;
+  const auto inside = tree->find(place_of("tmp", "."));
+  if (inside) os::sweep_temporary_folders(os::join(os::folder_of(inside->path()), kTemporaryStem));
+}
+
+Result<Aside> Workspaces::put_aside(const std::vector<std::string>& paths) const {
   PAWL_TRY(const auto tree, os::HeldTree::open(folder_, os::HeldTree::Mounts::kAny));
-  PAWL_TRY(const std::string made, make_temporary(folder_));
-  PAWL_TRY(auto aside, tree.find(place_of("tmp", made.substr(made.rfind('/') + 1))));
-  PAWL_TRY(const auto inside, tree.find(place_of("tmp", aside.name + "/.")));
+  PAWL_TRY(auto made, make_temporary(folder_));
+  PAWL_TRY(auto place, tree.find(place_of("tmp", made.path().substr(made.path().rfind('/') + 1))));
+  PAWL_TRY(const auto inside, tree.find(place_of("tmp", place.name + "/.")));
   std::set<std::string> folders;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto from = tree.find(paths[i]);
@@ -352,7 +362,7 @@ Result<os::HeldTree::Place> Workspaces::put_aside(const std::vector<std::string>
     PAWL_TRY(const auto here, tree.find(folder + "/."));
     PAWL_OK(os::fsync_folder("gc.aside", here.path()));
   }
-  return aside;
+  return Aside{.folder = std::move(made), .place = std::move(place)};
 }
 
 }  // namespace pawl::workspace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "os/temporary_folder.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -15,11 +16,12 @@ std::string object_folder(const std::string& folder, std::string_view kind);
 std::string lock_path(const std::string& folder);  // The file that Workspaces::hold locks.
 
 // Makes a new folder below tmp/. The caller puts the object's files into `tree/` in it.
-Result<std::string> make_temporary(const std::string& folder);
+Result<os::TemporaryFolder> make_temporary(const std::string& folder);
 // Stores an object. Durable when it returns. Consumes `temporary`; returns the id: BLAKE3 of the manifest.
 // `renews`: a layer that is already stored gets the times of this one.
 Result<std::string> keep_object(const std::string& folder, std::string_view kind,
-                                const std::string& temporary, std::vector<Entry> entries, bool renews = true);
+                                os::TemporaryFolder temporary, std::vector<Entry> entries,
+                                bool renews = true);
 constexpr std::uint64_t kManifestBytesMax = 1ULL << 30;
 std::string manifest_path(const std::string& folder, std::string_view kind, const std::string& id);
 

@@ -140,10 +140,11 @@ Result<std::string> Workspaces::keep_files(const std::string& folder, const std:
   }
   std::vector<Looked> entries;
   for (auto& [path, one] : looked) entries.push_back(std::move(one));
-  PAWL_TRY(const std::string temporary, make_temporary(folder_));
-  PAWL_OK(os::make_folders(os::join(temporary, "tree")));
-  PAWL_TRY(auto copied, copy_looked(folder, entries, os::join(temporary, "tree"), *so_far_));
-  return keep_object(folder_, "bases", temporary, std::move(copied));
+  PAWL_TRY(auto temporary, make_temporary(folder_));
+  const std::string tree = os::join(temporary.path(), "tree");
+  PAWL_OK(os::make_folders(tree));
+  PAWL_TRY(auto copied, copy_looked(folder, entries, tree, *so_far_));
+  return keep_object(folder_, "bases", std::move(temporary), std::move(copied));
 }
 
 Result<std::string> Workspaces::only(const std::string& layer_id,

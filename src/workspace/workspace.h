@@ -38,6 +38,7 @@
 #include "base/policy.h"
 #include "os/file.h"
 #include "os/held_tree.h"
+#include "os/temporary_folder.h"
 
 namespace pawl::workspace {
 
@@ -86,6 +87,11 @@ struct Base {
 // Progress of a snapshot, for a caller that waits: files and bytes that were read or written so far.
 struct SoFar {
   std::atomic<std::int64_t> files{0}, bytes{0};
+  std::function<bool()> should_stop;  // Asked before each entry, from several threads.
+  Status go_on() const {
+    if (!should_stop || !should_stop()) return {};
+    return fail(ErrorKind::kCancelled, "interrupted; what was copied of the source is removed");
+  }
   void add(std::int64_t size) {
     files += 1;
     bytes += size;
@@ -117,6 +123,13 @@ struct Hold {
 // The paths that gc removes, relative to the state folder: "objects/bases/ID".
 struct Garbage {
   std::vector<std::string> bases, layers, blobs, merges, caches, temporaries;
+};
+
+// Objects that put_aside() took out of sight, below `place`. They are removed with this value, or by another
+// process if this one dies.
+struct Aside {
+  os::TemporaryFolder folder;
+  os::HeldTree::Place place;
 };
 
 // Disk space that `path` takes, in bytes, with all below it. Unreadable parts count as 0.
@@ -189,6 +202,11 @@ class Workspaces {
   const std::string& key() const { return key_; }
   // The progress of all snapshots that this object and its copies have taken.
   const SoFar& so_far() const { return *so_far_; }
+  // Ends a snapshot with kCancelled as soon as `should_stop` says so; it is asked from several threads. Not
+  // thread-safe.
+  void stop_snapshots_when(std::function<bool()> should_stop) {
+    so_far_->should_stop = std::move(should_stop);
+  }
 
   // --- blobs: durable when put returns
   Result<std::string> put_blob(std::string_view bytes);
@@ -371,13 +389,15 @@ class Workspaces {
   // Waits until no process holds the store. None can hold it until the lock is dropped. kUnavailable after 30
   // seconds.
   Result<os::FileLock> hold_alone() const;
-  // Objects that `keep` (ids of blobs, bases, layers) does not need, and temporaries older than an hour.
+  // Removes the temporaries of processes that have died.
+  void remove_left_over() const;
+  // Objects that `keep` (ids of blobs, bases, layers) does not need, and temporaries of processes that have
+  // died.
   Result<Garbage> garbage(const std::vector<std::string>& keep) const;
   // Moves `paths`, which are relative to the state folder, out of sight, on the file system of the objects.
-  // Each path moves at once, so no process ever finds a part of an object. Durable when it returns. Returns
-  // the folder that has them, for the caller to remove; if the process dies before, it is a temporary.
-  // Follows no symlink (kDenied).
-  Result<os::HeldTree::Place> put_aside(const std::vector<std::string>& paths) const;
+  // Each path moves at once, so no process ever finds a part of an object. Durable when it returns. Follows
+  // no symlink (kDenied).
+  Result<Aside> put_aside(const std::vector<std::string>& paths) const;
 
  private:
   Workspaces(std::string folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}

@@ -50,13 +50,17 @@ class Going(WithRun):
                 self.assertEqual(len([label for label in labels if ".agent." in label]), 1, "the agent's work is not paid again")
                 self.assertEqual(len([label for label in labels if label == labels[-1]]), 2)
 
-    def test_ctrl_c_in_the_first_snapshot_leaves_no_base_and_the_next_run_takes_one(self):
+    def test_a_first_snapshot_that_is_ended_leaves_nothing_and_the_next_run_takes_one(self):
+        """Ctrl-C removes what was copied. After kill -9 the next command that works there does."""
         count = 8000
         for i in range(count):
             self.write(f"source/many/{i}", f"{i}\n")
         self.commit_all("source")
-        for source in ("path: source", "path: source, ref: HEAD"):
-            with self.subTest(source=source):
+        temporaries = self.root / "source/.pawl/objects/tmp"
+        for source, number, then in (("path: source", signal.SIGINT, None), ("path: source, ref: HEAD", signal.SIGINT, None),
+                                     ("path: source", signal.SIGTERM, None), ("path: source", signal.SIGKILL, None),
+                                     ("path: source, ref: HEAD", signal.SIGKILL, "gc")):
+            with self.subTest(source=source, number=number, then=then):
                 shutil.rmtree(self.root / "source/.pawl", ignore_errors=True)
                 self.write("plan.yaml", plan(gate=f"test $(ls many | wc -l) = {count} && test $(cat many/{count - 1}) = {count - 1}")
                            .replace("path: source", source))
@@ -65,12 +69,23 @@ class Going(WithRun):
                 process.send_signal(signal.SIGSTOP)
                 bases = self.root / "source/.pawl/objects/bases"
                 self.assertEqual((process.poll(), list(bases.iterdir())), (None, []), "it is not done")
-                process.send_signal(signal.SIGINT)
+                process.send_signal(number)
                 process.send_signal(signal.SIGCONT)
-                self.assertIn(process.wait(timeout=TIMEOUT_S), (-signal.SIGINT, 130))
+                if number == signal.SIGKILL:
+                    self.assertEqual(process.wait(timeout=TIMEOUT_S), -number)
+                    self.assertEqual(len(list(temporaries.iterdir())), 1)
+                else:
+                    self.assertEqual(process.wait(timeout=TIMEOUT_S), 130)
+                    self.assertIn("interrupted; ", max(self.root.glob("started-*.log")).read_text())
+                    self.assertEqual(list(temporaries.iterdir()), [])
+                self.assertEqual(self.pawl_json("status")["runs"], [])
+                if then:
+                    self.assertEqual(self.pawl_json(then)["temporaries"], 1)
+                    self.assertEqual(list(temporaries.iterdir()), [])
                 self.assertEqual(list(bases.iterdir()), [])
                 self.assertEqual(list((self.root / "source/.pawl/objects/folders").iterdir()), [], "nor a memory of it")
                 self.pawl("run", "plan.yaml")
+                self.assertEqual(list(temporaries.iterdir()), [])
                 self.assertEqual([len(list(many.iterdir())) for many in bases.glob("*/tree/many")], [count])
                 self.pawl("verify", "last")
 

@@ -277,12 +277,13 @@ class Links(WithRun):
         self.pawl("gc", "--older-than", "0s")
 
     def test_gc_takes_a_link_for_what_it_is(self):
-        for place in ("objects/git/x", "objects/tmp/x", "objects/blobs/ab/x"):
+        places = ("objects/git/x", "objects/tmp/x", "objects/tmp/object.abcdef", "objects/blobs/ab/x")
+        for place in places:
             self.link(place)
             os.utime(self.state / place, (0, 0), follow_symlinks=False)
         self.pawl("gc", "--older-than", "0s")
         self.assert_nothing_was_touched()
-        for place in ("objects/git/x", "objects/tmp/x", "objects/blobs/ab/x"):
+        for place in places:
             self.assertFalse((self.state / place).is_symlink(), place)
 
     def test_no_log_is_kept_through_one(self):

@@ -1,14 +1,20 @@
-// Collecting is killed at any point: a half-collected tree is never used, and a stored layer is whole.
+// Collecting is killed at any point: a half-collected tree is never used, and a stored layer is whole. What
+// killed, failed and stopped processes leave is removed.
 #include "support/killed.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
+#include <functional>
 
+#include "workspace/objects.h"
 #include "workspace/repository.h"
 
 namespace pawl::workspace {
@@ -103,6 +109,70 @@ TEST_F(KilledTest, LeavesALayerThatIsFoundAgainWholeAndItsTimesToTheNext) {
     for (const char* path : {"/text", "/dir/in/x", "/other", "/dir", "/dir/in"})
       ASSERT_EQ(time_of(path), kNow) << path;
   }
+}
+
+// A snapshot or a gc of a large source leaves gigabytes when it is killed.
+TEST_F(KilledTest, TemporariesAreGarbageAsSoonAsTheirMakersAreDead) {
+  const std::string temporaries = temp_ / "pawl/objects/tmp";
+  const auto lost = layer("echo 2 > b");
+  const auto die_with = [&](const std::function<void()>& work) {
+    const pid_t child = fork();
+    if (child == 0) {
+      work();
+      _exit(0);  // No destructor runs.
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  };
+  const auto leave = [&] {
+    die_with([&] {
+      const auto made = make_temporary(temp_ / "pawl");
+      if (!made || !os::make_folders(os::join(made->path(), "tree/deep"))) _exit(1);
+      _exit(0);
+    });
+  };
+  auto lives = make_temporary(temp_ / "pawl");
+  ASSERT_TRUE(lives);
+  sh("mkdir " + temporaries + "/Xr7abc");  // as an older Pawl has them, without a lock
+  leave();
+  die_with([&] {
+    const auto aside = workspaces_->put_aside({"objects/layers/" + lost});
+    _exit(aside ? 0 : 1);
+  });
+  EXPECT_FALSE(workspaces_->has_layer(lost));
+  ASSERT_EQ(os::list_folder(temporaries)->size(), 4U);
+  EXPECT_EQ(workspaces_->garbage({})->temporaries.size(), 2U);
+  workspaces_->remove_left_over();
+  EXPECT_EQ(os::list_folder(temporaries)->size(), 2U);
+  EXPECT_TRUE(os::exists(lives->path()));
+  sh("touch -d '2 hours ago' " + temporaries + "/*");
+  EXPECT_EQ(workspaces_->garbage({})->temporaries, std::vector<std::string>{"objects/tmp/Xr7abc"});
+}
+
+TEST_F(KilledTest, SnapshotsThatFailOrAreStoppedLeaveNothing) {
+  const auto left = [&] { return os::list_folder(temp_ / "pawl/objects/tmp")->size(); };
+  sh("cd " + source_ +
+     " && for i in $(seq 300); do echo $i > dir/$i; done && git add -A && git commit -qm many");
+  for (const int most : {0, 1, 40, 200}) {
+    std::atomic<int> asked = 0;
+    workspaces_->stop_snapshots_when([&] { return asked++ >= most; });
+    const auto of_commit = workspaces_->snapshot_git(source_, "HEAD");
+    ASSERT_FALSE(of_commit) << most;
+    EXPECT_EQ(of_commit.error().kind, ErrorKind::kCancelled);
+    asked = 0;
+    const auto of_folder = workspaces_->snapshot_directory(source_);
+    ASSERT_FALSE(of_folder) << most;
+    EXPECT_EQ(of_folder.error().kind, ErrorKind::kCancelled);
+    EXPECT_EQ(left(), 0U) << most;
+  }
+  workspaces_->stop_snapshots_when({});
+  EXPECT_TRUE(workspaces_->snapshot_directory(source_));
+  sh("cd " + source_ +
+     " && ln -s \"$(printf '\\377')\" dir/zz && git add -A && git commit -qm 'a link that no base can have'");
+  EXPECT_FALSE(workspaces_->snapshot_git(source_, "HEAD"));
+  EXPECT_EQ(left(), 0U);
+  EXPECT_EQ(workspaces_->garbage({base_.base_id})->bases.size(), 1U) << "of the folder";
 }
 
 }  // namespace

@@ -382,10 +382,10 @@ TEST_F(WorkspaceTest, GarbageIsWhatNobodyNames) {
   const auto aside =
       workspaces_->put_aside({garbage.layers[0], garbage.blobs[0], "not there", "objects/neither/there"});
   ASSERT_TRUE(aside);
-  EXPECT_GT(bytes_on_disk(aside->path()), 0);
+  EXPECT_GT(bytes_on_disk(aside->place.path()), 0);
   EXPECT_FALSE(workspaces_->has_layer(lost));
   EXPECT_TRUE(workspaces_->has_layer(kept));
-  EXPECT_TRUE(os::remove_tree(aside->path()));
+  EXPECT_TRUE(os::remove_tree(aside->place.path()));
   EXPECT_TRUE(workspaces_->manifest(kept));
   EXPECT_FALSE(workspaces_->manifest(lost));
   EXPECT_EQ(*workspaces_->get_blob(blob, 100), "log");

@@ -145,19 +145,19 @@ Result<Found> look(const State& state, const std::string& limit) {
 // Moves the objects aside while no other process may use objects, which takes moments. Then removes them,
 // however long that takes.
 Result<std::int64_t> take_away(const State& state, const std::string& limit, Found& found) {
-  os::HeldTree::Place aside;
-  {
+  const auto put_aside = [&]() -> Result<workspace::Aside> {
     PAWL_TRY(const auto alone, state.workspaces->hold_alone());
     PAWL_TRY(found, look(state, limit));
-    PAWL_TRY(aside, state.workspaces->put_aside(found.paths()));
-  }
+    return state.workspaces->put_aside(found.paths());
+  };
+  PAWL_TRY(const auto aside, put_aside());
   for (const auto& name : sandbox::backend_names()) {
     PAWL_TRY(const auto backend, sandbox::make_backend(name));
     for (const auto& step : found.steps) backend->end(step.substr(step.rfind('/') + 1));
     backend->clean_up();
   }
-  const std::int64_t bytes = workspace::bytes_on_disk(aside.path());
-  PAWL_OK(os::remove_tree(aside.path()));
+  const std::int64_t bytes = workspace::bytes_on_disk(aside.place.path());
+  PAWL_OK(os::remove_tree(aside.place.path()));
   return bytes;
 }
 

@@ -57,10 +57,13 @@ Status tell_pointers(const State& state, const std::string& run_id) {
 Result<std::string> create_run(const RunOptions& options, const PlanFile& file, const State& state) {
   os::SystemClock clock;
   os::SystemRandom random;
+  // A snapshot may take minutes and gigabytes. An interrupted one removes its copy.
+  os::catch_interrupts();
+  state.workspaces->stop_snapshots_when(os::interrupted);
   const Waiting waiting("making the run", options.state.json, [&]() -> std::string {
-    const auto& [files, bytes] = state.workspaces->so_far();
-    if (files == 0) return {};
-    return fmt::format("{} files, {} MiB read or copied", files.load(), bytes.load() >> 20U);
+    const auto& so_far = state.workspaces->so_far();
+    if (so_far.files == 0) return {};
+    return fmt::format("{} files, {} MiB read or copied", so_far.files.load(), so_far.bytes.load() >> 20U);
   });
   PAWL_TRY(const std::string run_id, executor::start_run(*state.store, *state.workspaces, clock, random,
                                                          {.plan = *file.parsed.plan,

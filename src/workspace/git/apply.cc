@@ -249,16 +249,12 @@ class Applier {
 
 Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found, const Commits& commits,
                            bool keeps) {
-  PAWL_TRY(const std::string scratch, make_temporary(workspaces.folder()));
-  auto made = [&]() -> Result<git_oid> {
-    Applier applier(workspaces, found, commits, scratch, keeps);
-    PAWL_OK(applier.start());
-    std::vector<std::string> layers;
-    for (const auto& phase : commits.phases) PAWL_OK(applier.commit(phase, layers));
-    return applier.last();
-  }();
-  static_cast<void>(os::remove_tree(scratch));  // After an error gc removes the temporary.
-  return made;
+  PAWL_TRY(const auto scratch, make_temporary(workspaces.folder()));
+  Applier applier(workspaces, found, commits, scratch.path(), keeps);
+  PAWL_OK(applier.start());
+  std::vector<std::string> layers;
+  for (const auto& phase : commits.phases) PAWL_OK(applier.commit(phase, layers));
+  return applier.last();
 }
 
 // The existing branch that excludes `branch`; "" when there is none. Both "a" and "a/b/c" exclude "a/b".

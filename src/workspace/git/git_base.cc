@@ -74,14 +74,14 @@ class GitBases {
   }
 
   Result<std::string> take_whole(const git_tree& tree) const {
-    PAWL_TRY(const std::string temporary, make_temporary(folder_));
-    TreeWriter writer(repository_, left_out_, so_far_, os::join(temporary, "tree"));
+    PAWL_TRY(auto temporary, make_temporary(folder_));
+    TreeWriter writer(repository_, left_out_, so_far_, os::join(temporary.path(), "tree"));
     for (std::size_t i = 0; i < git_tree_entrycount(&tree); ++i) {
       const git_tree_entry* entry = git_tree_entry_byindex(&tree, i);
       PAWL_OK(writer.add(*entry, git_tree_entry_name(entry)));
     }
     PAWL_TRY(auto entries, writer.write());
-    return keep_object(folder_, "bases", temporary, std::move(entries));
+    return keep_object(folder_, "bases", std::move(temporary), std::move(entries));
   }
 
   // The names of the records in git/, the newest first.
@@ -148,14 +148,14 @@ class GitBases {
   }
 
   Result<std::string> layer_between(const git_tree& before, const git_tree& now) const {
-    PAWL_TRY(const std::string temporary, make_temporary(folder_));
-    TreeWriter writer(repository_, left_out_, so_far_, os::join(temporary, "tree"));
+    PAWL_TRY(auto temporary, make_temporary(folder_));
+    TreeWriter writer(repository_, left_out_, so_far_, os::join(temporary.path(), "tree"));
     PAWL_OK(
         compare_trees(repository_, &before, &now, [&](const std::string& path, const git_tree_entry* entry) {
           return entry != nullptr ? writer.add(*entry, path) : writer.remove(path);
         }));
     PAWL_TRY(auto entries, writer.write());
-    return keep_object(folder_, "layers", temporary, std::move(entries));
+    return keep_object(folder_, "layers", std::move(temporary), std::move(entries));
   }
 
   Workspaces& workspaces_;

@@ -137,14 +137,10 @@ class FolderBase {
   }
 
   Result<std::string> copy_to(std::string_view kind, const std::vector<Looked>& entries) const {
-    PAWL_TRY(const std::string temporary, make_temporary(workspaces_.folder()));
-    auto copied = copy_looked(path_, entries, os::join(temporary, "tree"), so_far_);
-    if (!copied) {
-      static_cast<void>(os::remove_tree(temporary));  // The temporary may be large.
-      return std::unexpected(std::move(copied).error());
-    }
-    for (auto& entry : *copied) mark_submodules(submodules_, entry);
-    return keep_object(workspaces_.folder(), kind, temporary, *std::move(copied));
+    PAWL_TRY(auto temporary, make_temporary(workspaces_.folder()));
+    PAWL_TRY(auto copied, copy_looked(path_, entries, os::join(temporary.path(), "tree"), so_far_));
+    for (auto& entry : copied) mark_submodules(submodules_, entry);
+    return keep_object(workspaces_.folder(), kind, std::move(temporary), std::move(copied));
   }
 
   // The differences between the folder and the last base. Times count, too: otherwise a build takes an old

@@ -124,6 +124,7 @@ Status TreeWriter::make_parents(const std::string& path) {
 }
 
 Status TreeWriter::add(const git_tree_entry& entry, const std::string& path) {
+  PAWL_OK(so_far_.go_on());
   if (is_left_out(left_out_, path)) return {};
   if (!is_kept_name(git_tree_entry_name(&entry)) || path.size() > kPathBytesMax)
     return unusable("source: a path of the commit, ", path);
@@ -160,6 +161,7 @@ Status TreeWriter::remove(const std::string& path) {
 }
 
 Status TreeWriter::write_file(std::size_t index) {
+  PAWL_OK(so_far_.go_on());
   const auto& noted = noted_[index];
   auto& entry = entries_[noted.entry];
   git_odb* database = nullptr;
