@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/journal.h"
+#include "agent/agent.h"
+#include "agent/reports.h"
 #include "base/error.h"
 #include "executor/plans.h"
 #include "gates/base.h"
