@@ -244,8 +244,7 @@ class Checker {
 
   static bool gives_up(std::string_view body) {
     const auto decision = after(body, kDecisionKey, 5);
-    return std::ranges::find(store::kGivingUp, decision.substr(0, decision.find('"'))) !=
-           store::kGivingUp.end();
+    return store::gives_up(decision.substr(0, decision.find('"')));
   }
 
   const std::string_view text_;

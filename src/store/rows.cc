@@ -71,6 +71,40 @@ std::string_view name(RunState state) {
   return "";
 }
 
+std::string_view name(RecoveryFound found) {
+  switch (found) {
+    case RecoveryFound::kSupervisorAlive:
+      return "supervisor_alive";
+    case RecoveryFound::kResultSpooled:
+      return "result_spooled";
+    case RecoveryFound::kNothing:
+      return "nothing";
+    case RecoveryFound::kOperator:
+      return "operator";
+  }
+  return "";
+}
+
+std::string_view name(RecoveryDecision decision) {
+  switch (decision) {
+    case RecoveryDecision::kReattach:
+      return "reattach";
+    case RecoveryDecision::kAdopt:
+      return "adopt";
+    case RecoveryDecision::kReExecute:
+      return "re_execute";
+    case RecoveryDecision::kSkip:
+      return "skip";
+    case RecoveryDecision::kEscalate:
+      return "escalate";
+    case RecoveryDecision::kProbed:
+      return "probed";
+    case RecoveryDecision::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
 std::string_view name(StepState state) {
   switch (state) {
     case StepState::kOpen:
@@ -99,6 +133,12 @@ Result<PhaseOutcome> phase_outcome_from_name(std::string_view text) {
 Result<RunState> run_state_from_name(std::string_view text) {
   using enum RunState;
   return find_name(std::array{kExecuting, kComplete, kFailed, kCancelled}, text, "run state");
+}
+
+Result<RecoveryDecision> recovery_decision_from_name(std::string_view text) {
+  using enum RecoveryDecision;
+  return find_name(std::array{kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled}, text,
+                   "recovery decision");
 }
 
 std::string source_folder_of(const std::string& common) {

@@ -184,8 +184,8 @@ struct StepEnd {  // the result of an open step
 
 struct ResumeDecision {  // the decision about an open marker that a claim found
   std::string sandbox_run_id, label;
-  std::string found;          // supervisor_alive | result_spooled | nothing | operator
-  std::string decision;       // reattach | adopt | re_execute | skip | escalate | probed | cancelled
+  RecoveryFound found = RecoveryFound::kNothing;
+  RecoveryDecision decision = RecoveryDecision::kReExecute;
   std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
   Told told;                  // of an agent's step that was lost
   // True: pay() brings `told` later. Reservations of tokens and money stay until then.

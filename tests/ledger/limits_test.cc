@@ -351,8 +351,8 @@ TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
   const store::ResumeDecision resume{
       .sandbox_run_id = "lost",
       .label = start.label,
-      .found = "nothing",
-      .decision = "re_execute",
+      .found = store::RecoveryFound::kNothing,
+      .decision = store::RecoveryDecision::kReExecute,
       .lost_cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = "lost"})};
   start.sandbox_run_id = "again";
   start.execution = 2;

@@ -144,7 +144,8 @@ void Narrator::claimed(const store::Claim& claim) {
 }
 
 void Narrator::resumed(const store::Claim&, const store::ResumeDecision& decision) {
-  progress_.line(line_of("  {}: found {}, {}", decision.label, decision.found, decision.decision));
+  progress_.line(
+      line_of("  {}: found {}, {}", decision.label, name(decision.found), name(decision.decision)));
 }
 
 void Narrator::step_started(const store::Claim&, const store::StepStart& start) {

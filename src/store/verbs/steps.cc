@@ -187,7 +187,7 @@ Status RunStore::set_step_state(const StepRow& step, StepState state, std::strin
 
 // Stores in the step's row what a later claim needs besides the result. With a single episode the attempt's
 // row has it.
-Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
+Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, std::string_view decision) {
   if (step.episode == 0) return {};
   PAWL_TRY(auto query, database_->query("end_step_of_episode"));
   query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
@@ -214,13 +214,9 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
                                  std::vector<BudgetRow>& budgets) {
   PAWL_OK(set_step_state(row, StepState::kLost, "", now));
   const bool is_free = planted("lost_steps_cost_nothing") ||
-                       (planted("cancelled_steps_cost_nothing") && resume.found == "operator");
+                       (planted("cancelled_steps_cost_nothing") && resume.found == RecoveryFound::kOperator);
   if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
-  PAWL_OK(end_step_of_episode(row, resume.told, resume.decision));
-  // The running time of a lost step is unknown. It is charged with the time since its marker, at most its
-  // reservation; after the clock was set back, with the whole reservation.
-  const auto started = parse_rfc3339(row.started_at);
-  const std::int64_t ago_ms = started ? (now.micros - started->micros) / 1000 : -1;
+  PAWL_OK(end_step_of_episode(row, resume.told, name(resume.decision)));
   auto settled = row;
   if (resume.owes) {
     settled.reserved_tokens = settled.reserved_usd_nanos = 0;

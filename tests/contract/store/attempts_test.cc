@@ -186,8 +186,8 @@ TEST_P(Attempts, AStepIsBegunThreeTimesAtMost) {
     const std::string next = id + "x";
     const ResumeDecision lost{.sandbox_run_id = id,
                               .label = "l",
-                              .found = "nothing",
-                              .decision = "re_execute",
+                              .found = RecoveryFound::kNothing,
+                              .decision = RecoveryDecision::kReExecute,
                               .lost_cost_row = "{}"};
     const auto begun = store_->begin_step(held.lease,
                                           {.sandbox_run_id = next,

@@ -53,8 +53,8 @@ TEST_P(Budget, StepsThatRunReserveTheirPartOfTheBudget) {
   now_ = now_.plus_ms(-36'000);
   const ResumeDecision lost{.sandbox_run_id = open,
                             .label = "x",
-                            .found = "nothing",
-                            .decision = "re_execute",
+                            .found = RecoveryFound::kNothing,
+                            .decision = RecoveryDecision::kReExecute,
                             .lost_cost_row = "{}"};
   auto again = marker("again", 0, 3000);
   again.execution = 2;
