@@ -96,7 +96,7 @@ class BackendCheck {
  public:
   explicit BackendCheck(sandbox::Backend& backend) : backend_(backend) {}
   Status usable(MonoTime now) {
-    if (now.micros < good_until_.micros) return {};
+    if (now < good_until_) return {};
     auto status = backend_.check({});
     if (status) good_until_.micros = now.micros + kBackendGoodMs * 1000;
     return status;

@@ -16,7 +16,7 @@
 
 namespace pawl::store {
 
-// The decisions of rows `resume` that close a marker without a result. Rows of older versions then lack
+// Whether the decision of a row `resume` closes a marker without a result. Rows of older versions then lack
 // `cost` and `spent_ms`.
 bool gives_up(std::string_view decision);
 

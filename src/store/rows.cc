@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/duration.h"
 #include "base/json.h"
 #include "base/money.h"
 
@@ -155,7 +156,7 @@ AttemptRow judged_on(AttemptRow attempt) {
 
 std::string budget_text(const BudgetRow& row) {
   const auto amount = [&](std::int64_t value) {
-    if (row.unit == kSandboxMs) return fmt::format("{}.{}", value / 1000, value % 1000 / 100);
+    if (row.unit == kSandboxMs) return seconds_text(value);
     if (row.unit == kUsdNanos) return "$" + usd_text(value);
     return std::to_string(value);
   };

@@ -83,7 +83,7 @@ Status compare_with_run(const StateOptions& options, const std::string& folder,
                         ledger::AttestationReport& report) {
   const std::string location = store_location(options, folder);
   const std::string database = os::join(folder, "pawl.db");
-  if (location == "sqlite:" + database && !os::exists(database)) return {};
+  if (location == executor::default_location(folder) && !os::exists(database)) return {};
   if (os::exists(database)) PAWL_OK(executor::check_state_folder(folder));
   PAWL_TRY(const auto store, store::open_store(location, nullptr));
   return ledger::compare(*store, report);

@@ -1,28 +1,13 @@
 // Steps, ledger rows and cost rows: the parts of every transaction of a lease holder.
-#include <algorithm>
 
 #include "base/hash.h"
 #include "base/planted.h"
 #include "store/cost_row.h"
+#include "store/marker.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
 namespace {
-
-StepRow row_of(const Lease& lease, const std::string& attempt_id, const StepStart& start, WallTime now) {
-  return {.sandbox_run_id = start.sandbox_run_id,
-          .run_id = lease.run_id,
-          .phase_id = lease.phase_id,
-          .attempt_id = attempt_id,
-          .step_index = start.step_index,
-          .gate_id = start.gate_id,
-          .step_name = start.step_name,
-          .label = start.label,
-          .execution = start.execution,
-          .sandbox_spec_hash = start.sandbox_spec_hash,
-          .started_at = rfc3339(now),
-          .episode = start.episode};
-}
 
 std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
   return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
@@ -223,7 +208,7 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
     PAWL_TRY(auto query, database_->query("owe"));
     PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).run());
   }
-  const std::int64_t spent_ms = ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms);
+  const std::int64_t spent_ms = charged_ms_of_lost(row, now);
   settle(budgets, settled, spent_ms, resume.told);
   PAWL_OK(record_told(row, resume.told, now));
   return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume, spent_ms), now);
@@ -303,7 +288,7 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
   Begun out;
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(out.warnings, record_endings(lease, previous, resume, now, budgets));
-  StepRow row = row_of(lease, attempt_id, start, now);
+  StepRow row = row_of_marker(start, lease, attempt_id, now);
   reserve_for(budgets, start, row, out);
   PAWL_OK(write_budgets(lease.run_id, budgets));
   if (!out.started) {
