@@ -133,8 +133,10 @@ Result<bool> take_turn(Workers& workers, const State& state, Executor& executor,
     case Turn::Kind::kNothing:
       break;
   }
-  if (turn.nothing == store::Nothing::kAllTerminal || turn.nothing == store::Nothing::kBudget) return false;
-  if (turn.nothing == store::Nothing::kStalled)
+  if (turn.not_claimable == store::NotClaimable::kAllTerminal ||
+      turn.not_claimable == store::NotClaimable::kBudget)
+    return false;
+  if (turn.not_claimable == store::NotClaimable::kStalled)
     return fail(ErrorKind::kInvalid, "stalled: " + turn.waits_for);
   // With several workers one of them always waits. Only a single worker reports its wait.
   if (workers.options().workers == 1) workers.report_wait(turn.waits_for);

@@ -21,7 +21,7 @@ TEST_P(Budget, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   EXPECT_EQ(store_->steps(run, "a")->front().state, StepState::kDone);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
   EXPECT_EQ(phase(run, "a").lease_owner, "");
-  EXPECT_EQ(store_->claim(request("me"))->nothing, Nothing::kBudget);
+  EXPECT_EQ(store_->claim(request("me"))->not_claimable, NotClaimable::kBudget);
   EXPECT_EQ(phase(run, "a").attempts_total, 1);
 
   ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 20'000, {.uid = 7, .reason = "more"}, now_));
