@@ -8,7 +8,8 @@
 // executor records the end of the step, it copies events and usage into the ledger and the cost rows
 // (executor/told.h).
 //
-//   journal.h   the store of one episode, without HTTP
+//   journal.h   the store of one episode, without HTTP; in three parts: checkpoints.h (what an agent continues
+//               from), paid_steps.h (work that it pays once), reports.h (usage, questions, events)
 //   api.h       HTTP requests on a journal, without sockets, as docs/agent-api.yaml describes them
 //   server.h    the API on a Unix socket, by the room http
 //   client.h    the client side, for `pawl checkpoint` and `pawl answer`

@@ -118,7 +118,7 @@ class Api {
 
   // Group semantics as of Journal. commit() calls the hooks that report durable changes.
   Status begin_group(bool alone = false);
-  bool spoilt() const { return journal_->spoilt(); }
+  bool must_roll_back() const { return journal_->must_roll_back(); }
   Status commit();
   void roll_back();
   // Call it after the last request. Records the time since the last commit, if it can.
@@ -128,8 +128,8 @@ class Api {
   Answer handle(const Call& call, WallTime now);
   // Starts to receive a checkpoint; not inside a group. `bytes`: the payload's size as far as it is known.
   // kExhausted: the disk has no room for that many bytes; finish_save() checks the whole size again.
-  Result<std::unique_ptr<Journal::Saving>> begin_save(const Call& call, std::int64_t bytes, WallTime now);
-  Answer finish_save(const Call& call, Journal::Saving& saving, WallTime now);
+  Result<std::unique_ptr<Checkpoints::Saving>> begin_save(const Call& call, std::int64_t bytes, WallTime now);
+  Answer finish_save(const Call& call, Checkpoints::Saving& saving, WallTime now);
   // Whether a write that cannot be saved is accepted with 202 (degraded mode).
   bool goes_on_unsaved() const { return context_.best_effort; }
   // Completes the response of an unsaved write, and calls on_unsaved. Call it last, outside a group.

@@ -86,9 +86,9 @@ bool loads_any_checkpoint() { return planted("another_checkpoint_loaded"); }
 bool resumes_without_a_load() { return planted("resumed_without_a_load"); }
 bool hides_missing_checkpoints() { return planted("missing_checkpoints_untold"); }
 
-Result<Loaded> newest_of(Journal& journal, Result<Loaded> otherwise, WallTime now) {
-  const auto newest = journal.list({.limit = 1});
-  return newest && !newest->empty() ? journal.load(newest->front().id, {}, now) : std::move(otherwise);
+Result<Loaded> newest_of(Checkpoints& checkpoints, Result<Loaded> otherwise, WallTime now) {
+  const auto newest = checkpoints.list({.limit = 1});
+  return newest && !newest->empty() ? checkpoints.load(newest->front().id, {}, now) : std::move(otherwise);
 }
 
 // A child has no checkpoint before its first save.
@@ -97,12 +97,12 @@ bool reports_missing(const std::string& id) {
   return !is_id_of_child(id);
 }
 
-Result<Loaded> load_of(Journal& journal, const Call& call, WallTime now) {
+Result<Loaded> load_of(Checkpoints& checkpoints, const Call& call, WallTime now) {
   const std::string& id = *call.route.parameter("id");
   PAWL_OK(check_id("id", id));
   PAWL_TRY(const auto seq, integer_parameter(call.route, "seq", 1, kSeqMax, 0));
-  auto found = journal.load(id, seq > 0 ? std::optional(seq) : std::nullopt, now);
-  return !found && loads_any_checkpoint() ? newest_of(journal, std::move(found), now) : std::move(found);
+  auto found = checkpoints.load(id, seq > 0 ? std::optional(seq) : std::nullopt, now);
+  return !found && loads_any_checkpoint() ? newest_of(checkpoints, std::move(found), now) : std::move(found);
 }
 
 // A JSON array under construction, with a limit of entries and bytes.
@@ -173,8 +173,9 @@ Status Api::check_room(std::int64_t bytes) {
                                    " MiB of free space on the disk: nothing was saved"));
 }
 
-Result<std::unique_ptr<Journal::Saving>> Api::begin_save(const Call& call, std::int64_t bytes, WallTime now) {
-  Journal::SaveSpec spec{.id = *call.route.parameter("id"), .fingerprint = fingerprint_};
+Result<std::unique_ptr<Checkpoints::Saving>> Api::begin_save(const Call& call, std::int64_t bytes,
+                                                             WallTime now) {
+  Checkpoints::SaveSpec spec{.id = *call.route.parameter("id"), .fingerprint = fingerprint_};
   PAWL_OK(check_id("id", spec.id));
   PAWL_TRY(spec.keep, integer_parameter(call.route, "keep", 0, kKeepMax, kKeptDefault));
   if (call.headers.metadata) {
@@ -193,7 +194,7 @@ Result<std::unique_ptr<Journal::Saving>> Api::begin_save(const Call& call, std::
   return journal_->begin_save(std::move(spec), now);
 }
 
-Answer Api::finish_save(const Call& call, Journal::Saving& saving, WallTime now) {
+Answer Api::finish_save(const Call& call, Checkpoints::Saving& saving, WallTime now) {
   if (const auto session = session_of(call, now); !session) return problem(session.error());
   // The client need not announce the size, and other writers fill the disk meanwhile.
   if (const auto room = check_room(saving.size()); !room) return problem(room.error());

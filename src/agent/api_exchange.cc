@@ -144,7 +144,7 @@ Call& ApiExchange::call() {
   return job_.call;
 }
 
-ApiApplication::ApiApplication(http::Loop& loop, Journals& journals, std::size_t operators,
+ApiApplication::ApiApplication(http::Loop& loop, ServedJournals& journals, std::size_t operators,
                                std::string session)
     : batch_(journals, clock_, [this, &loop] { loop.post([this] { batch_.run(); }); }),
       service_{journals, batch_, clock_},

@@ -8,7 +8,7 @@
 
 #include "agent/api.h"
 #include "agent/batch.h"
-#include "agent/journals.h"
+#include "agent/served_journals.h"
 #include "http/http.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -17,7 +17,7 @@ namespace pawl::agent {
 
 // The requests of one server share these; they must outlive the requests.
 struct ApiService {
-  Journals& journals;
+  ServedJournals& journals;
   Batch& batch;
   const os::Clock& clock;
 };
@@ -73,7 +73,7 @@ class ApiApplication final : public http::Application {
  public:
   // `operators`: the index of the listener for people who answer. `session`: of all requests that name none;
   // "": each connection is a session.
-  ApiApplication(http::Loop& loop, Journals& journals, std::size_t operators, std::string session);
+  ApiApplication(http::Loop& loop, ServedJournals& journals, std::size_t operators, std::string session);
 
   std::unique_ptr<http::Client> connect(std::size_t listener) override;
   http::Response problem(int status, std::string_view type, std::string_view detail) const override;

@@ -91,7 +91,7 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
   } while (ran < ready && clock_.mono() < end);
   const Answer& first = group.jobs.front()->answer;
   const bool refused = first.status >= kNoSuccess && first.unsaved.empty();
-  if (alone && refused && group.api->spoilt()) {
+  if (alone && refused && group.api->must_roll_back()) {
     group.api->roll_back();
     group.jobs.front()->saving.reset();
     return ran;

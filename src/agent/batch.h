@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "agent/api.h"
-#include "agent/journals.h"
+#include "agent/served_journals.h"
 #include "os/clock.h"
 
 namespace pawl::agent {
@@ -19,7 +19,7 @@ struct Job {
   EpisodeKey key;
   // Set for a save whose payload was appended as it arrived. Otherwise the payload is the call's body.
   std::shared_ptr<Api> api;
-  std::unique_ptr<Journal::Saving> saving;
+  std::unique_ptr<Checkpoints::Saving> saving;
 
   Answer answer;
   std::move_only_function<void()> done;  // the response may be sent
@@ -29,7 +29,7 @@ class Batch {
  public:
   // `wake` arranges that run() is called soon, after the work that is ready now. A connection adds one
   // request at a time, so each connection has a turn in each run.
-  Batch(Journals& journals, const os::Clock& clock, std::function<void()> wake)
+  Batch(ServedJournals& journals, const os::Clock& clock, std::function<void()> wake)
       : journals_(journals), clock_(clock), wake_(std::move(wake)) {}
 
   void add(Job& job);
@@ -47,7 +47,7 @@ class Batch {
   static void begin_save(Job& job, WallTime now);
   static void run_alone(Job& job, const Error& error, std::string_view why, WallTime now);
 
-  Journals& journals_;
+  ServedJournals& journals_;
   const os::Clock& clock_;
   const std::function<void()> wake_;
   std::deque<Job*> ready_;

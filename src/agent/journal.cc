@@ -43,9 +43,9 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, Access a
            sqlite::Connection::open(path, {.statements = &statements(),
                                            .configure = reads ? "configure_reader" : "configure",
                                            .creates = !reads}));
-  auto episode = std::make_unique<JournalStore>(std::move(connection), access);
-  PAWL_OK(episode->prepare());
-  return episode;
+  auto journal = std::make_unique<JournalStore>(std::move(connection), access);
+  PAWL_OK(journal->prepare());
+  return journal;
 }
 
 Status JournalStore::prepare() {
@@ -110,7 +110,7 @@ Status JournalStore::commit() {
   PAWL_CHECK(group_);
   // On a full disk or an unreadable page, SQLite rolls back the whole transaction
   // (sqlite.org/lang_transaction.html).
-  const bool open = connection_->in_transaction() && !connection_->spoilt();
+  const bool open = connection_->in_transaction() && !connection_->must_roll_back();
   shared_.reset();
   Status done = open ? group_->commit()
                      : fail(ErrorKind::kUnavailable, "episode " + connection_->path() +

@@ -24,7 +24,7 @@ std::string text_of(const Json& metadata) {
   return metadata.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Status check_spec(const Journal::SaveSpec& spec) {
+Status check_spec(const Checkpoints::SaveSpec& spec) {
   PAWL_OK(check_id("id", spec.id));
   if (!spec.metadata.is_object()) return fail(ErrorKind::kInvalid, "metadata: it is not an object");
   if (text_of(spec.metadata).size() > kMetadataBytesMax)
@@ -62,7 +62,7 @@ std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t dama
 }
 
 // A checkpoint that is being received, in memory until it is complete.
-class JournalStore::Receiving final : public Journal::Saving {
+class JournalStore::Receiving final : public Checkpoints::Saving {
  public:
   Receiving(JournalStore& store, SaveSpec spec, WallTime now)
       : store_(store), bytes_of_all_(store.receiving_bytes_), spec_(std::move(spec)), now_(now) {}
@@ -127,7 +127,7 @@ class JournalStore::Receiving final : public Journal::Saving {
   std::optional<Hasher> hasher_;  // of a large payload
 };
 
-Result<std::unique_ptr<Journal::Saving>> JournalStore::begin_save(SaveSpec spec, WallTime now) {
+Result<std::unique_ptr<Checkpoints::Saving>> JournalStore::begin_save(SaveSpec spec, WallTime now) {
   PAWL_OK(check_spec(spec));
   return std::make_unique<Receiving>(*this, std::move(spec), now);
 }
@@ -261,12 +261,12 @@ Status JournalStore::note_counted() {
 }
 
 // No uncounted checkpoint was removed, so their seqs have no gaps.
-Result<JournalStore::Checkpoints> JournalStore::count_checkpoints() {
+Result<JournalStore::CheckpointCount> JournalStore::count_checkpoints() {
   PAWL_TRY(const std::int64_t counted, total("counted_seq"));
   PAWL_TRY(const std::int64_t newest, number("newest_seq"));
   PAWL_TRY(const std::int64_t all, total("counted_checkpoints"));
-  return Checkpoints{.count = all + std::max<std::int64_t>(newest - counted, 0),
-                     .last_seq = std::max(newest, counted)};
+  return CheckpointCount{.count = all + std::max<std::int64_t>(newest - counted, 0),
+                         .last_seq = std::max(newest, counted)};
 }
 
 // A damaged row does not list its chunks, so it ends no run. A chunk too many costs space; a chunk too few

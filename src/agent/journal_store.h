@@ -30,7 +30,7 @@ class JournalStore final : public Journal {
   Status prepare();
 
   Status begin_group(bool alone) override;
-  bool spoilt() const override { return connection_->spoilt(); }
+  bool must_roll_back() const override { return connection_->must_roll_back(); }
   bool has_written() const override { return connection_->total_changes() != changes_before_group_; }
   Status commit() override;
   void roll_back() override;
@@ -124,10 +124,10 @@ class JournalStore final : public Journal {
   };
   Result<Checkpoint> save(const SaveSpec& spec, Payload payload, WallTime now);
   Status insert_checkpoint(const Checkpoint& made, std::string_view packed);
-  struct Checkpoints {
+  struct CheckpointCount {
     std::int64_t count = 0, last_seq = 0;  // how many exist, and the highest seq ever given
   };
-  Result<Checkpoints> count_checkpoints();
+  Result<CheckpointCount> count_checkpoints();
   // Adds the runs of the checkpoints saved since note_counted(). Call it before any checkpoint is removed,
   // and note_counted() after the removal.
   Status count_runs();

@@ -12,7 +12,7 @@ class ApiServer final : public Server {
   explicit ApiServer(ServeSpec spec) : spec_(std::move(spec)) {}
 
   Status begin() {
-    PAWL_TRY(journals_, Journals::open(spec_));
+    PAWL_TRY(journals_, ServedJournals::open(spec_));
     std::vector<http::Listener> listeners = {{.socket_path = spec_.socket_path, .mode = spec_.socket_mode}};
     const std::size_t operators = listeners.size();
     if (!spec_.operator_socket_path.empty())
@@ -27,7 +27,7 @@ class ApiServer final : public Server {
 
  private:
   const ServeSpec spec_;
-  std::unique_ptr<Journals> journals_;
+  std::unique_ptr<ServedJournals> journals_;
   std::unique_ptr<http::Server> server_;  // ends before the journals that it serves
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/journal.h"
+#include "agent/reports.h"
 
 namespace pawl::agent {
 

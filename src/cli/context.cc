@@ -77,10 +77,8 @@ std::string store_location(const StateOptions& options, const std::string& folde
 
 // A misspelt name must not create a new database.
 Status check_named_store(const StateOptions& options, bool create) {
-  std::string path = option_or_environment(options.store, "PAWL_STORE");
-  constexpr std::string_view kSqlite = "sqlite:";
-  if (path.starts_with(kSqlite)) path.erase(0, kSqlite.size());
-  if (path.empty() || path.starts_with("postgres")) return {};
+  const std::string path = store::file_of(option_or_environment(options.store, "PAWL_STORE"));
+  if (path.empty()) return {};
   PAWL_OK(executor::check_database(path));
   if (create || os::exists(path)) return {};
   return fail(ErrorKind::kNotFound,

@@ -112,6 +112,8 @@ int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases
 
 int finish(const State& state, const LoopOptions& options, const Status& worked) {
   auto& store = *state.store;
+  // The summary comes last, because its last line says what to do next.
+  const int reported = worked ? kDone : report(worked.error());
   int worst = kDone;
   for (const auto& run_id : options.run_ids) {
     const auto run = store.run(run_id);
@@ -134,7 +136,7 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
     if (spent) say("Stopped: {}; {}.\n", budget_text(*spent), what_goes_on(store, *phases));
     print_next(stdout, *run, where_option(state, options), spent);
   }
-  return worked ? worst : report(worked.error());
+  return worked ? worst : reported;
 }
 
 // Degraded mechanisms are always reported: each step of the run lacks them.

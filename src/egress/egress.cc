@@ -14,6 +14,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
 
 #include "base/json.h"
 #include "egress/peek.h"
@@ -459,8 +463,24 @@ Result<sandbox::OpenOutlet> outlet_of(const sandbox::SandboxSpec& spec, Egress::
   };
 }
 
-sandbox::OpenOutlet closed_outlet() {
-  return [] { return std::make_unique<Egress>(net::Allowlist(), [](std::string_view) {}); };
+sandbox::ClosedOutlets closed_outlets() {
+  struct Refused {
+    std::mutex mutex;
+    std::set<std::string, std::less<>> hosts;  // guarded by mutex
+  };
+  const auto refused = std::make_shared<Refused>();
+  // No name is allowed, so each line is about a refusal.
+  const auto note = [refused](std::string_view line) {
+    const auto json = parse_json(line);
+    const std::lock_guard guard(refused->mutex);
+    if (json) refused->hosts.insert(text_in(*json, "host"));
+  };
+  return {.open = [note] { return std::make_unique<Egress>(net::Allowlist(), note); },
+          .have_refused =
+              [refused](std::string_view host) {
+                const std::lock_guard guard(refused->mutex);
+                return refused->hosts.contains(host);
+              }};
 }
 
 }  // namespace pawl::egress

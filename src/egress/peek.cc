@@ -16,7 +16,7 @@ constexpr std::int64_t kPressureMs = 10;
 
 int timeout_until(MonoTime deadline, MonoTime now) {
   if (deadline.micros == 0) return -1;
-  return static_cast<int>(std::clamp<std::int64_t>((deadline.micros - now.micros) / 1000 + 1, 0, INT_MAX));
+  return static_cast<int>(std::clamp<std::int64_t>(ms_between(now, deadline) + 1, 0, INT_MAX));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "executor/joint.h"
 #include "executor/recovery.h"
 #include "executor/told.h"
+#include "store/marker.h"
 
 namespace pawl::executor {
 namespace {
@@ -17,16 +18,7 @@ bool forgets_spending() { return planted("budget_anew_after_a_crash"); }
 }  // namespace
 
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
-  return {.step = &step,
-          .start = {.sandbox_run_id = row.sandbox_run_id,
-                    .step_index = row.step_index,
-                    .gate_id = row.gate_id,
-                    .step_name = row.step_name,
-                    .label = row.label,
-                    .sandbox_spec_hash = row.sandbox_spec_hash,
-                    .execution = row.execution,
-                    .episode = row.episode},
-          .found = true};
+  return {.step = &step, .start = store::marker_in(row), .found = true};
 }
 
 Attempt::Attempt(const World& world, const store::Claim& claim, const Planned& plan)

@@ -100,8 +100,8 @@ Status Ends::record() {
 store::ResumeDecision Ends::decision(const store::StepStart& start, Recovery recovery) const {
   return {.sandbox_run_id = start.sandbox_run_id,
           .label = start.label,
-          .found = std::string(found_name(recovery)),
-          .decision = std::string(decision_name(recovery))};
+          .found = found_of(recovery),
+          .decision = decision_of(recovery)};
 }
 
 Result<store::Told> Ends::told_of(ActiveEpisode& one, const store::StepStart& start) const {

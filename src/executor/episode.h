@@ -172,7 +172,7 @@ class Episode {
   std::optional<store::Advice> advice_of(StepRole role) const;
   Evidence evidence() const;  // evidence of this attempt so far
   Result<Context> hook_context() const;
-  std::string not_before(const store::AttemptEnd& end) const;
+  std::string not_before(gates::Verdict::Kind kind, store::Action action) const;
   Result<gates::AttemptFacts> attempt_facts(const std::vector<gates::Signal>& extra,
                                             const std::optional<LostStep>& lost) const;
   Result<store::AttemptEnd> judged_end(const std::vector<gates::Signal>& extra,

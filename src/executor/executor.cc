@@ -49,9 +49,11 @@ Result<Turn> Executor::run_one() {
   if (owes_) pay_or_tell(world_, observer_);
   owes_ = false;
   PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
-  owes_ = found.nothing == store::Nothing::kReserved;  // perhaps unsettled usage of a killed command
+  owes_ =
+      found.not_claimable == store::NotClaimable::kReserved;  // perhaps unsettled usage of a killed command
   if (!found.claim)
-    return Turn{.kind = Turn::Kind::kNothing, .nothing = found.nothing, .waits_for = found.waits_for};
+    return Turn{
+        .kind = Turn::Kind::kNothing, .not_claimable = found.not_claimable, .waits_for = found.waits_for};
 
   const store::Claim& claim = *found.claim;
   observer_.claimed(claim);

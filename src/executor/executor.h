@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/journal.h"
+#include "agent/agent.h"
+#include "agent/reports.h"
 #include "base/error.h"
 #include "executor/plans.h"
 #include "gates/base.h"
@@ -117,13 +118,13 @@ struct Options {
 struct Turn {
   enum class Kind {
     kAttempt,      // an attempt ended
-    kNothing,      // no phase to claim: see `nothing` and `waits_for`
+    kNothing,      // no phase to claim: see `not_claimable` and `waits_for`
     kOutOfBudget,  // between two steps: results are recorded, the phase is released; claim again
     kDetached,     // stop() returned true: the step continues, the phase is released
     kLeaseLost,    // an operator or another executor has the phase now: no end was recorded
   };
   Kind kind = Kind::kNothing;
-  store::Nothing nothing = store::Nothing::kAllTerminal;
+  store::NotClaimable not_claimable = store::NotClaimable::kAllTerminal;
   std::string waits_for;
   bool run_ended = false;
   std::string run_id, phase_id;  // set with kAttempt

@@ -97,7 +97,7 @@ store::Advice replan_advice(const std::string& sandbox_run_id, std::string_view 
 }
 
 std::optional<StepRole> hook_due(const HookFacts& facts) {
-  if (facts.verdict.verdict == "passed" || facts.backend_error) return std::nullopt;
+  if (facts.verdict.kind == gates::Verdict::Kind::kPassed || facts.backend_error) return std::nullopt;
   if (facts.plan.doctor && !facts.doctor && facts.failures >= facts.plan.doctor->after_failures &&
       calls_left(facts) > 0)
     return StepRole::kDoctor;
@@ -107,7 +107,7 @@ std::optional<StepRole> hook_due(const HookFacts& facts) {
 
 Consequence consequence_of(const HookFacts& facts) {
   Consequence out;
-  if (facts.verdict.verdict == "passed") return out;
+  if (facts.verdict.kind == gates::Verdict::Kind::kPassed) return out;
   if (facts.replan && facts.replan->understood) {
     out.action = store::Action::kReplan;
     out.goal = facts.replan->goal;
@@ -141,7 +141,8 @@ Json hook_question(const HookFacts& facts, const plan::Phase& phase,
   };
   for (const auto& attempt : attempts)
     if (attempt.finished) add(attempt, attempt.verdict, attempt.failing_signals, attempt.summary);
-  add(claim.attempt, facts.verdict.verdict, facts.verdict.failing_signals, facts.verdict.summary);
+  add(claim.attempt, std::string(gates::name(facts.verdict.kind)), facts.verdict.failing_signals,
+      facts.verdict.summary);
   Json budget = Json::object();
   for (const auto& row : budgets)
     budget[row.unit] = {{"spent", row.spent}, {"cap", row.cap ? Json(*row.cap) : Json()}};

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "agent/journal.h"
 #include "executor/executor.h"
 #include "os/file.h"
 

@@ -276,7 +276,7 @@ Result<EpisodeResult> Episode::worth(const std::optional<LostStep>& lost) {
     return out;
   }
   PAWL_TRY(const auto now, std::move(decided));
-  out.outcome = now.verdict.verdict == "passed" ? Outcome::kPassed : Outcome::kFailed;
+  out.outcome = now.verdict.kind == gates::Verdict::Kind::kPassed ? Outcome::kPassed : Outcome::kFailed;
   if (lost) out.outcome = lost->escalate ? Outcome::kEscalated : Outcome::kLost;
   if (!now.facts.stop.empty()) out.outcome = Outcome::kEscalated;  // no other episode can do better
   out.gates_passed = std::ranges::count(gate_passed_, true, &std::pair<const std::string, bool>::second);
@@ -322,9 +322,9 @@ Result<Context> Episode::hook_context() const {
 
 // Full jitter: a random part of a bound that doubles, so that phases that failed together do not retry at the
 // same time.
-std::string Episode::not_before(const store::AttemptEnd& end) const {
+std::string Episode::not_before(gates::Verdict::Kind kind, store::Action action) const {
   const auto& backoff = plan_->backoff;
-  const bool goes_on = end.verdict == "failed_retryable" && end.action == store::Action::kNone;
+  const bool goes_on = kind == gates::Verdict::Kind::kFailedRetryable && action == store::Action::kNone;
   if (!goes_on || backoff.initial_seconds == 0) return {};
   const auto doublings = std::min<std::int64_t>(claim_->phase.attempts_used - 1, 32);
   const std::int64_t bound_ms = std::min(backoff.max_seconds, backoff.initial_seconds << doublings) * 1000;
@@ -357,7 +357,7 @@ Result<store::AttemptEnd> Episode::judged_end(const std::vector<gates::Signal>& 
   PAWL_TRY(const auto now, judged(extra, lost));
   const auto& verdict = now.verdict;
   store::AttemptEnd end;
-  end.verdict = verdict.verdict;
+  end.verdict = std::string(gates::name(verdict.kind));
   std::vector<std::string> signals;
   for (const auto& signal : now.facts.signals) signals.push_back(json_text(signal));
   end.signals = canonical_array(signals);
@@ -369,7 +369,7 @@ Result<store::AttemptEnd> Episode::judged_end(const std::vector<gates::Signal>& 
   end.inventories = inventories_hash();
   for (const auto& advice : {now.doctor, now.replan})
     if (advice) end.advice.push_back(*advice);
-  if (verdict.verdict == "passed") {
+  if (verdict.kind == gates::Verdict::Kind::kPassed) {
     end.accepted_layer = gate_layer_;
     return end;
   }
@@ -382,7 +382,7 @@ Result<store::AttemptEnd> Episode::judged_end(const std::vector<gates::Signal>& 
   end.goal = std::move(consequence.goal);
   end.action_reason = std::move(consequence.reason);
   if (!consequence.hint.empty()) end.feedback["hint"] = consequence.hint;
-  end.not_before = not_before(end);
+  end.not_before = not_before(verdict.kind, end.action);
   return end;
 }
 

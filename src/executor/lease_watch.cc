@@ -8,15 +8,16 @@ constexpr std::int64_t kLookEveryMs = 1000;  // a cancelled step ends within two
 }  // namespace
 
 bool LeaseWatch::is_lost() {
-  const MonoTime time = world_.clock.mono();
-  if (time.micros - last_look_.micros >= kLookEveryMs * 1000) {
+  if (lost_) return true;
+  const MonoTime time = clock_.mono();
+  if (ms_between(last_look_, time) >= kLookEveryMs) {
     last_look_ = time;
-    const auto held = world_.store.holds(lease_);
+    const auto held = store_.holds(lease_);
     if (held && !*held) return lost_ = true;
   }
-  if (time.micros - last_heartbeat_.micros < lease_ms_ * 1000 / 3) return false;
+  if (ms_between(last_heartbeat_, time) < lease_ms_ / 3) return false;
   last_heartbeat_ = time;
-  const auto status = world_.store.heartbeat(lease_, world_.clock.wall(), time, lease_ms_);
+  const auto status = store_.heartbeat(lease_, clock_.wall(), time, lease_ms_);
   // A store that is busy or full for a moment costs a heartbeat, not the step.
   if (!status && status.error().kind == ErrorKind::kConflict) lost_ = true;
   return lost_;

@@ -9,8 +9,8 @@
 
 namespace pawl::executor {
 
-Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
-                                                                 std::vector<std::string> hidden) {
+Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const std::string& folder,
+                                                                      std::vector<std::string> hidden) {
   PAWL_TRY(const std::string own, os::own_executable());
   std::string program = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
   if (!os::exists(program))
@@ -21,7 +21,7 @@ Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::stri
 
 Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state, std::vector<std::string> hidden) {
   std::unique_ptr<OpenWorld> out(new OpenWorld(state));
-  PAWL_TRY(out->sandboxes_, make_step_runner(state.folder, std::move(hidden)));
+  PAWL_TRY(out->sandboxes_, installed_step_runner(state.folder, std::move(hidden)));
   out->objects_ = workspace::object_store(*state.workspaces);
   PAWL_TRY(out->redactor_, secrets::open_redactor(state.folder));
   out->journals_ = open_journals(state.folder);

@@ -15,15 +15,15 @@
 
 namespace pawl::executor {
 
-// Makes what starts steps under supervisors. `hidden`: folders that no step sees. kNotFound: the
-// supervisor's program is not beside this one.
-Result<std::unique_ptr<supervisor::StepRunner>> make_step_runner(const std::string& folder,
-                                                                 std::vector<std::string> hidden = {});
+// The step runner that uses the supervisor's program beside this one. `hidden`: folders that no step sees.
+// kNotFound: the program is not there.
+Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const std::string& folder,
+                                                                      std::vector<std::string> hidden = {});
 
 // Owns the objects of a World. For one thread, like the state.
 class OpenWorld {
  public:
-  // `state` must outlive the result. `hidden`: as for make_step_runner().
+  // `state` must outlive the result. `hidden`: as for installed_step_runner().
   static Result<std::unique_ptr<OpenWorld>> open(const State& state, std::vector<std::string> hidden = {});
   // Valid as long as this object.
   World world() { return {*state_.store, *sandboxes_, *objects_, clock_, random_, *redactor_, *journals_}; }

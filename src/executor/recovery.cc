@@ -103,35 +103,38 @@ LostStep lost_by(Recovery recovery, const std::string& gate_id) {
           .escalate = recovery == Recovery::kEscalate};
 }
 
-std::string_view decision_name(Recovery recovery) {
+store::RecoveryDecision decision_of(Recovery recovery) {
+  using Decision = store::RecoveryDecision;
   switch (recovery) {
     case Recovery::kReattach:
-      return "reattach";
+      return Decision::kReattach;
     case Recovery::kAdopt:
-      return "adopt";
+      return Decision::kAdopt;
     case Recovery::kReExecute:
-      return "re_execute";
+      return Decision::kReExecute;
     case Recovery::kSkip:
     case Recovery::kCrashLoop:
-      return "skip";
+      return Decision::kSkip;
     case Recovery::kEscalate:
-      return "escalate";
+      return Decision::kEscalate;
     case Recovery::kCancelled:
-      return "cancelled";
+      return Decision::kCancelled;
     case Recovery::kProbed:
-      return "probed";
+      return Decision::kProbed;
     case Recovery::kProbe:
       break;
   }
-  return "";
+  PAWL_CHECK(recovery != Recovery::kProbe);
+  return Decision::kEscalate;
 }
 
-std::string_view found_name(Recovery recovery) {
+store::RecoveryFound found_of(Recovery recovery) {
+  using Found = store::RecoveryFound;
   switch (recovery) {
     case Recovery::kReattach:
-      return "supervisor_alive";
+      return Found::kSupervisorAlive;
     case Recovery::kAdopt:
-      return "result_spooled";
+      return Found::kResultSpooled;
     case Recovery::kReExecute:
     case Recovery::kSkip:
     case Recovery::kCrashLoop:
@@ -139,18 +142,31 @@ std::string_view found_name(Recovery recovery) {
     case Recovery::kCancelled:
     case Recovery::kProbe:
     case Recovery::kProbed:
-      return "nothing";
+      break;
   }
-  return "";
+  return Found::kNothing;
 }
 
 std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_t execution) {
-  // The word of a crash loop is that of a skip.
-  if (decision == decision_name(Recovery::kSkip))
-    return execution >= store::kExecutionsPerStepMax ? Recovery::kCrashLoop : Recovery::kSkip;
-  for (const auto known : {Recovery::kReattach, Recovery::kAdopt, Recovery::kReExecute, Recovery::kEscalate,
-                           Recovery::kCancelled, Recovery::kProbed})
-    if (decision == decision_name(known)) return known;
+  using Decision = store::RecoveryDecision;
+  const auto known = store::recovery_decision_from_name(decision);
+  if (!known) return std::nullopt;
+  switch (*known) {
+    case Decision::kReattach:
+      return Recovery::kReattach;
+    case Decision::kAdopt:
+      return Recovery::kAdopt;
+    case Decision::kReExecute:
+      return Recovery::kReExecute;
+    case Decision::kSkip:  // also the word of a crash loop
+      return execution >= store::kExecutionsPerStepMax ? Recovery::kCrashLoop : Recovery::kSkip;
+    case Decision::kEscalate:
+      return Recovery::kEscalate;
+    case Decision::kProbed:
+      return Recovery::kProbed;
+    case Decision::kCancelled:
+      return Recovery::kCancelled;
+  }
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 
 #include "executor/steps.h"
 #include "plan/plan.h"
+#include "store/rows.h"
 #include "supervisor/step_runner.h"
 
 namespace pawl::executor {
@@ -73,10 +74,10 @@ Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t executi
 bool ends_episode(Recovery recovery);
 LostStep lost_by(Recovery recovery, const std::string& gate_id);
 
-// The words of the ledger's resume row.
-std::string_view decision_name(Recovery recovery);
-std::string_view found_name(Recovery recovery);
-// The decision that closed a marker, of a row's word and execution. No value: an unknown word.
+// The ledger's row `resume` of a recovery. REQUIRES: not kProbe, whose answer is recorded instead.
+store::RecoveryDecision decision_of(Recovery recovery);
+store::RecoveryFound found_of(Recovery recovery);
+// The decision that closed a marker, from a row's word and execution. No value: an unknown word.
 std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_t execution);
 
 }  // namespace pawl::executor

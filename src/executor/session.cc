@@ -41,7 +41,7 @@ class Session {
         claim_(claim),
         attempt_(std::move(attempt)),
         slots_(*options.slots),
-        lease_(world, claim.lease, options.lease_ms),
+        lease_(world.store, world.clock, claim.lease, options.lease_ms),
         ends_(world, observer, claim) {}
 
   Result<Turn> run() {

@@ -22,7 +22,9 @@ Status open_store(State& state) {
 
 }  // namespace
 
-std::string default_location(const std::string& folder) { return "sqlite:" + os::join(folder, "pawl.db"); }
+std::string default_location(const std::string& folder) {
+  return store::location_of_file(os::join(folder, "pawl.db"));
+}
 
 Result<State> open_state(const std::string& folder, const std::string& location) {
   State state{.folder = folder};

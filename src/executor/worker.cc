@@ -96,7 +96,7 @@ class BackendCheck {
  public:
   explicit BackendCheck(sandbox::Backend& backend) : backend_(backend) {}
   Status usable(MonoTime now) {
-    if (now.micros < good_until_.micros) return {};
+    if (now < good_until_) return {};
     auto status = backend_.check({});
     if (status) good_until_.micros = now.micros + kBackendGoodMs * 1000;
     return status;
@@ -133,8 +133,10 @@ Result<bool> take_turn(Workers& workers, const State& state, Executor& executor,
     case Turn::Kind::kNothing:
       break;
   }
-  if (turn.nothing == store::Nothing::kAllTerminal || turn.nothing == store::Nothing::kBudget) return false;
-  if (turn.nothing == store::Nothing::kStalled)
+  if (turn.not_claimable == store::NotClaimable::kAllTerminal ||
+      turn.not_claimable == store::NotClaimable::kBudget)
+    return false;
+  if (turn.not_claimable == store::NotClaimable::kStalled)
     return fail(ErrorKind::kInvalid, "stalled: " + turn.waits_for);
   // With several workers one of them always waits. Only a single worker reports its wait.
   if (workers.options().workers == 1) workers.report_wait(turn.waits_for);

@@ -46,7 +46,8 @@ const StepFacts* hopeless_step(const AttemptFacts& facts) {
 }
 
 struct Decision {
-  std::string verdict, why;
+  Verdict::Kind kind = Verdict::Kind::kEscalate;
+  std::string why;
   bool approach_failed = false;
 };
 
@@ -64,27 +65,31 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
                        const std::string& failure) {
   const bool attempts_left = facts.attempts_used < facts.max_attempts;
   const std::string all_used = fmt::format("all {} attempts are used", facts.max_attempts);
-  if (!facts.stop.empty()) return {"escalate", facts.stop};
+  if (!facts.stop.empty()) return {Verdict::Kind::kEscalate, facts.stop};
   if (facts.backend_error)
-    return attempts_left ? Decision{"failed_retryable", "the sandbox could not be made"}
-                         : Decision{"escalate", all_used};
+    return attempts_left ? Decision{Verdict::Kind::kFailedRetryable, "the sandbox could not be made"}
+                         : Decision{Verdict::Kind::kEscalate, all_used};
   const auto missing = std::ranges::find_if(facts.signals, &Signal::missing);
-  if (missing != facts.signals.end()) return {"escalate", "evidence is missing: " + key_of(*missing)};
+  if (missing != facts.signals.end())
+    return {Verdict::Kind::kEscalate, "evidence is missing: " + key_of(*missing)};
   if (failing.empty() && !facts.open_gates.empty())
-    return {"escalate", "gate " + facts.open_gates.front() + " was not judged"};
+    return {Verdict::Kind::kEscalate, "gate " + facts.open_gates.front() + " was not judged"};
   if (const auto code = only_exit_code(facts, failing))
-    return {"escalate", fmt::format("every gate passed, and the agent ended with exit code {}", *code)};
+    return {Verdict::Kind::kEscalate,
+            fmt::format("every gate passed, and the agent ended with exit code {}", *code)};
   if (same_failure_again(failure, facts))
-    return {agent_passed(facts) ? "escalate" : "failed_unrecoverable",
+    return {agent_passed(facts) ? Verdict::Kind::kEscalate : Verdict::Kind::kFailedUnrecoverable,
             fmt::format("the same failure {} attempts in a row", *facts.same_failure_max), true};
   for (const auto& signal : facts.signals) {
     // The kind `step` is retried like `build`.
     const std::string kind = signal.kind == "step" ? "build" : signal.kind;
     const bool final = std::ranges::find(facts.non_retryable, kind) != facts.non_retryable.end();
-    if (!signal.passed && final) return {"escalate", key_of(signal) + " is not to be retried"};
+    if (!signal.passed && final) return {Verdict::Kind::kEscalate, key_of(signal) + " is not to be retried"};
   }
-  if (const auto* step = hopeless_step(facts)) return {"escalate", step->step_name + " " + step->outcome};
-  return attempts_left ? Decision{"failed_retryable", ""} : Decision{"escalate", all_used, true};
+  if (const auto* step = hopeless_step(facts))
+    return {Verdict::Kind::kEscalate, step->step_name + " " + step->outcome};
+  return attempts_left ? Decision{Verdict::Kind::kFailedRetryable, ""}
+                       : Decision{Verdict::Kind::kEscalate, all_used, true};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -105,6 +110,20 @@ std::string failing_before(const std::vector<Signal>& signals) {
 
 }  // namespace
 
+std::string_view name(Verdict::Kind kind) {
+  switch (kind) {
+    case Verdict::Kind::kPassed:
+      return "passed";
+    case Verdict::Kind::kFailedRetryable:
+      return "failed_retryable";
+    case Verdict::Kind::kFailedUnrecoverable:
+      return "failed_unrecoverable";
+    case Verdict::Kind::kEscalate:
+      return "escalate";
+  }
+  return "";
+}
+
 Verdict decide(const AttemptFacts& facts) {
   Verdict out;
   out.failing_signals = failing_keys(facts.signals);
@@ -114,13 +133,13 @@ Verdict decide(const AttemptFacts& facts) {
       facts.signals, [](const auto& signal) { return signal.kind != "agent" && signal.kind != "base"; });
   const bool all_gates = facts.open_gates.empty() || planted("failed_steps_ignored");
   if (out.failing_signals.empty() && judged && all_gates && !facts.backend_error) {
-    out.verdict = "passed";
+    out.kind = Verdict::Kind::kPassed;
     return out;
   }
   // A sandbox that could not be made is no fact about the work, nor is a base on which no gate can run.
   if (!facts.backend_error && facts.stop.empty()) out.failure = failure_digest(facts);
   const Decision decision = decide_failed(facts, out.failing_signals, out.failure);
-  out.verdict = decision.verdict;
+  out.kind = decision.kind;
   out.approach_failed = decision.approach_failed;
   out.reason = joined(out.failing_signals);
   if (!decision.why.empty()) out.reason += (out.reason.empty() ? "" : ": ") + decision.why;

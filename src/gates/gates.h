@@ -186,7 +186,13 @@ struct AttemptFacts {
 };
 
 struct Verdict {
-  std::string verdict;                       // passed | failed_retryable | failed_unrecoverable | escalate
+  enum class Kind {
+    kPassed,
+    kFailedRetryable,      // an attempt is left
+    kFailedUnrecoverable,  // the same failure again, and no work that a person may accept
+    kEscalate,             // a person decides
+  };
+  Kind kind = Kind::kEscalate;
   std::vector<std::string> failing_signals;  // sorted, without duplicates
   // The failure_digest() of failure.h. "" when passed, or when the failure is no fact about the work.
   std::string failure;
@@ -195,6 +201,8 @@ struct Verdict {
   std::string reason;   // one line; "" when passed
   std::string summary;  // for people and the next agent: at most kSummaryBytesMax bytes of UTF-8
 };
+
+std::string_view name(Verdict::Kind kind);  // passed | failed_retryable | failed_unrecoverable | escalate
 
 // Decides the verdict of an attempt. `passed` needs positive evidence: every signal passed, and so did every
 // gate. failed_retryable means that an attempt is left; when all are used, the verdict is `escalate`.

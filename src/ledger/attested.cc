@@ -59,8 +59,7 @@ AttestationProblem why_not_signed(const Envelope& envelope, const std::string& p
               .detail = "its signature does not hold: payload, payloadType or signature was changed"};
     others += (others.empty() ? "" : ", ") + printable(each.keyid);
   }
-  return {.kind = "key",
-          .detail = "it says to be signed by " + others + ", which is not the key that is trusted"};
+  return {.kind = "key", .detail = "it names " + others + " as its signer, which is not the trusted key"};
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ AttestationReport check_attestation(const Envelope& envelope, const std::string&
   if (envelope.payload_type == kStatementPayloadType) out.attested = read_statement(envelope.payload);
   if (!out.attested)
     out.problems.push_back(
-        {.kind = "statement", .detail = "it is signed, but is no attestation of a run of Pawl"});
+        {.kind = "statement", .detail = "it is signed, but it is not an attestation of a Pawl run"});
   return out;
 }
 
@@ -95,7 +94,7 @@ Status compare(store::Store& store, AttestationReport& report) {
   const auto rows = static_cast<std::size_t>(attested.ledger_rows);
   if (chain.hashes.size() < rows || chain.hashes[rows - 1] != attested.ledger_head)
     problem("mismatch",
-            "row " + std::to_string(rows) + " of the run's ledger is not the head that is attested");
+            "row " + std::to_string(rows) + " of the run's ledger does not have the hash that is attested");
   else if (chain.hashes.size() > rows || run->state == store::RunState::kExecuting)
     problem("superseded", "the run went on after it was attested; attest it again when it is over");
   return {};

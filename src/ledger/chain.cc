@@ -131,9 +131,9 @@ class Checker {
     const Row& row = rows_[index];
     chain_.hashes.push_back(row.hash);
     if (torn_ && index + 1 == rows_.size())
-      return problem("truncated", index, "the last row is cut: no newline");
+      return problem("truncated", index, "the last row is incomplete: no newline ends it");
     if (!row.intact) {
-      problem("changed", index, "its bytes do not have the hash that was written of them");
+      problem("changed", index, "its bytes do not have the hash that it states");
       after_damage_ = true;
       ++expected_seq_;
       return;
@@ -143,7 +143,7 @@ class Checker {
     if (row.seq > expected_seq_ && !after_damage_)
       check_gap(index);
     else if (!after_damage_ && listed_ == nullptr && row.prev_hash != expected_prev_)
-      problem("forged", index, "it does not continue the row before it");
+      problem("forged", index, "its prev_hash is not the hash of the row before it");
     after_damage_ = false;
     expected_seq_ = row.seq + 1;
     expected_prev_ = row.hash;
@@ -152,10 +152,11 @@ class Checker {
   void check_late(std::size_t index) {
     const Row& row = rows_[index];
     const Row& first = rows_[places_of(row.seq).first];
-    if (&first == &row) return problem("reordered", index, "row " + std::to_string(row.seq) + " comes late");
+    if (&first == &row)
+      return problem("reordered", index, "row " + std::to_string(row.seq) + " comes after a later one");
     if (first.hash == row.hash)
       return problem("extra", index, "row " + std::to_string(row.seq) + " is repeated");
-    problem("forged", index, "a second row " + std::to_string(row.seq));
+    problem("forged", index, "it is a second, different row " + std::to_string(row.seq));
   }
 
   // A row that comes later is reordered, not missing.
@@ -166,7 +167,7 @@ class Checker {
     if (missing.empty()) return;
     std::string names;
     for (const auto seq : missing) names += (names.empty() ? "" : ", ") + std::to_string(seq);
-    problem("missing", index, "row " + names + " was here");
+    problem("missing", index, "row " + names + " belongs here");
   }
 
   bool comes_later(std::int64_t seq, std::size_t index) { return places_of(seq).last > index; }
@@ -244,8 +245,7 @@ class Checker {
 
   static bool gives_up(std::string_view body) {
     const auto decision = after(body, kDecisionKey, 5);
-    return std::ranges::find(store::kGivingUp, decision.substr(0, decision.find('"'))) !=
-           store::kGivingUp.end();
+    return store::gives_up(decision.substr(0, decision.find('"')));
   }
 
   const std::string_view text_;

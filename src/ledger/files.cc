@@ -28,7 +28,7 @@ std::string joined(const std::vector<std::string>& lines) {
 // An export may come from another person: reading a pipe or a device would never end.
 Result<std::string> read_if_there(const std::string& path) {
   if (os::exists(path) && !os::is_regular_file(path))
-    return fail(ErrorKind::kCorrupt, path + ": it is no regular file");
+    return fail(ErrorKind::kCorrupt, path + ": it is not a regular file");
   auto text = os::read_file(path, kLedgerBytesMax);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::string();
   return text;

@@ -86,10 +86,11 @@ class RunRowsChecker {
     const auto attempt = attempts.empty() ? Result<Json>(Json()) : parse_json(attempts.back());
     if (!attempt || text_in(*attempt, "verdict") != "passed")
       return problem(kRunFile, seal,
-                     "it says that phase " + phase_id + " passed, and its last attempt did not");
+                     "it says that phase " + phase_id + " passed, but its last attempt did not");
     if (!is_stack_known_ || !attempt->contains("stack")) return;
     if (text_in(*attempt, "stack") != store::stack_hash(text_in(started_, "base_id"), stack_))
-      problem(phase_file(phase_id), *attempt, "it was judged on other work than had been accepted by then");
+      problem(phase_file(phase_id), *attempt,
+              "its gates ran on other work than the run had accepted by then");
   }
 
   // Every attempt names the place up to which it saw accepted work, whatever its verdict. Its stack must
@@ -121,7 +122,7 @@ class RunRowsChecker {
     const auto most = own_place == place_of_.end() ? std::ssize(place_of_) : own_place->second;
     const auto before = has_own ? std::nullopt : std::optional(own->second);
     if (place < 0 || place > most || text_in(attempt, "stack") != stack_up_to(place, before))
-      problem(phase_file(phase_id), attempt, "it was judged on other work than had been accepted by then");
+      problem(phase_file(phase_id), attempt, "its gates ran on other work than the run had accepted by then");
   }
 
   // `before`: only the work of tiers before that one.
@@ -148,7 +149,7 @@ class RunRowsChecker {
       if (end == nullptr) continue;
       if (integer_in(phase, "rows") != end->end.rows || text_in(phase, "head") != end->end.head)
         problem(kRunFile, row,
-                "it ends the run with other rows of phase " + end->end.chain + " than its end");
+                "it names another end of phase " + end->end.chain + " than the seal of that phase");
     }
   }
 

@@ -28,7 +28,7 @@ Result<std::string> read_hex(const std::string& path, std::size_t bytes) {
   if (parsed == 0 && size == bytes) return out;
   return std::unexpected(
       Error{.kind = ErrorKind::kCorrupt,
-            .message = path + " is no key; restore it from a backup, or move it away and a new one "
+            .message = path + " is not a key; restore it from a backup, or move it away, then a new one "
                               "is made (heads signed before then verify with the old ledger.pub)",
             .path = path});
 }
@@ -78,7 +78,7 @@ Status make_secret(const std::string& folder) {
     return std::unexpected(
         Error{.kind = ErrorKind::kCorrupt,
               .message = secret_path(folder) +
-                         " is gone; restore it from a backup, or move ledger.pub away and a new "
+                         " is gone; restore it from a backup, or move ledger.pub away, then a new "
                          "pair is made (keep it: heads signed before then verify with that one)",
               .path = secret_path(folder)});
   unsigned char public_key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES];

@@ -47,7 +47,7 @@ class Comparison {
  private:
   void contradicted(const std::string& what) {
     problems_.push_back(
-        {.kind = "forged", .file = kDatabase, .row = 0, .detail = what + " is not what the rows say"});
+        {.kind = "forged", .file = kDatabase, .row = 0, .detail = what + " differs from the ledger's rows"});
   }
 
   // Compares the run and its plan with the first row.
@@ -107,7 +107,7 @@ class Comparison {
   }
 
   void check_places() {
-    if (!store::are_tiers_of(rows_.front(), tables_.tiers)) contradicted("what the database says of tiers");
+    if (!store::are_tiers_of(rows_.front(), tables_.tiers)) contradicted("the list of tiers");
     store::PlacesByRows places(rows_.front());
     if (!places.are_said()) return;
     for (const auto& phase : tables_.phases)
@@ -120,9 +120,9 @@ class Comparison {
     if (const auto unit = cap_contradicted(rows_.front(), caps_, tables_.budgets); !unit.empty())
       contradicted("the cap of " + std::string(unit));
     if (const auto unit = spent_.contradicted_by(tables_.budgets); !unit.empty())
-      contradicted("what is spent of " + std::string(unit));
+      contradicted("the spent amount of " + std::string(unit));
     if (const auto unit = store::reserved_contradicted(tables_.budgets, holders()); !unit.empty())
-      contradicted("what is reserved of " + std::string(unit));
+      contradicted("the reserved amount of " + std::string(unit));
     std::int64_t calls = 0;
     for (const auto& phase : tables_.phases) calls += phase.doctor_calls;
     if (calls != tables_.run.doctor_calls) contradicted("doctor_calls of the run");

@@ -65,18 +65,18 @@ class Verifier {
     if (files_.head.empty()) {
       // A run has a signed head from its creation on.
       return problem("missing", kHeadFile, 0,
-                     "there is no signed head: what was cut off at the end can't be seen");
+                     "there is no signed head, so rows that are missing at the end can't be detected");
     }
     const auto head = head_in(files_.head);
-    if (!head) return problem("changed", kHeadFile, 1, "it is not the canonical JSON that was written");
+    if (!head) return problem("changed", kHeadFile, 1, "it is not canonical JSON, so Pawl did not write it");
     report_.public_key = head->public_key;
     if (!trust_.public_key.empty() && report_.public_key != trust_.public_key)
       return problem("forged", kHeadFile, 1, "it is signed by another key than the trusted one");
     if (!signature_holds(head->body, head->public_key, head->signature))
-      return problem("forged", kHeadFile, 1, "its signature does not hold");
+      return problem("forged", kHeadFile, 1, "its signature does not fit its text");
     auto parsed = parse_json(head->body);
     if (!parsed || !parsed->contains("chains") || !(*parsed)["chains"].is_object())
-      return problem("forged", kHeadFile, 1, "what is signed is no head");
+      return problem("forged", kHeadFile, 1, "the signed text is not a head");
     head_ = *std::move(parsed);
     report_.is_signed = true;
   }
@@ -91,26 +91,28 @@ class Verifier {
   void check_store_head() {
     const bool is_named = head_->contains("store_head");
     if (files_.store_head.empty()) {
-      if (is_named) problem("missing", kStoreHeadFile, 0, "the signed head names it");
+      if (is_named) problem("missing", kStoreHeadFile, 0, "the signed head names this file");
       if (!is_named && head_->contains("cost")) lacks_[{"head", "store_head"}] = 1;
       return;
     }
     if (is_named && blake3_hex(files_.store_head) != text_in(*head_, "store_head"))
-      return problem("changed", kStoreHeadFile, 1, "it is not what the signed head names");
+      return problem("changed", kStoreHeadFile, 1, "its hash is not the one in the signed head");
     const auto head = head_in(files_.store_head);
     if (!head || head->public_key != report_.public_key ||
         !signature_holds(head->body, head->public_key, head->signature))
       return problem("forged", kStoreHeadFile, 1, "it is not signed by the key of " + std::string(kHeadFile));
     const auto body = parse_json(head->body);
     if (!body || text_in(*body, "run_id") != text_in(*head_, "run_id"))
-      return problem("forged", kStoreHeadFile, 1, "it is no head of this run");
+      return problem("forged", kStoreHeadFile, 1, "it is not a head of this run");
     for (const auto& [name, end] : object_in(*body, "chains").items()) {
       const auto rows = integer_in(end, "rows");
       const auto chain = chains_.find(name);
       const bool is_there = chain != chains_.end() && rows <= chain->second.rows;
       if (rows > 0 &&
           (!is_there || chain->second.hashes[static_cast<std::size_t>(rows) - 1] != text_in(end, "head")))
-        problem("forged", kStoreHeadFile, 1, "the rows that it lists of " + name + " are not there");
+        problem("forged", kStoreHeadFile, 1,
+                (name.empty() ? std::string(kRunFile) : phase_file(name)) +
+                    " does not have the rows that it lists");
     }
   }
 
@@ -150,18 +152,18 @@ class Verifier {
       if (found != chains_.end())
         check_end(found->second, end);
       else if (end.rows > 0)
-        problem("missing", phase_file(name), 0, "the signed head knows it");
+        problem("missing", phase_file(name), 0, "the signed head lists this file");
     }
     if (!chains_.at("").problems.empty()) return;  // a seal may be among the damaged rows
     for (const auto& [name, chain] : chains_) {
       if (ends.contains(name) || chain.rows == 0) continue;
       if (trust_.live && chain.last_decision > 0)
         problem("extra", chain.file, chain.last_decision,
-                "a row of its kind comes with a signature, and has none");
+                "a row of its kind is always signed, and no signed head covers it");
       else if (trust_.live)
         report_.unsigned_rows += chain.rows;
       else
-        problem("extra", chain.file, 0, "the signed head does not know it");
+        problem("extra", chain.file, 0, "the signed head does not list this file");
     }
   }
 
@@ -169,19 +171,20 @@ class Verifier {
     const auto& [rows, head] = end;
     if (!chain.problems.empty()) return;  // its damage is reported already, and moves its end
     if (chain.rows < rows)
-      return problem(
-          "truncated", chain.file, chain.rows + 1,
-          "the signed head has " + std::to_string(rows) + " rows, the file " + std::to_string(chain.rows));
+      return problem("truncated", chain.file, chain.rows + 1,
+                     "the signed head lists " + std::to_string(rows) + " rows, the file has " +
+                         std::to_string(chain.rows));
     if (rows > 0 && chain.hashes[static_cast<std::size_t>(rows) - 1] != head)
-      return problem("forged", chain.file, rows, "it is whole, but not the chain that was signed");
+      return problem("forged", chain.file, rows,
+                     "its rows fit together, but this is not the chain that was signed");
     if (chain.rows == rows) return;
     if (trust_.live && chain.last_decision > rows)
       problem("extra", chain.file, chain.last_decision,
-              "a row of its kind comes with a signature, and has none");
+              "a row of its kind is always signed, and no signed head covers it");
     else if (trust_.live)
       report_.unsigned_rows += chain.rows - rows;
     else
-      problem("extra", chain.file, rows + 1, "it comes after the signed head");
+      problem("extra", chain.file, rows + 1, "the signed head does not cover it");
   }
 
   void check_anchor() {
@@ -212,13 +215,15 @@ class Verifier {
     if (rows == 0) return;
     if (rows < 0)
       return problem("forged", phase_file(phase_id), 0,
-                     "row " + std::to_string(seq) + " of the run sealed " + std::to_string(rows) + " rows");
+                     "row " + std::to_string(seq) + " of run.jsonl says that this chain has " +
+                         std::to_string(rows) + " rows");
     if (found == chains_.end() || found->second.rows < rows)
       return problem("truncated", phase_file(phase_id), found == chains_.end() ? 0 : found->second.rows + 1,
-                     "row " + std::to_string(seq) + " of the run sealed " + std::to_string(rows) + " rows");
+                     "row " + std::to_string(seq) + " of run.jsonl says that this chain has " +
+                         std::to_string(rows) + " rows");
     if (found->second.hashes[static_cast<std::size_t>(rows) - 1] != text_in(sealed, "head"))
       problem("forged", phase_file(phase_id), rows,
-              "row " + std::to_string(seq) + " of the run sealed another row");
+              "row " + std::to_string(seq) + " of run.jsonl sealed another hash for this row");
   }
 
   void check_cost() {
@@ -240,7 +245,7 @@ class Verifier {
       // Rows of older versions do not name the cost row.
       const auto stated = costs.find(sandbox_run_id_of(line));
       if (stated != costs.end() && !has_hash(line, stated->second)) {
-        problem("changed", kCostFile, ++row, "it is not the row that the end of its step names");
+        problem("changed", kCostFile, ++row, "its hash is not the one in the ledger row that ends its step");
         counted.insert(stated->first);
       } else {
         check_cost_row(line, ++row, started, counted);
@@ -251,7 +256,7 @@ class Verifier {
     // no cost row is not missed: an older version wrote that end.
     for (const auto id : started)
       if (!counted.contains(id) && !open.contains(id) && (!trust_.live || costs.contains(id)))
-        problem("missing", kCostFile, 0, "no cost row of the step " + std::string(id));
+        problem("missing", kCostFile, 0, "step " + std::string(id) + " has no cost row");
   }
 
   void check_cost_row(std::string_view line, std::int64_t row,
@@ -264,7 +269,8 @@ class Verifier {
     if (is_of_another_run(facts->run_id)) return problem("forged", kCostFile, row, kOtherRun);
     if (is_first) return;
     problem("extra", kCostFile, row,
-            known ? "a second cost row of " + std::string(id) : "no step was started as " + std::string(id));
+            known ? "it is a second cost row of step " + std::string(id)
+                  : "the run did not start step " + std::string(id));
   }
 
   bool is_of_another_run(const std::string& run_id) const {
@@ -279,9 +285,9 @@ class Verifier {
     auto cost = check_listed(kCostFile, files_.sandbox_cost, listed);
     const auto expected = static_cast<std::int64_t>(listed.size());
     if (cost.problems.empty() && cost.rows < expected)
-      problem(
-          "truncated", kCostFile, cost.rows + 1,
-          "the signed head has " + std::to_string(expected) + " rows, the file " + std::to_string(cost.rows));
+      problem("truncated", kCostFile, cost.rows + 1,
+              "the signed head lists " + std::to_string(expected) + " rows, the file has " +
+                  std::to_string(cost.rows));
     problems_.insert(problems_.end(), cost.problems.begin(), cost.problems.end());
   }
 
@@ -318,12 +324,13 @@ class Verifier {
                 : lines.rows > rows ? "extra"
                                     : "changed",
                 kUsageFile, lines.first,
-                "row " + std::to_string(seq) + " of " + chain.file + " says " + std::to_string(rows) +
-                    " row(s) of usage, and what they hash to");
+                "row " + std::to_string(seq) + " of " + chain.file + " has the number (" +
+                    std::to_string(rows) + ") and the hash of the usage rows of its step; these differ");
       }
     }
     for (const auto& [id, lines] : by_step)
-      problem("extra", kUsageFile, lines.first, "no row of the ledger tells of usage of " + std::string(id));
+      problem("extra", kUsageFile, lines.first,
+              "the ledger has no row about usage of step " + std::string(id));
   }
 
   Report report() {
@@ -357,25 +364,25 @@ Report verify(const Files& files, const Trust& trust) { return Verifier(files, t
 
 std::string lack_text(const Lack& lack) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kMeanings = {{
-      {"planned", "what the plan says of each phase"},
-      {"before", "the run before it"},
+      {"planned", "the plan's part for each phase"},
+      {"before", "the run that was made before it"},
       {"source_folder", "the folder of the source, in its planned row"},
       {"tiers", "the order of the phases and the limits of their attempts"},
       {"caps", "what the run may spend"},
       {"layer", "the work"},
-      {"feedback", "what the next agent is told"},
+      {"feedback", "the feedback for the next agent"},
       {"stack", "the work that the gates saw"},
-      {"inventories", "what base has for the gates"},
+      {"inventories", "what the gates found on base"},
       {"run", "the whole result"},
       {"cost", "the cost row"},
       {"merge_seq", "the place in the order of accepted work"},
       {"spent_ms", "how long the step ran"},
-      {"store_head", "what the database had signed"},
+      {"store_head", "the head that the database had signed"},
   }};
   const auto found =
       std::ranges::find(kMeanings, lack.member, &std::pair<std::string_view, std::string_view>::first);
   const std::string meaning = found == kMeanings.end() ? "" : " (" + std::string(found->second) + ")";
-  return std::to_string(lack.rows) + " row(s) " + lack.type + " do not say " + lack.member + meaning;
+  return std::to_string(lack.rows) + " row(s) of type " + lack.type + " have no " + lack.member + meaning;
 }
 
 Json to_json(const Report& report) {

@@ -121,9 +121,8 @@ class Backend {
   // network; otherwise one call at a time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
-  // Attacks and limits real sandboxes, and says which mechanisms work. `open_outlet`: of an outlet that allows
-  // no name.
-  virtual Health health(const OpenOutlet& open_outlet) = 0;
+  // Attacks and limits real sandboxes, and says which mechanisms work.
+  virtual Health health(const ClosedOutlets& outlets) = 0;
   // The mechanisms in degraded mode in every sandbox here, with their replacements. Makes no sandbox.
   virtual std::vector<Mechanism> degraded() = 0;
   // The form of the changes in `folders.upper` of a sandbox whose maker died before execute() returned.

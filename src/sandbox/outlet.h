@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/endpoint.h"
@@ -40,5 +41,11 @@ class Outlet {
 
 // Makes the outlet of one sandbox. A backend calls it again when it makes the sandbox in another way.
 using OpenOutlet = std::function<std::unique_ptr<Outlet>()>;
+
+// Outlets that allow no name, for Backend::health().
+struct ClosedOutlets {
+  OpenOutlet open;
+  std::function<bool(std::string_view host)> have_refused;  // whether one of them refused this host
+};
 
 }  // namespace pawl::sandbox

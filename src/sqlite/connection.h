@@ -114,7 +114,7 @@ class Connection {
   bool in_transaction() { return sqlite3_get_autocommit(database_.get()) == 0; }
   // Nested transactions: how a Transaction takes part in the open one. Its commit is durable with the outer
   // commit. kSavepoints: an uncommitted part is rolled back to its savepoint. kPlain: cheaper, but a part
-  // cannot be rolled back; the outer transaction must roll back then (spoilt()).
+  // cannot be rolled back; the outer transaction must roll back then (must_roll_back()).
   enum class Parts { kNone, kPlain, kSavepoints };
   // While the returned object lives, each Transaction is such a part.
   class Shared {
@@ -127,7 +127,7 @@ class Connection {
    private:
     void set(Parts parts) {
       connection_.parts_ = parts;
-      connection_.spoilt_ = false;
+      connection_.must_roll_back_ = false;
     }
     Connection& connection_;
   };
@@ -135,8 +135,8 @@ class Connection {
   Parts parts() const { return parts_; }
   bool shares_transaction() const { return parts_ != Parts::kNone; }
   // True: a kPlain part wrote something and was not committed. The whole open transaction must roll back.
-  bool spoilt() const { return spoilt_; }
-  void spoil() { spoilt_ = true; }
+  bool must_roll_back() const { return must_roll_back_; }
+  void spoil() { must_roll_back_ = true; }
   std::int64_t total_changes() { return sqlite3_total_changes64(database_.get()); }
   std::int64_t changes() { return sqlite3_changes64(database_.get()); }
   std::int64_t last_inserted() { return sqlite3_last_insert_rowid(database_.get()); }  // row id
@@ -159,7 +159,7 @@ class Connection {
   std::string_view triggers_;
   std::int64_t data_version_ = -1, epoch_ = 0;
   Parts parts_ = Parts::kNone;
-  bool spoilt_ = false;
+  bool must_roll_back_ = false;
   std::optional<os::TemporaryFolder> copy_;  // copy of a database that cannot be read in its folder
   std::unique_ptr<sqlite3, CloseDatabase> database_;
   std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, FinalizeStatement>> statements_;

@@ -161,8 +161,8 @@ JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& deci
                  .text("attempt_id", attempt_id)
                  .text("label", decision.label)
                  .text("sandbox_run_id", decision.sandbox_run_id)
-                 .text("found", decision.found)
-                 .text("decision", decision.decision);
+                 .text("found", name(decision.found))
+                 .text("decision", name(decision.decision));
   if (!decision.lost_cost_row.empty()) row.text("cost", blake3_hex(decision.lost_cost_row));
   if (spent_ms) row.number("spent_ms", *spent_ms);
   return row;

@@ -141,6 +141,23 @@ std::string_view AttemptsByRows::counter_contradicted_by(const PhaseRow& phase,
   return is_said(phase.replans, replans_) ? "" : "replans";
 }
 
+bool gives_up(std::string_view decision) {
+  const auto known = recovery_decision_from_name(decision);
+  if (!known) return false;
+  switch (*known) {
+    case RecoveryDecision::kReExecute:
+    case RecoveryDecision::kSkip:
+    case RecoveryDecision::kEscalate:
+    case RecoveryDecision::kCancelled:
+      return true;
+    case RecoveryDecision::kReattach:
+    case RecoveryDecision::kAdopt:
+    case RecoveryDecision::kProbed:
+      return false;
+  }
+  return false;
+}
+
 void SpentByRows::add(std::string_view unit, std::int64_t amount) {
   auto& sum = unit == kSandboxMs ? sandbox_ms_ : unit == kTokens ? tokens_ : usd_nanos_;
   sum = std::min(sum_at_most_max(sum, std::max<std::int64_t>(amount, 0)), kSpentMax);
@@ -156,9 +173,8 @@ void SpentByRows::add(const Json& row) {
     add(kUsdNanos, integer_in(row, "cost_usd_nanos"));
   } else if (type == "resume") {
     const std::string decision = text_in(row, "decision");
-    const bool gives_up = std::ranges::find(kGivingUp, decision) != kGivingUp.end();
     add(kSandboxMs, integer_in(row, "spent_ms"));
-    is_least_ = is_least_ || (gives_up && !row.contains("spent_ms"));
+    is_least_ = is_least_ || (gives_up(decision) && !row.contains("spent_ms"));
   }
 }
 

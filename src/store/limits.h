@@ -16,9 +16,9 @@
 
 namespace pawl::store {
 
-// The decisions of rows `resume` that close a marker without a result. Rows of older versions then lack
+// Whether the decision of a row `resume` closes a marker without a result. Rows of older versions then lack
 // `cost` and `spent_ms`.
-inline constexpr std::array<std::string_view, 4> kGivingUp = {"re_execute", "skip", "escalate", "cancelled"};
+bool gives_up(std::string_view decision);
 
 // Walks the places of phases in the order of the run's first row. `started` must outlive the object.
 class PlacesByRows {

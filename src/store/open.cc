@@ -8,16 +8,13 @@
 namespace pawl::store {
 namespace {
 
-// The path in a location, which may be a bare path.
-std::string path_in(const std::string& location) {
-  constexpr std::string_view kSqlite = "sqlite:";
-  return location.starts_with(kSqlite) ? location.substr(kSqlite.size()) : location;
-}
+constexpr std::string_view kSqlite = "sqlite:";
+
+bool is_postgresql(const std::string& location) { return location.starts_with("postgres"); }
 
 Result<std::string> path_of(const std::string& location) {
-  if (location.starts_with("postgres"))
-    return fail(ErrorKind::kInvalid, "--store postgresql: not available yet");
-  std::string path = path_in(location);
+  if (is_postgresql(location)) return fail(ErrorKind::kInvalid, "--store postgresql: not available yet");
+  std::string path = file_of(location);
   if (path.empty()) return fail(ErrorKind::kInvalid, "--store: expected sqlite:PATH");
   if (!os::is_folder(os::folder_of(path)))
     return fail(ErrorKind::kNotFound, "--store: no folder " + os::folder_of(path));
@@ -25,6 +22,13 @@ Result<std::string> path_of(const std::string& location) {
 }
 
 }  // namespace
+
+std::string location_of_file(const std::string& path) { return std::string(kSqlite) + path; }
+
+std::string file_of(const std::string& location) {
+  if (is_postgresql(location)) return "";
+  return location.starts_with(kSqlite) ? location.substr(kSqlite.size()) : location;
+}
 
 Result<std::unique_ptr<Store>> open_store(const std::string& location,
                                           std::shared_ptr<const RowSealer> sealer) {
@@ -60,7 +64,7 @@ Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data
 }
 
 std::optional<os::LockHolder> write_lock_holder(const std::string& location) {
-  return pawl::sqlite::write_lock_holder(path_in(location));
+  return pawl::sqlite::write_lock_holder(file_of(location));
 }
 
 }  // namespace pawl::store

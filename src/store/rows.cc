@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/duration.h"
 #include "base/json.h"
 #include "base/money.h"
 
@@ -71,6 +72,40 @@ std::string_view name(RunState state) {
   return "";
 }
 
+std::string_view name(RecoveryFound found) {
+  switch (found) {
+    case RecoveryFound::kSupervisorAlive:
+      return "supervisor_alive";
+    case RecoveryFound::kResultSpooled:
+      return "result_spooled";
+    case RecoveryFound::kNothing:
+      return "nothing";
+    case RecoveryFound::kOperator:
+      return "operator";
+  }
+  return "";
+}
+
+std::string_view name(RecoveryDecision decision) {
+  switch (decision) {
+    case RecoveryDecision::kReattach:
+      return "reattach";
+    case RecoveryDecision::kAdopt:
+      return "adopt";
+    case RecoveryDecision::kReExecute:
+      return "re_execute";
+    case RecoveryDecision::kSkip:
+      return "skip";
+    case RecoveryDecision::kEscalate:
+      return "escalate";
+    case RecoveryDecision::kProbed:
+      return "probed";
+    case RecoveryDecision::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
 std::string_view name(StepState state) {
   switch (state) {
     case StepState::kOpen:
@@ -101,6 +136,12 @@ Result<RunState> run_state_from_name(std::string_view text) {
   return find_name(std::array{kExecuting, kComplete, kFailed, kCancelled}, text, "run state");
 }
 
+Result<RecoveryDecision> recovery_decision_from_name(std::string_view text) {
+  using enum RecoveryDecision;
+  return find_name(std::array{kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled}, text,
+                   "recovery decision");
+}
+
 std::string source_folder_of(const std::string& common) {
   const auto row = parse_json(common);
   return row && row->is_object() ? text_in(*row, "source_folder") : "";
@@ -115,7 +156,7 @@ AttemptRow judged_on(AttemptRow attempt) {
 
 std::string budget_text(const BudgetRow& row) {
   const auto amount = [&](std::int64_t value) {
-    if (row.unit == kSandboxMs) return fmt::format("{}.{}", value / 1000, value % 1000 / 100);
+    if (row.unit == kSandboxMs) return seconds_text(value);
     if (row.unit == kUsdNanos) return "$" + usd_text(value);
     return std::to_string(value);
   };

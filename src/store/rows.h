@@ -16,14 +16,21 @@ enum class PhaseState { kQueued, kExecuting, kComplete, kFailed, kSkipped, kCanc
 // kApproved: an operator accepted work that the gates did not pass.
 enum class PhaseOutcome { kNone, kPassed, kApproved, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled };
 enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
+// The state in which an executor found an open marker, and the decision about its step: the words of the
+// ledger's row `resume`. kOperator: the verb of an operator closed the marker.
+enum class RecoveryFound { kSupervisorAlive, kResultSpooled, kNothing, kOperator };
+enum class RecoveryDecision { kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled };
 
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
 std::string_view name(
     PhaseOutcome outcome);  // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
-std::string_view name(RunState state);  // EXECUTING, COMPLETE, FAILED, CANCELLED
+std::string_view name(RunState state);             // EXECUTING, COMPLETE, FAILED, CANCELLED
+std::string_view name(RecoveryFound found);        // supervisor_alive, result_spooled, nothing, operator
+std::string_view name(RecoveryDecision decision);  // reattach, adopt, re_execute, skip, ...
 Result<PhaseState> phase_state_from_name(std::string_view name);
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);
 Result<RunState> run_state_from_name(std::string_view name);
+Result<RecoveryDecision> recovery_decision_from_name(std::string_view name);
 bool is_terminal(PhaseState state);
 
 struct PhaseRow {  // one row of the table phases

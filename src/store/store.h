@@ -35,6 +35,11 @@ struct SchemaStatus {
   std::vector<std::string> pending;  // names of the migrations that are not applied
 };
 
+// The location of the SQLite database in this file.
+std::string location_of_file(const std::string& path);
+// The file of a location; "": the location names no file of this machine.
+std::string file_of(const std::string& location);
+
 // `location`: "sqlite:PATH" or a bare path. kInvalid: "postgresql://", not available yet. open_store()
 // migrates an empty database. It refuses an older one ("run pawl migrate up") or a newer one (kInvalid,
 // naming both versions), and a file that is not Pawl's database (kCorrupt).

@@ -92,7 +92,7 @@ struct Claim {
 };
 
 // Why no phase could be claimed. Ordered: when several phases differ, the largest value is reported.
-enum class Nothing {
+enum class NotClaimable {
   kAllTerminal,  // every phase of every requested run is terminal
   kStalled,      // not terminal, and no event can move it: an error with a name
   kBudget,       // the budget is spent: only a person can raise it
@@ -108,9 +108,9 @@ bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request);
 // The phase that claim() would take, or the reason to take none.
 struct Candidate {
   std::optional<PhaseRow> phase;
-  Nothing nothing = Nothing::kAllTerminal;  // this and the rest: only without a phase
-  std::optional<PhaseRow> waited_for;       // the phase that `nothing` is about
-  std::string waits_for;                    // one sentence for people
+  NotClaimable not_claimable = NotClaimable::kAllTerminal;  // this and the rest: only without a phase
+  std::optional<PhaseRow> waited_for;                       // the phase that `not_claimable` is about
+  std::string waits_for;                                    // one sentence for people
 };
 
 struct ClaimResult {
@@ -118,8 +118,8 @@ struct ClaimResult {
   // The run of the phase that claim() would take, when that run has no plan rows: an older version made it.
   // The claim had no effect. Call put_plan(), then claim again.
   std::string unplanned;
-  Nothing nothing = Nothing::kAllTerminal;  // only without a claim
-  std::string waits_for;                    // one sentence for people
+  NotClaimable not_claimable = NotClaimable::kAllTerminal;  // only without a claim
+  std::string waits_for;                                    // one sentence for people
 };
 
 // Counters that the marker of a step's first execution raises. The call costs money, whatever its response.
@@ -184,8 +184,8 @@ struct StepEnd {  // the result of an open step
 
 struct ResumeDecision {  // the decision about an open marker that a claim found
   std::string sandbox_run_id, label;
-  std::string found;          // supervisor_alive | result_spooled | nothing | operator
-  std::string decision;       // reattach | adopt | re_execute | skip | escalate | probed | cancelled
+  RecoveryFound found = RecoveryFound::kNothing;
+  RecoveryDecision decision = RecoveryDecision::kReExecute;
   std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
   Told told;                  // of an agent's step that was lost
   // True: pay() brings `told` later. Reservations of tokens and money stay until then.

@@ -89,20 +89,20 @@ Status AgentSocket::tell_usage() {
     return fail(ErrorKind::kNotFound,
                 "the output has no report of usage as " + context_.usage + " prints it");
   PAWL_TRY(const auto path, agent::episode_path(pawl_folder_, context_.key));
-  PAWL_TRY(const auto episode, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
+  PAWL_TRY(const auto journal, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
   const os::SystemClock clock;
   int nth = 0;
   for (auto& usage : used) {
     usage.id = sandbox_run_id_ + "." + std::to_string(++nth);  // executions before have ids of their own
     usage.source = context_.usage;
-    PAWL_OK(episode->add_usage(usage, clock.wall()));
+    PAWL_OK(journal->add_usage(usage, clock.wall()));
   }
-  return tell_over_budget(*episode, clock.wall());
+  return tell_over_budget(*journal, clock.wall());
 }
 
 // No cap could stop the agent midway: its output is read only after it has ended.
-Status AgentSocket::tell_over_budget(agent::Journal& episode, WallTime now) {
-  PAWL_TRY(const auto spent, episode.spent());
+Status AgentSocket::tell_over_budget(agent::Reports& reports, WallTime now) {
+  PAWL_TRY(const auto spent, reports.spent());
   Json details = {{"usd", agent::money_text(spent.usd_micros)}, {"tokens", spent.tokens}};
   std::string over;
   if (context_.tokens_cap) {
@@ -119,7 +119,7 @@ Status AgentSocket::tell_over_budget(agent::Journal& episode, WallTime now) {
   }
   if (over.empty()) return {};
   over_budget_ = "over its budget: by what it printed it used" + over;
-  return episode.add_event("usage_limit", details, now);
+  return reports.add_event("usage_limit", details, now);
 }
 
 }  // namespace pawl::supervisor

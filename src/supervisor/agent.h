@@ -41,7 +41,7 @@ class AgentSocket {
     std::atomic<std::int64_t> unsaved = 0, room_needed = 0;
   };
   Status tell_usage();
-  Status tell_over_budget(agent::Journal& episode, WallTime now);
+  Status tell_over_budget(agent::Reports& reports, WallTime now);
 
   agent::Context context_;
   std::string pawl_folder_, sandbox_run_id_;

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "base/money.h"
 #include "os/file.h"
 #include "store/cost_row.h"
+#include "store/marker.h"
 
 namespace pawl::views {
 namespace {
@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint64_t kPricesBytesMax = 1 << 20;
 constexpr std::int64_t kPriceMax = 1000 * kNanosOfUsd;  // for a million tokens
 
-// A lost step ran for at most its reserved time, and at most until it was given up. The store settles its
-// budget by the same rule.
 Result<std::int64_t> milliseconds_of(const store::StepRow& step) {
   if (step.state == store::StepState::kDone) {
     auto run = parse_json(step.run);
@@ -25,9 +23,7 @@ Result<std::int64_t> milliseconds_of(const store::StepRow& step) {
       return fail(ErrorKind::kCorrupt, "the result of step " + step.sandbox_run_id + " has no duration_ms");
     return integer_in(*run, "duration_ms");
   }
-  const auto started = parse_rfc3339(step.started_at), ended = parse_rfc3339(step.ended_at);
-  if (!started || !ended || *ended < *started) return step.reserved_ms;
-  return std::min((ended->micros - started->micros) / 1000, step.reserved_ms);
+  return store::charged_ms_of_lost(step, parse_rfc3339(step.ended_at));
 }
 
 struct Step {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "agent/journal.h"
 #include "executor/steps.h"
 #include "executor/told.h"
 #include "os/file.h"
@@ -56,10 +57,10 @@ Result<std::vector<Asking>> asking_of_run(const State& state, const std::string&
 
 Result<std::vector<agent::Question>> questions_of(const std::string& folder, const agent::EpisodeKey& key) {
   PAWL_TRY(const std::string path, agent::episode_path(folder, key));
-  const auto episode = agent::Journal::open(path, agent::Journal::Access::kReadOnly);
-  if (!episode && episode.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
-  if (!episode) return std::unexpected(episode.error());
-  return (*episode)->questions();
+  const auto journal = agent::Journal::open(path, agent::Journal::Access::kReadOnly);
+  if (!journal && journal.error().kind == ErrorKind::kNotFound) return std::vector<agent::Question>();
+  if (!journal) return std::unexpected(journal.error());
+  return (*journal)->questions();
 }
 
 Json to_json(const agent::EpisodeKey& key, const agent::Question& question) {

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/journal.h"
+#include "agent/agent.h"
+#include "agent/reports.h"
 #include "base/json.h"
 #include "secrets/redact.h"
 #include "views/views.h"

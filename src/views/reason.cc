@@ -33,7 +33,7 @@ Result<Reason> of_lease(const State& state, const store::RunRow& run, const stor
   PAWL_TRY(const auto steps, state.store->steps(run.run_id, phase.phase_id));
   const auto open = std::ranges::find(steps, store::StepState::kOpen, &store::StepRow::state);
   if (open == steps.end()) return out;
-  PAWL_TRY(const auto client, executor::make_step_runner(state.folder));
+  PAWL_TRY(const auto client, executor::installed_step_runner(state.folder));
   PAWL_TRY(const auto found, client->find(open->sandbox_run_id));
   out.step = {.label = open->label, .started_at = open->started_at, .found = found};
   return out;
@@ -56,12 +56,12 @@ Result<Reason> of_candidate(const State& state, const store::RunRow& run,
   PAWL_TRY(const auto found, store.candidate(request));
   if (found.phase) return of_claimable(run, *found.phase);
   if (!found.waited_for) return of_ended(store, phases);
-  if (found.nothing == store::Nothing::kLeased) return of_lease(state, run, *found.waited_for);
+  if (found.not_claimable == store::NotClaimable::kLeased) return of_lease(state, run, *found.waited_for);
   Reason out = of_phase(Reason::Kind::kNotBefore, *found.waited_for);
   out.detail = found.waits_for;
-  if (found.nothing == store::Nothing::kReserved) out.kind = Reason::Kind::kReserved;
-  if (found.nothing == store::Nothing::kStalled) out.kind = Reason::Kind::kStalled;
-  if (found.nothing == store::Nothing::kBudget) {
+  if (found.not_claimable == store::NotClaimable::kReserved) out.kind = Reason::Kind::kReserved;
+  if (found.not_claimable == store::NotClaimable::kStalled) out.kind = Reason::Kind::kStalled;
+  if (found.not_claimable == store::NotClaimable::kBudget) {
     out.kind = Reason::Kind::kBudgetSpent;
     out.spent = spent_budget(store, run);
   }

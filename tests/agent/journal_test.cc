@@ -204,15 +204,15 @@ TEST_F(Journals, AVerbAloneInItsGroupIsTakenBackWithIt) {
   sql("UPDATE totals SET value = 1 << 62 WHERE name = 'tokens'");
   ASSERT_TRUE(journal_->begin_group(true));
   EXPECT_FALSE(journal_->complete_step("none", "1", kNow));
-  EXPECT_FALSE(journal_->spoilt()) << "it had written nothing";
+  EXPECT_FALSE(journal_->must_roll_back()) << "it had written nothing";
   EXPECT_EQ(journal_->add_usage({.id = "u", .input_tokens = 4}, kNow).error().kind, ErrorKind::kExhausted);
-  EXPECT_TRUE(journal_->spoilt());
+  EXPECT_TRUE(journal_->must_roll_back());
   EXPECT_FALSE(journal_->commit());
   EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'usage'"), 0);
   sql("UPDATE totals SET value = 0 WHERE name = 'tokens'");
   ASSERT_TRUE(journal_->begin_group(true));
   ASSERT_TRUE(journal_->add_usage({.id = "u", .input_tokens = 4}, kNow));
-  EXPECT_FALSE(journal_->spoilt());
+  EXPECT_FALSE(journal_->must_roll_back());
   ASSERT_TRUE(journal_->commit());
   EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'usage'"), 1);
 }

@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/base64.h"
+#include "base/duration.h"
 #include "base/lines.h"
 
 namespace pawl {
@@ -74,6 +75,9 @@ TEST(Time, RoundTripsAndKeepsTextOrder) {
   EXPECT_EQ(parse_rfc3339(rfc3339(time)).value(), time);
   EXPECT_LT(rfc3339({0}), rfc3339({1}));
   EXPECT_EQ(rfc3339({0}), "1970-01-01T00:00:00.000000Z");
+  EXPECT_EQ(ms_between(time, time.plus_ms(1999)), 1999);
+  EXPECT_EQ(seconds_text(1999), "1.9");
+  EXPECT_EQ(seconds_text(60'000), "60.0");
 }
 
 TEST(Time, RefusesWhatItWouldNotWrite) {

@@ -267,9 +267,9 @@ class OfARunThatPassed(AttestTest):
         shutil.copy(self.root / "source/.pawl/pawl.db", kept)
         cases = {**{f"UPDATE attempts SET {column} WHERE attempt_id = 'fix.2'": "attempt fix.2" for column in (
                      "signals = '[]'", "verdict = 'failed_retryable'", "agent_layer = ''", "summary = 'fine'", "model = 'other'", "feedback = '{}'")},
-                 "UPDATE tiers SET stop_on_failure = 0": "what the database says of tiers",
+                 "UPDATE tiers SET stop_on_failure = 0": "the list of tiers",
                  "UPDATE phases SET max_attempts = 50": "max_attempts of phase fix",
-                 "UPDATE budgets SET spent = 0": "what is spent of sandbox_ms",
+                 "UPDATE budgets SET spent = 0": "the spent amount of sandbox_ms",
                  "UPDATE budgets SET cap = 1": "the cap of sandbox_ms",
                  "DELETE FROM attempts WHERE attempt_id = 'fix.1'": "the number of attempts of phase fix",
                  "UPDATE accepted_layers SET layer_id = (SELECT agent_layer FROM attempts WHERE attempt_id = 'fix.1')": "the work",

@@ -41,7 +41,7 @@ class Operators(WithRun):
         verbs = [("approve", "last", "p1"), ("gate", "last", "p1", "check"), ("fork", "last", "--from", "p1:2")]
         with self.changed_in_database("UPDATE attempts SET agent_layer = (SELECT agent_layer FROM attempts WHERE attempt_id = 'p1.1')"):
             for verb in verbs:
-                self.assertIn("attempt p1.2 is not what the rows say", self.pawl(*verb, expect=13).stderr)
+                self.assertIn("attempt p1.2 differs from the ledger's rows", self.pawl(*verb, expect=13).stderr)
             self.assertFalse(self.pawl_json("verify", "last", expect=13)["ok"])
             self.assertIn("NOT verified", self.pawl("report", "last", "-o", "-").stdout)
         with self.changed_in_database("UPDATE steps SET run = replace(run, '\"exit_code\":1', '\"exit_code\":0') WHERE label LIKE '%check%attempt2'"):
@@ -162,7 +162,7 @@ class Operators(WithRun):
                              ("UPDATE phases SET attempts_used = 0 WHERE phase_id = 'p1'", "attempts_used of phase p1"),
                              ("UPDATE tiers SET stop_on_failure = 0", "tiers"),
                              ("UPDATE phases SET phase_index = phase_index + 2 WHERE phase_id = 'p1'", "the place of phase"),
-                             ("UPDATE budgets SET spent = 0", "what is spent of"), ("UPDATE budgets SET cap = 1000000", "sandbox_ms")):
+                             ("UPDATE budgets SET spent = 0", "the spent amount of"), ("UPDATE budgets SET cap = 1000000", "sandbox_ms")):
             with self.changed_in_database(now, change):
                 self.assertIn(said, self.pawl("resume", "last", expect=13).stderr)
                 self.pawl("verify", "last", expect=13)

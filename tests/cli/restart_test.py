@@ -26,7 +26,7 @@ class Restart(WithRun):
 
     def mend_the_text(self):
         """Restores the text: results leave a run only with the plan that its ledger names."""
-        self.assertIn("the plan is not what the rows say", self.pawl("diff", "last", expect=13).stderr)
+        self.assertIn("the plan differs from the ledger's rows", self.pawl("diff", "last", expect=13).stderr)
         for run_id, text in self.texts:
             self.database("UPDATE plans SET text = ? WHERE run_id = ?", (text, run_id))
 

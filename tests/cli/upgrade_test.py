@@ -62,8 +62,8 @@ class Upgrade(PawlTest):
                                  "run_started.source_folder": 1,
                                  "phase_sealed.layer": 1, "attempt.layer": 2, "attempt.stack": 2, "attempt.inventories": 2,
                                  "attempt.feedback": 2, "attempt.merge_seq": 2, "executed.run": 4, "executed.cost": 4})
-        lack = "4 row(s) executed do not say cost (the cost row)"
-        self.assertIn(f"of an older version: {lack}\n", self.pawl("verify", whole, "--key", key).stdout)
+        lack = "4 row(s) of type executed have no cost (the cost row)"
+        self.assertIn(f"written by an older version: {lack}\n", self.pawl("verify", whole, "--key", key).stdout)
         self.assertIn(lack, self.pawl("report", whole, "-o", "-").stdout)
         inspected = self.pawl_json("inspect", whole)
         took = sum(step["run"]["duration_ms"] for attempt in inspected["phases"][0]["attempts"]

@@ -15,10 +15,10 @@ class Hooks : public ::testing::Test {
     plan_.replan.emplace();
     claim_.phase.max_attempts = 3;
     claim_.phase.attempts_used = 1;
-    fail("failed_retryable");
+    fail(gates::Verdict::Kind::kFailedRetryable);
   }
-  void fail(const std::string& verdict, bool approach_failed = false) {
-    verdict_.verdict = verdict;
+  void fail(gates::Verdict::Kind kind, bool approach_failed = false) {
+    verdict_.kind = kind;
     verdict_.approach_failed = approach_failed;
   }
   HookFacts facts() {
@@ -55,16 +55,16 @@ TEST_F(Hooks, TheDoctorComesAfterItsFailuresWhileCallsAreLeft) {
   backend_error_ = true;
   EXPECT_EQ(due(), std::nullopt) << "no doctor mends a sandbox";
   backend_error_ = false;
-  fail("passed");
+  fail(gates::Verdict::Kind::kPassed);
   EXPECT_EQ(due(), std::nullopt);
 }
 
 TEST_F(Hooks, TheReplannerComesWhenTheApproachFailedOrTheDoctorSaysSo) {
   plan_.doctor.reset();
   EXPECT_EQ(due(), std::nullopt) << "attempts are left";
-  fail("escalate");
+  fail(gates::Verdict::Kind::kEscalate);
   EXPECT_EQ(due(), std::nullopt) << "a person is asked for another reason";
-  fail("escalate", true);
+  fail(gates::Verdict::Kind::kEscalate, true);
   EXPECT_EQ(due(), StepRole::kReplan);
   claim_.phase.replans = plan_.replan->max_replans;
   EXPECT_EQ(due(), std::nullopt);
@@ -72,7 +72,7 @@ TEST_F(Hooks, TheReplannerComesWhenTheApproachFailedOrTheDoctorSaysSo) {
   doctor_ = doctor_advice("d", R"({"action":"mark_failed"})");
   EXPECT_EQ(due(), std::nullopt) << "the doctor has decided";
   doctor_ = doctor_advice("d", R"({"action":"replan"})");
-  fail("failed_retryable");
+  fail(gates::Verdict::Kind::kFailedRetryable);
   EXPECT_EQ(due(), StepRole::kReplan);
   replan_ = replan_advice("r", "");
   EXPECT_EQ(due(), std::nullopt) << "once an attempt";
@@ -84,7 +84,7 @@ TEST_F(Hooks, TheReplannerComesWhenTheApproachFailedOrTheDoctorSaysSo) {
 
 TEST_F(Hooks, AnAnswerOfThePassedIsNoAnswer) {
   doctor_ = doctor_advice("d", R"({"action":"abort_run"})");
-  fail("passed");
+  fail(gates::Verdict::Kind::kPassed);
   EXPECT_EQ(action(), Action::kNone);
 }
 

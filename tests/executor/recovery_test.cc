@@ -77,7 +77,7 @@ TEST(Recovery, ItContinuesFromStoredStateWhenItsOwnWorkDidNotEndIt) {
 TEST(Recovery, ARowTellsTheDecisionThatClosedItsMarker) {
   for (const auto recovery : {Recovery::kReattach, Recovery::kAdopt, Recovery::kReExecute, Recovery::kSkip,
                               Recovery::kEscalate, Recovery::kCancelled, Recovery::kProbed})
-    EXPECT_EQ(recorded_recovery(decision_name(recovery), 1), recovery);
+    EXPECT_EQ(recorded_recovery(name(decision_of(recovery)), 1), recovery);
   EXPECT_EQ(recorded_recovery("skip", store::kExecutionsPerStepMax), Recovery::kCrashLoop);
   EXPECT_EQ(recorded_recovery("", 1), std::nullopt);
   EXPECT_TRUE(lost_by(Recovery::kEscalate, "agent").escalate);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "agent/api_exchange.h"
-#include "agent/journals.h"
+#include "agent/served_journals.h"
 #include "base/json.h"
 #include "http/request_parser.h"
 #include "os/file.h"
@@ -90,7 +90,7 @@ int answer(Api& api, Call& call) {
 
 // False when the connection ends. What is malformed may be found out earlier when less of it has come: it has
 // no answer here.
-bool one_request(Wire& wire, Journals& journals, std::vector<int>& answers) {
+bool one_request(Wire& wire, ServedJournals& journals, std::vector<int>& answers) {
   static Loose loop;
   static ApiApplication application(loop, journals, kOperators, "own");
   const auto client = application.connect(kOperators);
@@ -121,7 +121,7 @@ bool one_request(Wire& wire, Journals& journals, std::vector<int>& answers) {
 }
 
 // Taken back in the end: an input means the same whatever came before it.
-std::vector<int> converse(Journals& journals, std::string_view bytes, std::size_t piece) {
+std::vector<int> converse(ServedJournals& journals, std::string_view bytes, std::size_t piece) {
   const auto api = journals.find(spec().context->key);
   PAWL_CHECK(api);
   PAWL_CHECK((*api)->begin_group());
@@ -135,7 +135,8 @@ std::vector<int> converse(Journals& journals, std::string_view bytes, std::size_
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static Journals& journals = *(*Journals::open(spec())).release();  // it outlives all that it uses
+  static ServedJournals& journals =
+      *(*ServedJournals::open(spec())).release();  // it outlives all that it uses
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto whole = converse(journals, bytes, std::max<std::size_t>(size, 1));
   const auto in_pieces = converse(journals, bytes, kSmallPiece);

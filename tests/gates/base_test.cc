@@ -428,13 +428,13 @@ TEST(Decide, AGateThatCanJudgeNothingIsForAPerson) {
   const auto found = on_base("t", {"build"}, {{.step_name = "unit", .outcome = "exited", .exit_code = 127}});
   const auto verdict =
       decide({.signals = {base_signal("t", found)}, .stop = found.stop, .open_gates = {"t"}});
-  EXPECT_EQ(verdict.verdict, "escalate");
+  EXPECT_EQ(verdict.kind, Verdict::Kind::kEscalate);
   EXPECT_EQ(verdict.failing_signals, std::vector<std::string>{"t@base.base"});
   EXPECT_NE(verdict.reason.find("(127)"), std::string::npos);
 }
 
 TEST(Decide, WhatBaseSaysIsNoJudgementOfTheWork) {
-  EXPECT_NE(decide({.signals = {base_signal("t", {.green = true})}}).verdict, "passed");
+  EXPECT_NE(decide({.signals = {base_signal("t", {.green = true})}}).kind, Verdict::Kind::kPassed);
 }
 
 struct Said {

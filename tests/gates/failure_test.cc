@@ -215,34 +215,34 @@ TEST(Failure, OnlyTheEndIsCompared) {
   EXPECT_EQ(normalised_end(noise + end), normalised_end(other + end));
 }
 
-std::string verdict_after(std::int64_t same, AttemptFacts facts) {
+Verdict::Kind verdict_after(std::int64_t same, AttemptFacts facts) {
   facts.earlier_failures.assign(static_cast<std::size_t>(same), failure_digest(facts));
-  return decide(facts).verdict;
+  return decide(facts).kind;
 }
 
 TEST(Failure, AsOftenAsThePlanSaysAPersonIsAsked) {
   const auto facts = attempt(ended(1, "no"));
-  EXPECT_EQ(verdict_after(1, facts), "failed_retryable");
-  EXPECT_EQ(verdict_after(2, facts), "escalate");
+  EXPECT_EQ(verdict_after(1, facts), Verdict::Kind::kFailedRetryable);
+  EXPECT_EQ(verdict_after(2, facts), Verdict::Kind::kEscalate);
   auto off = facts;
   off.same_failure_max.reset();
-  EXPECT_EQ(verdict_after(3, off), "failed_retryable");
+  EXPECT_EQ(verdict_after(3, off), Verdict::Kind::kFailedRetryable);
   auto first = facts;
   first.same_failure_max = 1;
-  EXPECT_EQ(verdict_after(0, first), "escalate");
+  EXPECT_EQ(verdict_after(0, first), Verdict::Kind::kEscalate);
   auto between = facts;
   between.earlier_failures = {failure_digest(facts), "another", failure_digest(facts)};
-  EXPECT_EQ(decide(between).verdict, "failed_retryable") << "in a row";
+  EXPECT_EQ(decide(between).kind, Verdict::Kind::kFailedRetryable) << "in a row";
   auto unknown = facts;
   unknown.earlier_failures = {"", "", ""};
-  EXPECT_EQ(decide(unknown).verdict, "failed_retryable") << "an older version wrote none";
+  EXPECT_EQ(decide(unknown).kind, Verdict::Kind::kFailedRetryable) << "an older version wrote none";
 }
 
 TEST(Failure, OfAnAgentWithoutWorkItIsFinal) {
   auto facts = attempt(ended(0, ""));
   facts.signals.front().passed = false;
   facts.steps.front().outcome = "timed_out";
-  EXPECT_EQ(verdict_after(2, facts), "failed_unrecoverable");
+  EXPECT_EQ(verdict_after(2, facts), Verdict::Kind::kFailedUnrecoverable);
 }
 
 }  // namespace

@@ -112,9 +112,9 @@ TEST(Evaluate, AStepThatFailsFailsItsGateWhateverSignalsAreRequired) {
       });
       EXPECT_TRUE(named) << kind;
       AttemptFacts facts{.signals = signals, .steps = steps, .open_gates = {"g"}};
-      EXPECT_EQ(decide(facts).verdict, "failed_retryable") << kind;
+      EXPECT_EQ(decide(facts).kind, Verdict::Kind::kFailedRetryable) << kind;
       facts.attempts_used = facts.max_attempts;
-      EXPECT_NE(decide(facts).verdict, "passed") << kind;
+      EXPECT_NE(decide(facts).kind, Verdict::Kind::kPassed) << kind;
     }
   }
 }
@@ -127,7 +127,7 @@ TEST(Evaluate, AFailedStepIsNamedOnceAndByItsOwnSignalWhereNoOtherOneNamesIt) {
   EXPECT_EQ(key_of(signals[1]), "g.step.unit");
   EXPECT_EQ(signals[1].details, Json({{"step", "unit"}, {"outcome", "exited"}, {"exit_code", 3}}));
   AttemptFacts facts{.signals = signals, .non_retryable = {"build"}, .open_gates = {"g"}};
-  EXPECT_EQ(decide(facts).verdict, "escalate") << "it is retried as a build is";
+  EXPECT_EQ(decide(facts).kind, Verdict::Kind::kEscalate) << "it is retried as a build is";
 }
 
 TEST(Evaluate, AStepThatMayFailHoldsWithTheCodesOfAProgramAndNoOthers) {
@@ -152,9 +152,9 @@ TEST(Evaluate, AStepThatMayFailHoldsWithTheCodesOfAProgramAndNoOthers) {
 TEST(Decide, NothingPassesWhileAGateIsOpen) {
   AttemptFacts facts;
   facts.signals = {{.kind = "build", .gate_id = "first", .passed = true, .details = Json::object()}};
-  EXPECT_EQ(decide(facts).verdict, "passed");
+  EXPECT_EQ(decide(facts).kind, Verdict::Kind::kPassed);
   facts.open_gates = {"second"};
-  EXPECT_EQ(decide(facts).verdict, "escalate");
+  EXPECT_EQ(decide(facts).kind, Verdict::Kind::kEscalate);
   EXPECT_EQ(decide(facts).reason, "gate second was not judged");
 }
 
@@ -444,47 +444,47 @@ AttemptFacts failing(const std::string& kind = "build") {
 TEST(Decide, EachRowOfTheDesign) {
   AttemptFacts passed = failing();
   passed.signals[1].passed = true;
-  EXPECT_EQ(decide(passed).verdict, "passed");
-  EXPECT_EQ(decide(failing()).verdict, "failed_retryable");
+  EXPECT_EQ(decide(passed).kind, Verdict::Kind::kPassed);
+  EXPECT_EQ(decide(failing()).kind, Verdict::Kind::kFailedRetryable);
 
   AttemptFacts last = failing();
   last.attempts_used = last.max_attempts;
-  EXPECT_EQ(decide(last).verdict, "escalate");
+  EXPECT_EQ(decide(last).kind, Verdict::Kind::kEscalate);
 
   AttemptFacts final = failing();
   final.non_retryable = {"build"};
-  EXPECT_EQ(decide(final).verdict, "escalate");
+  EXPECT_EQ(decide(final).kind, Verdict::Kind::kEscalate);
 
   AttemptFacts missing = failing();
   missing.signals[1].missing = true;
-  EXPECT_EQ(decide(missing).verdict, "escalate");
+  EXPECT_EQ(decide(missing).kind, Verdict::Kind::kEscalate);
 
   AttemptFacts late = failing();
   late.steps[1] = step("unit", -1, "timed_out");
-  EXPECT_EQ(decide(late).verdict, "escalate");
+  EXPECT_EQ(decide(late).kind, Verdict::Kind::kEscalate);
   late.timeout_retryable = true;
-  EXPECT_EQ(decide(late).verdict, "failed_retryable");
+  EXPECT_EQ(decide(late).kind, Verdict::Kind::kFailedRetryable);
   late.steps[1] = step("unit", -1, "oom_killed");
-  EXPECT_EQ(decide(late).verdict, "escalate");
+  EXPECT_EQ(decide(late).kind, Verdict::Kind::kEscalate);
   late.oom_retryable = true;
-  EXPECT_EQ(decide(late).verdict, "failed_retryable");
+  EXPECT_EQ(decide(late).kind, Verdict::Kind::kFailedRetryable);
 
   AttemptFacts code = failing();
   code.signals = {{.kind = "agent", .gate_id = "agent"}, {.kind = "build", .gate_id = "g", .passed = true}};
   code.steps = {step("run", 3), step("unit")};
   code.steps[0].is_agent = true;
-  EXPECT_EQ(decide(code).verdict, "escalate") << "every gate passed";
+  EXPECT_EQ(decide(code).kind, Verdict::Kind::kEscalate) << "every gate passed";
   code.open_gates = {"g"};
-  EXPECT_EQ(decide(code).verdict, "failed_retryable");
+  EXPECT_EQ(decide(code).kind, Verdict::Kind::kFailedRetryable);
 
   AttemptFacts backend = failing();
   backend.backend_error = true;
-  EXPECT_EQ(decide(backend).verdict, "failed_retryable");
+  EXPECT_EQ(decide(backend).kind, Verdict::Kind::kFailedRetryable);
   backend.signals[1].passed = true;
-  EXPECT_NE(decide(backend).verdict, "passed") << "a sandbox that was not made proves nothing";
+  EXPECT_NE(decide(backend).kind, Verdict::Kind::kPassed) << "a sandbox that was not made proves nothing";
 
   const AttemptFacts nothing{.signals = {{.kind = "agent", .gate_id = "agent", .passed = true}}};
-  EXPECT_NE(decide(nothing).verdict, "passed") << "nothing was judged";
+  EXPECT_NE(decide(nothing).kind, Verdict::Kind::kPassed) << "nothing was judged";
 }
 
 TEST(Decide, SummaryIsBoundedUtf8) {

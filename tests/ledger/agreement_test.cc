@@ -75,7 +75,7 @@ TEST_F(Agreement, WhatPassedHasAnAttemptThatDid) {
           row["verdict"] = "failed_retryable";
         return true;
       },
-      "run.jsonl", "phase two passed, and its last attempt did not");
+      "run.jsonl", "phase two passed, but its last attempt did not");
 }
 
 TEST_F(Agreement, WhatPassedWasJudgedOnWhatHadBeenAcceptedByThen) {

@@ -107,10 +107,10 @@ TEST_F(Limits, PhasesHaveTheOrderThatTheRunWasStartedWith) {
   const std::string away =
       "UPDATE phases SET phase_index = phase_index + 10 WHERE phase_id IN ('one', 'three'); ";
   const std::vector<std::pair<std::string, std::string>> changes = {
-      {"UPDATE tiers SET stop_on_failure = 1", "what the database says of tiers"},
-      {"UPDATE tiers SET parallel = 1 WHERE tier_index = 0", "what the database says of tiers"},
-      {"UPDATE tiers SET name = 'evil' WHERE tier_index = 1", "what the database says of tiers"},
-      {"INSERT INTO tiers VALUES ('r', 2, 't', 0, 0)", "what the database says of tiers"},
+      {"UPDATE tiers SET stop_on_failure = 1", "the list of tiers"},
+      {"UPDATE tiers SET parallel = 1 WHERE tier_index = 0", "the list of tiers"},
+      {"UPDATE tiers SET name = 'evil' WHERE tier_index = 1", "the list of tiers"},
+      {"INSERT INTO tiers VALUES ('r', 2, 't', 0, 0)", "the list of tiers"},
       {"UPDATE phases SET tier_index = 1, phase_index = 7 WHERE phase_id = 'one'", "the place of phase "},
       {"UPDATE phases SET phase_index = 7 WHERE phase_id = 'one'", "the place of phase "},
       {away + "UPDATE phases SET tier_index = 1 - tier_index, phase_index = 0 WHERE phase_id IN ('one', "
@@ -287,7 +287,7 @@ TEST_F(Limits, WhatIsSpentIsWhatTheRowsAddUpTo) {
                                    "cap = cap + 1", "reserved = -1000000"}) {
     const std::string statement = "UPDATE budgets SET " + change;
     const std::string what =
-        change.starts_with("cap") ? "the cap of sandbox_ms" : "what is spent of sandbox_ms";
+        change.starts_with("cap") ? "the cap of sandbox_ms" : "the spent amount of sandbox_ms";
     begin_anew();
     attempt("failed_retryable");
     honest();
@@ -329,7 +329,7 @@ TEST_F(Limits, WhatWasSpentSinceTheHeadCounts) {
     sql("UPDATE budgets SET spent = 0");
     if (anew) store_ = open();
     refused(next("more", second));
-    names("spent is 0", "what is spent of sandbox_ms");
+    names("spent is 0", "the spent amount of sandbox_ms");
     sql("UPDATE budgets SET spent = 7000");
     EXPECT_TRUE(next("more", second));
     EXPECT_EQ(store_->budgets("r")->front().spent, 14'000);
@@ -369,8 +369,8 @@ TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
   const store::ResumeDecision resume{
       .sandbox_run_id = "lost",
       .label = start.label,
-      .found = "nothing",
-      .decision = "re_execute",
+      .found = store::RecoveryFound::kNothing,
+      .decision = store::RecoveryDecision::kReExecute,
       .lost_cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = "lost"})};
   start.sandbox_run_id = "again";
   start.execution = 2;
@@ -378,7 +378,7 @@ TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
   EXPECT_EQ(store_->budgets("r")->front().spent, 4000);
   honest();
   sql("UPDATE budgets SET spent = 3999");
-  names("spent is 3999", "what is spent of sandbox_ms");
+  names("spent is 3999", "the spent amount of sandbox_ms");
 }
 
 TEST_F(Limits, WhatAgentsToldIsSpent) {
@@ -407,7 +407,7 @@ TEST_F(Limits, WhatAgentsToldIsSpent) {
   for (const std::string unit : {"tokens", "usd_nanos"}) {
     const std::string of_unit = " WHERE unit = '" + unit + "'";
     refuses_to_claim_after("UPDATE budgets SET spent = spent - 1" + of_unit);
-    names(unit, "what is spent of " + unit);
+    names(unit, "the spent amount of " + unit);
     sql("UPDATE budgets SET spent = spent + 1" + of_unit);
     refuses_to_claim_after("UPDATE budgets SET cap = 1000000000" + of_unit);
     names(unit, "the cap of " + unit);

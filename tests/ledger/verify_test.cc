@@ -345,7 +345,7 @@ TEST(Verify, OnlyAStepThatHasNotEndedMayLackItsCostRow) {
     given_up.resume("one", "late", decision);
     const auto report = verify(given_up.files(), {});
     ASSERT_EQ(report.problems.size(), 1U) << decision;
-    EXPECT_EQ(report.problems[0].detail, "no cost row of the step late");
+    EXPECT_EQ(report.problems[0].detail, "step late has no cost row");
   }
 }
 

@@ -436,8 +436,8 @@ class History {
       const auto done = turn(index);
       if (!done || done->kind != executor::Turn::Kind::kNothing) continue;
       waits_for = done->waits_for;
-      World::require(done->nothing != store::Nothing::kStalled, "stalled: " + done->waits_for);
-      if (done->nothing == store::Nothing::kBudget) change_budgets(true);
+      World::require(done->not_claimable != store::NotClaimable::kStalled, "stalled: " + done->waits_for);
+      if (done->not_claimable == store::NotClaimable::kBudget) change_budgets(true);
       world_.clock.advance_ms(10'000);
     }
     const auto paid = executor::pay_what_is_owed(world());

@@ -68,7 +68,7 @@ class SimStore final : public store::Store {
                  [&] { return real().end_step(lease, previous, resume, now); });
   }
   Status note_resume(const store::Lease& lease, const store::ResumeDecision& resume, WallTime now) override {
-    return under(lease, resume.decision + " " + resume.label,
+    return under(lease, std::string(name(resume.decision)) + " " + resume.label,
                  [&] { return real().note_resume(lease, resume, now); });
   }
   Result<store::Finished> finish(const store::Lease& lease, const std::optional<store::StepEnd>& last,

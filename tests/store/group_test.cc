@@ -134,7 +134,7 @@ TEST_F(GroupTest, WhatIsHeldIsFoundAgainWhenItIsFree) {
     auto result = workers->claim(asked);
     EXPECT_TRUE(result);
     if (result && !result->claim) {
-      EXPECT_EQ(result->nothing, Nothing::kLeased) << result->waits_for;
+      EXPECT_EQ(result->not_claimable, NotClaimable::kLeased) << result->waits_for;
     }
     return result ? std::move(result->claim) : std::nullopt;
   };

@@ -186,6 +186,21 @@ TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
   expect_nothing_left();
 }
 
+// Another build may have begun it. Every backend of this build then ends what it finds of the step.
+TEST_F(Leftovers, AStepOfAnUnknownBackendIsGivenUpByEveryBackend) {
+  const auto id = os::uuid7(os::SystemClock().wall(), random_);
+  all_.insert(id);
+  ASSERT_TRUE(client_->start(id, sandbox::default_backend(),
+                             step(id, std::string(kDaemon) + "echo begun; exec sleep 300"), {}, {}));
+  kill_supervisor_of(id, Kill::kAtWork);
+  const Spool spool(spool_folder(temp_.path(), id));
+  auto job = *spool.read_job();
+  job.backend = "unknown";
+  ASSERT_TRUE(spool.write_job(job));
+  settle(id);
+  expect_nothing_left();
+}
+
 TEST_F(Leftovers, AThousandStepsOfWhichAHundredLoseTheirSupervisorLeaveNothing) {
   int batches = 0;
   for (; batches * kBatch < 1000; ++batches) {

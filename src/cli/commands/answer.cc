@@ -103,8 +103,8 @@ Status answer(const State& state, const AnswerOptions& options, const Asking& as
   PAWL_TRY(const std::string path, agent::episode_path(state.folder, asking.key));
   if (!os::exists(path))
     return fail(ErrorKind::kNotFound, "the agent of " + asking.key.goal_id + " has no open question");
-  PAWL_TRY(const auto episode, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
-  return episode->answer(options.key, options.answer, who, os::SystemClock().wall());
+  PAWL_TRY(const auto journal, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
+  return journal->answer(options.key, options.answer, who, os::SystemClock().wall());
 }
 
 Status run(const AnswerOptions& options) {

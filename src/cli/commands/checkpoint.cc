@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "agent/agent.h"
+#include "agent/checkpoints.h"
 #include "agent/client.h"
-#include "agent/journal.h"
 #include "cli/context.h"
 #include "cli/render/say.h"
 #include "cli/render/terminal.h"

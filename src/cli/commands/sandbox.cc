@@ -218,7 +218,7 @@ int health(bool json) {
   for (const auto& backend_name : sandbox::backend_names()) {
     const auto backend = sandbox::make_backend(backend_name);
     if (!backend) continue;
-    const auto found = (*backend)->health(egress::closed_outlet());
+    const auto found = (*backend)->health(egress::closed_outlets());
     usable = usable || found.usable;
     Json mechanisms = Json::array();
     for (const auto& mechanism : found.mechanisms)

@@ -38,12 +38,13 @@ void print(const std::vector<ledger::Problem>& problems) {
 void print(const ledger::Report& report, const VerifyOptions& options) {
   print(report.problems);
   say("{}: {} rows, head {}\n", report.ok ? "verified" : "NOT verified", report.rows, report.head);
+  if (!report.ok) say("Next: restore it from a backup; do not apply the work of this run\n");
   if (report.is_signed)
     say("signed by {}{}\n", report.public_key, options.key.empty() ? "" : ", the key you trust");
-  if (report.ok && !options.anchor.empty()) say("the anchor is in it\n");
+  if (report.ok && !options.anchor.empty()) say("the anchor is one of its rows\n");
   if (report.unsigned_rows > 0)
-    say("{} row(s) since the last signed head: the run goes on\n", report.unsigned_rows);
-  for (const auto& lack : report.lacks) say("of an older version: {}\n", ledger::lack_text(lack));
+    say("{} row(s) are newer than the last signed head; the run is not over\n", report.unsigned_rows);
+  for (const auto& lack : report.lacks) say("written by an older version: {}\n", ledger::lack_text(lack));
 }
 
 // Verifies every run of the folder, and checks whether one is gone. Returns whether all of it is whole.
@@ -73,7 +74,7 @@ Result<bool> verify_all(const VerifyOptions& options) {
     return ok;
   }
   for (const auto& problem : missing) say("run {}: {}: {}\n", problem.file, problem.kind, problem.detail);
-  say("{} of {} runs verified, {} missing or exchanged\n", runs.size() - bad, runs.size(), missing.size());
+  say("{} of {} runs verified, {} missing or replaced\n", runs.size() - bad, runs.size(), missing.size());
   return ok;
 }
 
@@ -83,7 +84,7 @@ Status compare_with_run(const StateOptions& options, const std::string& folder,
                         ledger::AttestationReport& report) {
   const std::string location = store_location(options, folder);
   const std::string database = os::join(folder, "pawl.db");
-  if (location == "sqlite:" + database && !os::exists(database)) return {};
+  if (location == executor::default_location(folder) && !os::exists(database)) return {};
   if (os::exists(database)) PAWL_OK(executor::check_state_folder(folder));
   PAWL_TRY(const auto store, store::open_store(location, nullptr));
   return ledger::compare(*store, report);
@@ -103,7 +104,7 @@ Result<ledger::AttestationReport> verify_attestation(const VerifyOptions& option
     auto known = folder ? ledger::public_key_of(*folder) : folder;
     if (!known)
       return std::unexpected(std::move(known).error().in(
-          "without a public key nothing can be believed: give the one you trust with --key"));
+          "an attestation needs a public key to be checked: name the one you trust with --key"));
     key = *std::move(known);
   }
   auto report = ledger::check_attestation(*envelope, key);
@@ -124,7 +125,7 @@ void print(const ledger::AttestationReport& report, bool by_option) {
           printable(text_in(phase, "state")), printable(text_in(phase, "outcome")),
           printable(text_in(phase, "accepted_by")));
     say("{}\n", report.is_compared ? "compared with the run in the state folder"
-                                   : "not compared with the run: it is in no state folder here");
+                                   : "not compared with the run: no state folder here has it");
   } else {
     say("\n");
   }
@@ -178,7 +179,8 @@ void add_verify(const Command& program) {
       if (!whole) return report(whole.error());
       return *whole ? kDone : kLedgerCorrupted;
     }
-    if (options->what.empty()) return usage("verify what? A run, a folder, --all, or --attestation FILE");
+    if (options->what.empty())
+      return usage("name what to verify: a run, a folder, --all, or --attestation FILE");
     const auto found = verify(*options);
     if (!found) return report(found.error());
     if (options->state.json) {

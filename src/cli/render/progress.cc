@@ -124,7 +124,7 @@ void Progress::draw_live() {
 }
 
 Painted Progress::live_text(const Running& running, std::size_t columns) const {
-  const auto elapsed_ms = (os::SystemClock().mono().micros - running.since.micros) / 1000;
+  const auto elapsed_ms = pawl::ms_between(running.since, os::SystemClock().mono());
   const std::string output =
       last_line(supervisor::step_path(folder_, running.sandbox_run_id, supervisor::StepFile::kOutput));
   std::string text = fmt::format("  {} {}s", running.label, elapsed_ms / 1000);
@@ -144,7 +144,8 @@ void Narrator::claimed(const store::Claim& claim) {
 }
 
 void Narrator::resumed(const store::Claim&, const store::ResumeDecision& decision) {
-  progress_.line(line_of("  {}: found {}, {}", decision.label, decision.found, decision.decision));
+  progress_.line(
+      line_of("  {}: found {}, {}", decision.label, name(decision.found), name(decision.decision)));
 }
 
 void Narrator::step_started(const store::Claim&, const store::StepStart& start) {

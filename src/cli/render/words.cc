@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/duration.h"
 #include "base/time.h"
 #include "cli/render/terminal.h"
 #include "cli/render/visible.h"
@@ -18,7 +19,7 @@ constexpr std::size_t kQuestionColumns = 200;  // `pawl answer` shows all of it
 
 std::string duration_text(std::int64_t ms) {
   if (ms < 1000) return fmt::format("{}ms", ms);
-  if (ms < 60'000) return fmt::format("{}.{}s", ms / 1000, ms % 1000 / 100);
+  if (ms < 60'000) return seconds_text(ms) + "s";
   if (ms < 3'600'000) return fmt::format("{}m{:02}s", ms / 60'000, ms / 1000 % 60);
   return fmt::format("{}h{:02}m", ms / 3'600'000, ms / 60'000 % 60);
 }
@@ -29,7 +30,7 @@ std::string time_text(const std::string& at) {
 
 std::int64_t ms_between(const std::string& from, const std::string& to) {
   const auto earlier = parse_rfc3339(from), later = parse_rfc3339(to);
-  return earlier && later ? std::max<std::int64_t>(0, (later->micros - earlier->micros) / 1000) : 0;
+  return earlier && later ? std::max<std::int64_t>(0, pawl::ms_between(*earlier, *later)) : 0;
 }
 
 std::string short_label(const store::StepRow& step) {

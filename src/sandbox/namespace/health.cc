@@ -119,35 +119,37 @@ void add_limits(Backend& backend, Report& report) {
 }
 
 // Tests both in one sandbox, unless a trace is not available.
-void add_egress_and_trace(Backend& backend, const OpenOutlet& open_outlet, Report& report) {
-  SandboxSpec spec{.cmd = {"getent", "hosts", "refused.invalid"},
+void add_egress_and_trace(Backend& backend, const ClosedOutlets& outlets, Report& report) {
+  const std::string refused = "refused.invalid";
+  SandboxSpec spec{.cmd = {"getent", "hosts", refused},
                    .network = Network::kScoped,
                    .egress_allowlist = {"allowed.invalid:443"},
                    .enable_trace = true};
-  Trial trial = try_out(backend, spec, open_outlet);
+  Trial trial = try_out(backend, spec, outlets.open);
   const bool traced = trial.trace.find("getent") != std::string::npos;
   const std::string untraced = trial.execution.run.reason;
   const auto& fault = trial.execution.fault;
   if (fault && fault->mechanism == kTrace) {
     spec.enable_trace = false;
-    trial = try_out(backend, spec, open_outlet);
+    trial = try_out(backend, spec, outlets.open);
   }
   const std::string& why = trial.execution.run.reason;
-  report.add(
-      "egress", trial.execution.run.egress_refused > 0, "network: scoped, by name, through the supervisor",
-      why.empty() ? "getent asked for no name in there (Debian, Ubuntu: libc-bin; Fedora: glibc-common)"
-                  : why);
+  report.add("egress", trial.execution.run.egress_refused > 0 && outlets.have_refused(refused),
+             "network: scoped, by name, through the supervisor",
+             why.empty()
+                 ? "getent asked for no name in there (Debian, Ubuntu: libc-bin; Fedora: glibc-common)"
+                 : why);
   report.add(std::string(kTrace), traced, "seccomp user notification",
              untraced.empty() ? kTraceIsEmpty : untraced);
 }
 
 }  // namespace
 
-Health namespace_health(Backend& backend, const OpenOutlet& open_outlet) {
+Health namespace_health(Backend& backend, const ClosedOutlets& outlets) {
   Report report(backend);
   add_walls(backend, report);
   add_limits(backend, report);
-  add_egress_and_trace(backend, open_outlet, report);
+  add_egress_and_trace(backend, outlets, report);
   return report.take();
 }
 

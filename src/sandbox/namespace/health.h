@@ -8,7 +8,6 @@ namespace pawl::sandbox {
 
 // Runs a few short sandboxes of `backend`, some of them below /tmp. Takes a little over a second, the time
 // budget that one of them meets.
-// `open_outlet`: as for Backend::health().
-Health namespace_health(Backend& backend, const OpenOutlet& open_outlet);
+Health namespace_health(Backend& backend, const ClosedOutlets& outlets);
 
 }  // namespace pawl::sandbox

@@ -257,11 +257,11 @@ class NamespaceBackend final : public Backend {
       execution.fault = std::move(made).error();
     }
     run.ended_at = rfc3339(clock.wall());
-    run.duration_ms = (clock.mono().micros - start.micros) / 1000;
+    run.duration_ms = ms_between(start, clock.mono());
     return execution;
   }
 
-  Health health(const OpenOutlet& open_outlet) override { return namespace_health(*this, open_outlet); }
+  Health health(const ClosedOutlets& outlets) override { return namespace_health(*this, outlets); }
   std::vector<Mechanism> degraded() override { return namespace_does_without(); }
   // overlayfs creates this folder.
   Changes changes_left(const Folders& folders) override {

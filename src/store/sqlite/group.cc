@@ -39,14 +39,14 @@ std::vector<Group::Task*> Group::take_waiting() {
 
 // `group` receives every task that shares the returned outcome.
 Status Group::commit_group(std::vector<Task*>& group) {
-  bool spoilt = false;
-  auto outcome = run_group(group, Connection::Parts::kPlain, spoilt);
-  return spoilt ? run_group(group, Connection::Parts::kSavepoints, spoilt) : outcome;
+  bool must_roll_back = false;
+  auto outcome = run_group(group, Connection::Parts::kPlain, must_roll_back);
+  return must_roll_back ? run_group(group, Connection::Parts::kSavepoints, must_roll_back) : outcome;
 }
 
-// Runs the tasks of `group` and those that join meanwhile. `spoilt`: a part could not be rolled back alone,
+// Runs the tasks of `group` and those that join meanwhile. `must_roll_back`: a part could not be rolled back alone,
 // so the whole transaction was.
-Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool& spoilt) {
+Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool& must_roll_back) {
   auto transaction = pawl::sqlite::Transaction::begin(connection_, "group");
   if (!transaction) {
     const auto some = take_waiting();
@@ -55,18 +55,18 @@ Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool
   }
   const auto shared = connection_.share_transaction(parts);
   writer_.forget_heads();
-  spoilt = false;
+  must_roll_back = false;
   // A group that runs again runs first, and its tasks are in `group` already.
   for (auto some = group.empty() ? take_waiting() : group; !some.empty(); some = take_waiting()) {
     if (group.empty() || some.front() != group.front()) group.insert(group.end(), some.begin(), some.end());
-    PAWL_OK(run_all(some, spoilt));
-    if (spoilt) return {};
+    PAWL_OK(run_all(some, must_roll_back));
+    if (must_roll_back) return {};
   }
   PAWL_OK(writer_.sign_heads());
   return transaction->commit();
 }
 
-Status Group::run_all(const std::vector<Task*>& tasks, bool& spoilt) {
+Status Group::run_all(const std::vector<Task*>& tasks, bool& must_roll_back) {
   for (auto* task : tasks) {
     const auto error = task->work();
     // A full disk or a bad page makes SQLite roll back the whole transaction, with the changes of all tasks
@@ -76,8 +76,8 @@ Status Group::run_all(const std::vector<Task*>& tasks, bool& spoilt) {
           error ? *error
                 : Error{.kind = ErrorKind::kIndeterminate,
                         .message = "database " + connection_.path() + ": the transaction was taken back"});
-    spoilt = connection_.spoilt();
-    if (spoilt) return {};
+    must_roll_back = connection_.must_roll_back();
+    if (must_roll_back) return {};
   }
   return {};
 }

@@ -55,8 +55,8 @@ class Group {  // thread-safe
   Status submit(Task& task);
   Status lead();
   Status commit_group(std::vector<Task*>& group);
-  Status run_group(std::vector<Task*>& group, Connection::Parts parts, bool& spoilt);
-  Status run_all(const std::vector<Task*>& tasks, bool& spoilt);
+  Status run_group(std::vector<Task*>& group, Connection::Parts parts, bool& must_roll_back);
+  Status run_all(const std::vector<Task*>& tasks, bool& must_roll_back);
   std::vector<Task*> take_waiting();
 
   Connection& connection_;

@@ -123,16 +123,16 @@ void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t 
   settle_unit(kUsdNanos, usd_nanos, ended.reserved_usd_nanos);
 }
 
-Result<std::optional<Nothing>> ReadingStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
+Result<std::optional<NotClaimable>> ReadingStore::held_by_budget(const PhaseRow& phase, BudgetRow& row) {
   PAWL_TRY(const auto budgets, known_budgets(phase.run_id));
-  if (std::ranges::none_of(budgets, &BudgetRow::is_used_up)) return std::optional<Nothing>();
+  if (std::ranges::none_of(budgets, &BudgetRow::is_used_up)) return std::optional<NotClaimable>();
   // An open step holds a reservation. A claim that settles it frees a part and loses no result, so it is
   // allowed.
   {
     PAWL_TRY(auto query, database_->query("open_step_of_phase"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool open, query.next());
-    if (open) return std::optional<Nothing>();
+    if (open) return std::optional<NotClaimable>();
   }
   bool agent_is_done = false;
   {
@@ -143,9 +143,10 @@ Result<std::optional<Nothing>> ReadingStore::held_by_budget(const PhaseRow& phas
   for (const auto unit : {kSandboxMs, kTokens, kUsdNanos}) {
     if (unit != kSandboxMs && agent_is_done) continue;  // gates spend no tokens and no money
     row = of_unit(budgets, unit);
-    if (row.is_used_up()) return std::optional(row.is_spent() ? Nothing::kBudget : Nothing::kReserved);
+    if (row.is_used_up())
+      return std::optional(row.is_spent() ? NotClaimable::kBudget : NotClaimable::kReserved);
   }
-  return std::optional<Nothing>();
+  return std::optional<NotClaimable>();
 }
 
 Status RunStore::operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,

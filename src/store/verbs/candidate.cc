@@ -152,27 +152,29 @@ Result<Candidate> ReadingStore::candidate_that_began(const std::string& run_id, 
 // Puts the phase into out.phase when it can be claimed. Otherwise sets the reason, when it is larger than the
 // one in `out`.
 Status ReadingStore::consider(PhaseRow phase, const ClaimRequest& request, Candidate& out) {
-  const auto wait_for = [&](Nothing why, const std::string& how) -> Status {
-    if (why <= out.nothing) return {};
-    out.nothing = why;
+  const auto wait_for = [&](NotClaimable why, const std::string& how) -> Status {
+    if (why <= out.not_claimable) return {};
+    out.not_claimable = why;
     out.waits_for = "phase " + phase.phase_id + " " + how;
     out.waited_for = phase;
     return {};
   };
   if (lease_is_live(phase, request))
-    return wait_for(Nothing::kLeased, "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
+    return wait_for(NotClaimable::kLeased,
+                    "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
   const std::string now = rfc3339(request.now);
   // When `now` is before the last attempt, the wall clock was set back, and the time to wait is unknown. Then
   // not_before is ignored.
   if (phase.last_attempt_timestamp <= now && now < phase.not_before)
-    return wait_for(Nothing::kNotBefore, "is not to start before " + phase.not_before);
+    return wait_for(NotClaimable::kNotBefore, "is not to start before " + phase.not_before);
   if (phase.attempts_used >= phase.max_attempts) {
     // The last attempt may be unfinished: a crash during it must not strand the phase.
     PAWL_TRY(auto unfinished, database_->query("unfinished_attempt"));
     unfinished.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool goes_on, unfinished.next());
     if (!goes_on)
-      return wait_for(Nothing::kStalled, "is " + std::string(name(phase.state)) + " with no attempt left");
+      return wait_for(NotClaimable::kStalled,
+                      "is " + std::string(name(phase.state)) + " with no attempt left");
   }
   BudgetRow left;
   PAWL_TRY(const auto held, held_by_budget(phase, left));
@@ -196,7 +198,7 @@ Result<Candidate> ReadingStore::candidate(const ClaimRequest& request) {
   Candidate best;
   std::vector<std::string> ours;  // runs where other workers of this process hold all phases left
   const auto keep = [&](Candidate found) {
-    if (found.phase || found.nothing > best.nothing) best = std::move(found);
+    if (found.phase || found.not_claimable > best.not_claimable) best = std::move(found);
   };
   const auto look_at = [&](const std::string& run_id) -> Status {
     PAWL_TRY(auto found, quick_candidate_of(run_id, request));

@@ -135,7 +135,7 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
 Result<ClaimResult> RunStore::claim(const ClaimRequest& request) {
   PAWL_TRY(auto transaction, begin("claim", request.run_ids.size() == 1 ? request.run_ids.front() : ""));
   PAWL_TRY(auto found, candidate(request));
-  ClaimResult out{.nothing = found.nothing, .waits_for = std::move(found.waits_for)};
+  ClaimResult out{.not_claimable = found.not_claimable, .waits_for = std::move(found.waits_for)};
   if (!found.phase) return out;
   PAWL_TRY(auto planned, planned_row(*found.phase));
   if (!planned) {

@@ -81,8 +81,8 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
     const ResumeDecision decision{
         .sandbox_run_id = step_row.sandbox_run_id,
         .label = step_row.label,
-        .found = "operator",
-        .decision = "skip",
+        .found = RecoveryFound::kOperator,
+        .decision = RecoveryDecision::kSkip,
         .lost_cost_row = cost,
         // True for a gate's step as well, which reports no usage: it runs until a process ends it, and the
         // operator's process may die before it does.

@@ -111,7 +111,7 @@ class ReadingStore : public Store {
   // The budgets as the transaction sees them. kForged: they differ from the ledger's rows.
   Result<std::vector<BudgetRow>> known_budgets(const std::string& run_id);
   // kBudget or kReserved when the budget stops `phase`; `row` is then the budget that stops it.
-  Result<std::optional<Nothing>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
+  Result<std::optional<NotClaimable>> held_by_budget(const PhaseRow& phase, BudgetRow& row);
 
   // --- claim
   Result<std::optional<TierRow>> open_tier(const std::string& run_id);

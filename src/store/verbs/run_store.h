@@ -72,7 +72,7 @@ class RunStore : public ReadingStore {
   // --- ends of steps
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status record_end(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
-  Status end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision);
+  Status end_step_of_episode(const StepRow& step, const Told& told, std::string_view decision);
   Status close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                          std::vector<BudgetRow>& budgets);
   // Settles the ended steps in `budgets`, which the caller writes. Returns the budgets that pass the warning

@@ -1,28 +1,13 @@
 // Steps, ledger rows and cost rows: the parts of every transaction of a lease holder.
-#include <algorithm>
 
 #include "base/hash.h"
 #include "base/planted.h"
 #include "store/cost_row.h"
+#include "store/marker.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
 namespace {
-
-StepRow row_of(const Lease& lease, const std::string& attempt_id, const StepStart& start, WallTime now) {
-  return {.sandbox_run_id = start.sandbox_run_id,
-          .run_id = lease.run_id,
-          .phase_id = lease.phase_id,
-          .attempt_id = attempt_id,
-          .step_index = start.step_index,
-          .gate_id = start.gate_id,
-          .step_name = start.step_name,
-          .label = start.label,
-          .execution = start.execution,
-          .sandbox_spec_hash = start.sandbox_spec_hash,
-          .started_at = rfc3339(now),
-          .episode = start.episode};
-}
 
 std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
   return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
@@ -188,7 +173,7 @@ Status RunStore::set_step_state(const StepRow& step, StepState state, std::strin
 
 // Stores in the step's row what a later claim needs besides the result. With a single episode the attempt's
 // row has it.
-Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, const std::string& decision) {
+Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, std::string_view decision) {
   if (step.episode == 0) return {};
   PAWL_TRY(auto query, database_->query("end_step_of_episode"));
   query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
@@ -215,20 +200,16 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
                                  std::vector<BudgetRow>& budgets) {
   PAWL_OK(set_step_state(row, StepState::kLost, "", now));
   const bool is_free = planted("lost_steps_cost_nothing") ||
-                       (planted("cancelled_steps_cost_nothing") && resume.found == "operator");
+                       (planted("cancelled_steps_cost_nothing") && resume.found == RecoveryFound::kOperator);
   if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
-  PAWL_OK(end_step_of_episode(row, resume.told, resume.decision));
-  // The running time of a lost step is unknown. It is charged with the time since its marker, at most its
-  // reservation; after the clock was set back, with the whole reservation.
-  const auto started = parse_rfc3339(row.started_at);
-  const std::int64_t ago_ms = started ? (now.micros - started->micros) / 1000 : -1;
+  PAWL_OK(end_step_of_episode(row, resume.told, name(resume.decision)));
   auto settled = row;
   if (resume.owes) {
     settled.reserved_tokens = settled.reserved_usd_nanos = 0;
     PAWL_TRY(auto query, database_->query("owe"));
     PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).run());
   }
-  const std::int64_t spent_ms = ago_ms < 0 ? row.reserved_ms : std::min(ago_ms, row.reserved_ms);
+  const std::int64_t spent_ms = charged_ms_of_lost(row, now);
   settle(budgets, settled, spent_ms, resume.told);
   PAWL_OK(record_told(row, resume.told, now));
   return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume, spent_ms), now);
@@ -308,7 +289,7 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
   Begun out;
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
   PAWL_TRY(out.warnings, record_endings(lease, previous, resume, now, budgets));
-  StepRow row = row_of(lease, attempt_id, start, now);
+  StepRow row = row_of_marker(start, lease, attempt_id, now);
   reserve_for(budgets, start, row, out);
   PAWL_OK(write_budgets(lease.run_id, budgets));
   if (!out.started) {

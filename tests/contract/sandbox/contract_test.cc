@@ -417,7 +417,7 @@ TEST_P(Sandbox, SaysThatATraceCantBeHadAndWhatToDo) {
     const auto run = box.sh("echo ran");
     std::fprintf(stderr, "%s; %s\n", run.reason.c_str(), box.out.c_str());
     if (!box.fault || box.fault->mechanism != "trace") std::exit(3);
-    for (const auto& mechanism : (*make_backend(GetParam()))->health(egress::closed_outlet()).mechanisms)
+    for (const auto& mechanism : (*make_backend(GetParam()))->health(egress::closed_outlets()).mechanisms)
       std::fprintf(stderr, "%s is %s: %s\n", mechanism.name.c_str(), mechanism.status.c_str(),
                    mechanism.detail.c_str());
     std::exit(run.outcome == Outcome::kSetupFailed && box.out.empty() ? 0 : 2);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -20,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Healthy, ::testing::ValuesIn(backend_names())
 
 TEST_P(Healthy, SaysWhatWorks) {
   auto backend = make_backend(GetParam());
-  const auto health = (*backend)->health(egress::closed_outlet());
+  const auto health = (*backend)->health(egress::closed_outlets());
   EXPECT_TRUE(health.usable);
   std::set<std::string> degraded;
   for (const auto& mechanism : (*backend)->degraded()) degraded.insert(mechanism.name);
@@ -39,6 +40,17 @@ TEST_P(Healthy, SaysWhatWorks) {
   EXPECT_EQ(isolation_class_of("docker"), "");
 }
 
+TEST_P(Healthy, CountsOnlyTheRefusalOfTheNameThatItAsksFor) {
+  auto outlets = egress::closed_outlets();
+  const auto refused = std::exchange(outlets.have_refused, [](std::string_view) { return false; });
+  const auto health = (*make_backend(GetParam()))->health(outlets);
+  EXPECT_TRUE(refused("refused.invalid"));
+  EXPECT_FALSE(refused("allowed.invalid"));
+  const auto egress = std::ranges::find(health.mechanisms, std::string("egress"), &Mechanism::name);
+  ASSERT_NE(egress, health.mechanisms.end());
+  EXPECT_EQ(egress->status, "missing");
+}
+
 TEST_P(Healthy, SaysWhenAWallDoesNotHold) {
   const std::vector<std::pair<const char*, std::string>> walls = {
       {"seccomp", "seccomp"}, {"landlock", "landlock"}, {"read_only", "read_only"},
@@ -47,7 +59,7 @@ TEST_P(Healthy, SaysWhenAWallDoesNotHold) {
   };
   for (const auto& [off, name] : walls) {
     setenv("PAWL_WALLS_OFF", off, 1);
-    const auto health = (*make_backend(GetParam()))->health(egress::closed_outlet());
+    const auto health = (*make_backend(GetParam()))->health(egress::closed_outlets());
     EXPECT_FALSE(health.usable) << off;
     for (const auto& mechanism : health.mechanisms)
       EXPECT_EQ(mechanism.status == "missing",

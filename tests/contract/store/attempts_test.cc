@@ -39,7 +39,7 @@ TEST_P(Attempts, ClaimReservesBeforeAnythingRuns) {
   EXPECT_EQ(row.fence, first.lease.fence);
   const auto other = *store_->claim(request("other"));
   EXPECT_FALSE(other.claim) << "the tier is not parallel";
-  EXPECT_EQ(other.nothing, Nothing::kLeased);
+  EXPECT_EQ(other.not_claimable, NotClaimable::kLeased);
 }
 
 TEST_P(Attempts, ACrashDoesNotReserveAgain) {
@@ -80,10 +80,10 @@ TEST_P(Attempts, AWallClockThatJumpsEndsNoLease) {
   mine.mono = yours.mono = {1'000'000};
   const Lease lease = store_->claim(mine)->claim->lease;
   yours.now = now_.plus_ms(7'200'000);
-  EXPECT_EQ(store_->claim(yours)->nothing, Nothing::kLeased);
+  EXPECT_EQ(store_->claim(yours)->not_claimable, NotClaimable::kLeased);
   yours.mono = {31'000'000};
   ASSERT_TRUE(store_->heartbeat(lease, now_, {20'000'000}, 30'000));
-  EXPECT_EQ(store_->claim(yours)->nothing, Nothing::kLeased) << "it was extended";
+  EXPECT_EQ(store_->claim(yours)->not_claimable, NotClaimable::kLeased) << "it was extended";
   yours.now = now_.plus_ms(-7'200'000);
   yours.mono = {50'000'000};
   EXPECT_TRUE(store_->claim(yours)->claim) << "30 seconds passed, whatever the wall says";
@@ -114,7 +114,7 @@ TEST_P(Attempts, AFailedAttemptKeepsThePhaseUntilTheLast) {
   EXPECT_TRUE(finished->run_ended) << "on_failure: stop";
   EXPECT_EQ(phase(run, "b").state, PhaseState::kSkipped);
   EXPECT_EQ(store_->run(run)->state, RunState::kFailed);
-  EXPECT_EQ(store_->claim(request())->nothing, Nothing::kAllTerminal);
+  EXPECT_EQ(store_->claim(request())->not_claimable, NotClaimable::kAllTerminal);
 }
 
 TEST_P(Attempts, ATierWaitsForTheOneBefore) {
@@ -141,7 +141,8 @@ TEST_P(Attempts, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
     const auto id = step(b, 0, 1000);  // the whole budget
     ASSERT_TRUE(store_->operator_retry(run, "a", {}, now_));
     next.owner = "me";
-    EXPECT_EQ(store_->claim(next)->nothing, Nothing::kReserved) << "whoever has the step will give it back";
+    EXPECT_EQ(store_->claim(next)->not_claimable, NotClaimable::kReserved)
+        << "whoever has the step will give it back";
     next.owner_is_dead = dead_;
     const auto again = *store_->claim(next);
     ASSERT_TRUE(again.claim) << again.waits_for;
@@ -186,8 +187,8 @@ TEST_P(Attempts, AStepIsBegunThreeTimesAtMost) {
     const std::string next = id + "x";
     const ResumeDecision lost{.sandbox_run_id = id,
                               .label = "l",
-                              .found = "nothing",
-                              .decision = "re_execute",
+                              .found = RecoveryFound::kNothing,
+                              .decision = RecoveryDecision::kReExecute,
                               .lost_cost_row = "{}"};
     const auto begun = store_->begin_step(held.lease,
                                           {.sandbox_run_id = next,
@@ -321,7 +322,7 @@ TEST_P(Attempts, AnAbortCancelsWhatIsNotTerminal) {
 
 TEST_P(Attempts, TheNextAttemptWaitsAsLongAsItsAttemptSays) {
   fail_with_backoff();
-  EXPECT_EQ(store_->claim(request())->nothing, Nothing::kNotBefore);
+  EXPECT_EQ(store_->claim(request())->not_claimable, NotClaimable::kNotBefore);
   now_ = now_.plus_ms(5001);
   EXPECT_EQ(claim().phase.not_before, "");
 }

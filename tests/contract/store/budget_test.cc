@@ -21,7 +21,7 @@ TEST_P(Budget, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   EXPECT_EQ(store_->steps(run, "a")->front().state, StepState::kDone);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
   EXPECT_EQ(phase(run, "a").lease_owner, "");
-  EXPECT_EQ(store_->claim(request("me"))->nothing, Nothing::kBudget);
+  EXPECT_EQ(store_->claim(request("me"))->not_claimable, NotClaimable::kBudget);
   EXPECT_EQ(phase(run, "a").attempts_total, 1);
 
   ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 20'000, {.uid = 7, .reason = "more"}, now_));
@@ -53,8 +53,8 @@ TEST_P(Budget, StepsThatRunReserveTheirPartOfTheBudget) {
   now_ = now_.plus_ms(-36'000);
   const ResumeDecision lost{.sandbox_run_id = open,
                             .label = "x",
-                            .found = "nothing",
-                            .decision = "re_execute",
+                            .found = RecoveryFound::kNothing,
+                            .decision = RecoveryDecision::kReExecute,
                             .lost_cost_row = "{}"};
   auto again = marker("again", 0, 3000);
   again.execution = 2;

@@ -21,8 +21,8 @@ class Episodes : public StoreContract {
     return {
         .sandbox_run_id = id,
         .label = "x",
-        .found = "nothing",
-        .decision = "cancelled",
+        .found = RecoveryFound::kNothing,
+        .decision = RecoveryDecision::kCancelled,
         .lost_cost_row = "{}",
         .told = {.last_seq = told_seq, .usage = {{.told_seq = told_seq, .input_tokens = 1, .line = "{}"}}}};
   }

@@ -24,7 +24,7 @@ TEST_P(Operators, AFewerAttemptsThanAreUsedEndAPhaseThatWaitsForTheNext) {
   EXPECT_EQ(phase(run, "a").last_failure_reason, "why") << "of its last attempt";
   EXPECT_EQ(what_it_is(phase(run, "b")), std::tuple(PhaseState::kSkipped, PhaseOutcome::kSkipped, 0, 1));
   EXPECT_EQ(store_->run(run)->state, RunState::kFailed);
-  EXPECT_EQ(store_->claim(request())->nothing, Nothing::kAllTerminal);
+  EXPECT_EQ(store_->claim(request())->not_claimable, NotClaimable::kAllTerminal);
   EXPECT_TRUE(store_->operator_retry(run, "a", {}, now_));
   EXPECT_EQ(claim().phase.max_attempts, 1);
 }

@@ -43,8 +43,8 @@ TEST_P(Reports, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
   begin(held, agent("one"));
   ResumeDecision lost{.sandbox_run_id = "one",
                       .label = "x",
-                      .found = "nothing",
-                      .decision = "re_execute",
+                      .found = RecoveryFound::kNothing,
+                      .decision = RecoveryDecision::kReExecute,
                       .lost_cost_row = "{}",
                       .told = told(1, 2)};
   lost.told.events.push_back({.event = "resumed", .at = "then", .details = {{"session", 2}}});

@@ -1,4 +1,4 @@
-#include "agent/journals.h"
+#include "agent/served_journals.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace pawl::agent {
 
-Result<std::unique_ptr<Journals>> Journals::open(const ServeSpec& spec) {
-  auto out = std::unique_ptr<Journals>(new Journals(spec));
+Result<std::unique_ptr<ServedJournals>> ServedJournals::open(const ServeSpec& spec) {
+  auto out = std::unique_ptr<ServedJournals>(new ServedJournals(spec));
   if (!spec.context) return out;
   const auto& key = spec.context->key;
   PAWL_TRY(const auto path, episode_path(spec.pawl_folder, key));
@@ -20,12 +20,12 @@ Result<std::unique_ptr<Journals>> Journals::open(const ServeSpec& spec) {
 
 // With one episode per step, the time since the last request belongs to its agent. With a folder of episodes,
 // it cannot be attributed.
-Journals::~Journals() {
+ServedJournals::~ServedJournals() {
   if (!spec_.context) return;
   for (const auto& [name, open] : open_) open.api->note_end();
 }
 
-std::expected<EpisodeKey, Answer> Journals::key_of(const Headers& headers) const {
+std::expected<EpisodeKey, Answer> ServedJournals::key_of(const Headers& headers) const {
   const auto check = [](const std::optional<std::string>& named, const std::string& served,
                         std::string_view what) {
     return !named || *named == served
@@ -48,7 +48,7 @@ std::expected<EpisodeKey, Answer> Journals::key_of(const Headers& headers) const
   return key;
 }
 
-std::expected<std::shared_ptr<Api>, Answer> Journals::find(const EpisodeKey& key) {
+std::expected<std::shared_ptr<Api>, Answer> ServedJournals::find(const EpisodeKey& key) {
   const Name name{key.goal_id, key.episode_id};
   auto found = open_.find(name);
   if (found == open_.end()) {
@@ -66,26 +66,26 @@ std::expected<std::shared_ptr<Api>, Answer> Journals::find(const EpisodeKey& key
   return found->second.api;
 }
 
-std::string Journals::path_of(const EpisodeKey& key) const {
+std::string ServedJournals::path_of(const EpisodeKey& key) const {
   return episode_path(spec_.pawl_folder, key).value_or(std::string());
 }
 
-Result<std::shared_ptr<Api>> Journals::open_one(const Context& context) {
+Result<std::shared_ptr<Api>> ServedJournals::open_one(const Context& context) {
   PAWL_TRY(const auto path, episode_path(spec_.pawl_folder, context.key));
-  PAWL_TRY(auto episode, Journal::open(path, Journal::Access::kReadWrite));
+  PAWL_TRY(auto journal, Journal::open(path, Journal::Access::kReadWrite));
   Api::Hooks hooks{.on_log = spec_.on_log,
                    .on_cap_reached = spec_.on_cap_reached,
                    .on_unsaved = spec_.on_unsaved,
                    .free_bytes = [folder = os::folder_of(path)] { return os::free_bytes(folder); },
                    .served_ms =
                        [this, since = spec_.context ? began_ : clock_.mono()] {
-                         return (clock_.mono().micros - since.micros) / 1000;
+                         return ms_between(since, clock_.mono());
                        }};
-  return std::make_shared<Api>(std::move(episode), context, std::move(hooks));
+  return std::make_shared<Api>(std::move(journal), context, std::move(hooks));
 }
 
 // False: all are in use.
-bool Journals::close_one() {
+bool ServedJournals::close_one() {
   auto oldest = open_.end();
   for (auto it = open_.begin(); it != open_.end(); ++it)
     if (it->second.api.use_count() == 1 && (oldest == open_.end() || it->second.used < oldest->second.used))

@@ -17,11 +17,11 @@ namespace pawl::agent {
 
 constexpr std::size_t kJournalsOpenMax = 16;  // each one has descriptors and a cache
 
-class Journals {
+class ServedJournals {
  public:
   // Opens the episode of a step if its file exists, to report an unusable file at once. `spec` must outlive
   // this object.
-  static Result<std::unique_ptr<Journals>> open(const ServeSpec& spec);
+  static Result<std::unique_ptr<ServedJournals>> open(const ServeSpec& spec);
 
   // The goal and the episode of a request. 400: not a valid name; 403: not served by this socket.
   std::expected<EpisodeKey, Answer> key_of(const Headers& headers) const;
@@ -29,7 +29,7 @@ class Journals {
   // closed. A holder of the returned pointer is a user.
   std::expected<std::shared_ptr<Api>, Answer> find(const EpisodeKey& key);
   std::string path_of(const EpisodeKey& key) const;  // of an episode that find() has returned
-  ~Journals();
+  ~ServedJournals();
 
  private:
   using Name = std::pair<std::string, std::string>;  // goal, episode
@@ -38,7 +38,7 @@ class Journals {
     std::uint64_t used = 0;
   };
 
-  explicit Journals(const ServeSpec& spec) : spec_(spec), began_(clock_.mono()) {}
+  explicit ServedJournals(const ServeSpec& spec) : spec_(spec), began_(clock_.mono()) {}
   Result<std::shared_ptr<Api>> open_one(const Context& context);
   bool close_one();
 
