@@ -65,7 +65,7 @@ TEST_F(Agreement, ARunEndsWithTheRowsThatItsPhasesEndedWith) {
           row["phases"] = {{{"phase_id", "one"}, {"rows", 0}, {"head", kZeroHash}}};
         return true;
       },
-      "run.jsonl", "other rows of phase one");
+      "run.jsonl", "another end of phase one");
 }
 
 TEST_F(Agreement, WhatPassedHasAnAttemptThatDid) {
@@ -93,7 +93,7 @@ TEST_F(Agreement, WhatPassedWasJudgedOnWhatHadBeenAcceptedByThen) {
   for (const auto& other :
        {store::stack_hash("b", {}), store::stack_hash("b", {"forged", "one's"}),
         store::stack_hash("b", {"one's", "forged"}), store::stack_hash("other", {"one's"})})
-    found(layers(other), "phases/two/attempts.jsonl", "it was judged on other work");
+    found(layers(other), "phases/two/attempts.jsonl", "its gates ran on other work");
 }
 
 // Attempts that failed, or that an operator approved, are compared too, by the place that their row names.
@@ -140,7 +140,7 @@ TEST_F(Agreement, EveryAttemptWasJudgedOnWhatHadBeenAcceptedUpToItsPlace) {
         const auto report = verify(LedgerRun(1, Json::array(), rows(honest)).files(), {});
         EXPECT_TRUE(report.ok) << canonical(to_json(report));
       }
-      const std::string file = "phases/two/attempts.jsonl", detail = "it was judged on other work";
+      const std::string file = "phases/two/attempts.jsonl", detail = "its gates ran on other work";
       for (const auto& forged : {Said{none}, Said{one, 0}, Said{store::stack_hash("b", {"evil", "one's"})},
                                  Said{one, 2}, Said{one, -1}, Said{store::stack_hash("other", {"one's"})},
                                  Said{is_next_tier ? none : one, 1, false}})

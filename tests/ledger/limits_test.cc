@@ -347,7 +347,7 @@ TEST_F(Limits, WhatIsReservedIsWhatOpenStepsHold) {
         "UPDATE steps SET reserved_tokens = 7",
         "INSERT INTO budgets (run_id, unit, reserved) VALUES ('r', 'tokens', 1)"}) {
     sql("CREATE TABLE b AS SELECT * FROM budgets; CREATE TABLE s AS SELECT * FROM steps; " + change);
-    names(change, "what is reserved of ");
+    names(change, "the reserved amount of ");
     sql("DELETE FROM budgets; INSERT INTO budgets SELECT * FROM b; DROP TABLE b; "
         "UPDATE steps SET (reserved_ms, reserved_tokens) = (SELECT reserved_ms, reserved_tokens FROM s); "
         "DROP TABLE s");

@@ -76,7 +76,7 @@ TEST_F(StoreTest, EpisodesAreTakenBackOnlyOnRequest) {
   store_.reset();
   constexpr std::int64_t kOfEpisodes = 8;  // the migration that added the episodes' rows
   while (schema_status("sqlite:" + path_)->database > kOfEpisodes)
-    ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
+    ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
   EXPECT_EQ(migrate_down("sqlite:" + path_, false, dead_).error().kind, ErrorKind::kDenied);
   EXPECT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
 }
