@@ -491,7 +491,7 @@ class Keeping(WithRun):
         self.assertIn("destroy", self.pawl("migrate", "down", expect=1).stderr)
         self.pawl("migrate", "up")
         details = {problem["detail"] for problem in self.pawl_json("verify", "last", expect=13)["problems"]}
-        self.assertEqual(details, {f"the planned row of {what} is not what the rows say" for what in ("the run", "p1")})
+        self.assertEqual(details, {f"the planned row of {what} differs from the ledger's rows" for what in ("the run", "p1")})
 
 
 if __name__ == "__main__":

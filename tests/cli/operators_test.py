@@ -123,7 +123,7 @@ class Operators(WithRun):
         with self.changed_in_database(f"UPDATE ledger SET line = replace(line, 'r', 's') WHERE run_id = '{middle}' AND chain = '' AND seq = 1"):
             said = self.pawl("verify", "--all", expect=13).stdout
             self.assertIn("NOT verified", said)
-            self.assertIn("2 of 3 runs verified, 0 missing or exchanged", said)
+            self.assertIn("2 of 3 runs verified, 0 missing or replaced", said)
         self.pawl("verify", "--all", "last", expect=2)
 
     def test_what_a_lost_step_printed_is_in_the_logs_until_gc(self):
@@ -162,7 +162,7 @@ class Operators(WithRun):
                              ("UPDATE phases SET attempts_used = 0 WHERE phase_id = 'p1'", "attempts_used of phase p1"),
                              ("UPDATE tiers SET stop_on_failure = 0", "tiers"),
                              ("UPDATE phases SET phase_index = phase_index + 2 WHERE phase_id = 'p1'", "the place of phase"),
-                             ("UPDATE budgets SET spent = 0", "the spent amount of"), ("UPDATE budgets SET cap = 1000000", "sandbox_ms")):
+                             ("UPDATE budgets SET spent = 0", "what is spent of"), ("UPDATE budgets SET cap = 1000000", "sandbox_ms")):
             with self.changed_in_database(now, change):
                 self.assertIn(said, self.pawl("resume", "last", expect=13).stderr)
                 self.pawl("verify", "last", expect=13)

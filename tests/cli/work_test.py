@@ -387,7 +387,7 @@ h=$(sed -n 's/^oid sha256://p'); cat $(git rev-parse --git-dir)/lfs/objects/$(ec
             pass  # all writers have ended
         os.close(ours)
         self.assertEqual(program.wait(TIMEOUT_S), 0, seen)
-        self.assertRegex(seen.decode(), r"making the run: \d+ files, \d+ MiB of the source, \d+ s")
+        self.assertRegex(seen.decode(), r"making the run: \d+ files, \d+ MiB read or copied, \d+ s")
 
 
 class Sizes(WithRun):
