@@ -316,6 +316,13 @@ TEST(Shadowing, MakeReadsTheFirstOfItsNames) {
   for (const char* path : {"GNUmakefile", "makefile", "v/bin/python"})
     EXPECT_NE(stands_in(path, shadows), "") << path;
   EXPECT_EQ(stands_in("sub/GNUmakefile", shadows), "");
+  // These become a Makefile only when the gate's step configures.
+  for (const std::string template_name : {"Makefile.in", "Makefile.am", "Makefile.PL"}) {
+    shadows.was_there = [&](const std::string& path) { return path == template_name; };
+    for (const char* path : {"GNUmakefile", "makefile"})
+      EXPECT_NE(stands_in(path, shadows), "") << path << " beside " << template_name;
+    EXPECT_EQ(stands_in("Makefile", shadows), "");
+  }
 }
 
 std::vector<std::string> npm(const std::string& path, const std::string& after,

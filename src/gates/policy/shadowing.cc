@@ -370,11 +370,14 @@ class Look {
   }
 
   std::string make() const {
-    const auto stands_before = [&](std::string_view other) { return was_there(joined_path(folder_, other)); };
+    const auto has_beside = [&](std::string_view other) { return was_there(joined_path(folder_, other)); };
     if (!change_.after || !is_new()) return {};
-    if (name_ == "GNUmakefile" && (stands_before("Makefile") || stands_before("makefile")))
-      return "is read by make instead of the Makefile that is there";
-    if (name_ == "makefile" && stands_before("Makefile")) return "is read by make instead of Makefile";
+    // configure, config.status and `perl Makefile.PL` write the Makefile only in the step.
+    const bool has_makefile =
+        std::ranges::any_of(std::array{"Makefile", "Makefile.in", "Makefile.am", "Makefile.PL"}, has_beside);
+    if (name_ == "GNUmakefile" && (has_makefile || has_beside("makefile")))
+      return "is read by make instead of the Makefile of that folder";
+    if (name_ == "makefile" && has_makefile) return "is read by make instead of Makefile";
     for (const auto& make : shadows_.targets.makes)
       for (const auto& target : make.replaced)
         if (path_ == target || (path_.starts_with(target + "/") && !was_there(target)))
