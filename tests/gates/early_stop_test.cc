@@ -62,19 +62,41 @@ TEST(EarlyStop, AnOptionOfTheCommandIsFoundWithTheFailuresThatItBears) {
   EXPECT_EQ(option("python3 -m unittest --failfast"), "--failfast 1");
   for (const auto* run :
        {"pytest -xvs", "pytest -qx --junitxml=out.xml", "pytest \\\n  -x", "PYTEST_ADDOPTS=-x make test",
-        "PYTEST_ADDOPTS='-q -x' make test", "pytest >log 2>&1 -x", "python3 -m py.test -lx"})
+        "PYTEST_ADDOPTS='-q -x' make test", "pytest >log 2>&1 -x", "python3 -m py.test -lx", "pytest -xrs",
+        "pytest -k 'a;b' -x", "pytest -m \"x|y\" -x", "echo don't\npytest -x"})
     EXPECT_EQ(option(run), "-x 1") << run;
   EXPECT_EQ(option("python3 -m unittest -f"), "-f 1");
   EXPECT_EQ(option("python3 -m unittest -vf tests"), "-f 1");
   EXPECT_EQ(option("GOFLAGS=-failfast go test ./..."), "-failfast 1");
   EXPECT_EQ(option("npx playwright test --max-failures=2"), "--max-failures 2");
   EXPECT_EQ(option("mvn test -Dsurefire.skipAfterFailureCount=3"), "-Dsurefire.skipAfterFailureCount 3");
-  for (const auto* run :
-       {"sh -x test.sh", "pytest; sh -x test.sh", "pytest && rm -rf x", "python3 -m unittest\nrm -f out",
-        "pytest -k x", "pytest -vs", "mocha | curl -b jar", "pytest && find . -exec true",
-        "set -x; go test ./...", "cargo test --no-fail-fast", "pytest --maxfail=0", "mocha --bail=false",
-        "pytest --exitfirst-not", "npm ci --bailiwick", "curl -b jar x"})
+  for (const auto* run : {"sh -x test.sh",
+                          "pytest; sh -x test.sh",
+                          "pytest && rm -rf x",
+                          "python3 -m unittest\nrm -f out",
+                          "pytest -k x",
+                          "pytest -vs",
+                          "mocha | curl -b jar",
+                          "pytest && find . -exec true",
+                          "set -x; go test ./...",
+                          "cargo test --no-fail-fast",
+                          "pytest --maxfail=0",
+                          "mocha --bail=false",
+                          "pytest --exitfirst-not",
+                          "npm ci --bailiwick",
+                          "curl -b jar x",
+                          "pytest -rx",
+                          "pytest -rsx",
+                          "pytest -vrx",
+                          "pytest -kx",
+                          "mocha -Rb",
+                          "python3 -m unittest -kf"})
     EXPECT_EQ(option(run), "") << run;
+}
+
+TEST(EarlyStop, InAListOfWordsOnlyAScriptHasSeveralCommands) {
+  EXPECT_EQ(stop_option_in({"pytest", "t.py::t[a&b]", "-k", "a|b", "-x"}).word, "-x");
+  EXPECT_EQ(stop_option_in({"sh", "-c", "pytest; sh -x t.sh"}).word, "");
 }
 
 // The option of a command in a workspace with these files: "WORD FAILURES FILE".
@@ -85,6 +107,27 @@ std::string behind(const std::string& run, const Files& files) {
     return file == files.end() ? "" : file->second;
   });
   return found.word.empty() ? "" : found.word + " " + std::to_string(found.failures) + " " + found.file;
+}
+
+TEST(EarlyStop, NoTextMakesTheSearchLong) {
+  std::string folders, options = "{\"scripts\": {\"test\": \"";
+  for (int i = 0; i < 20'000; ++i)
+    folders += "python3 -m pytest -I x" + std::to_string(i) + "; cd y" + std::to_string(i) + "; ";
+  for (int i = 0; i < 300'000; ++i) options += "-x ";
+  options += "\"}}";
+  std::size_t lookups = 0, bytes = 0;
+  stop_option_behind({"bash", "-c", "npm test; tox; " + folders}, [&](const std::string& path) {
+    ++lookups;
+    const std::string text = path.ends_with("package.json") ? options : path.ends_with(".sh") ? folders : "";
+    bytes += text.size();
+    return text;
+  });
+  EXPECT_LE(lookups, 2'000U);
+  EXPECT_LE(bytes, std::size_t{40} << 20);
+}
+
+TEST(EarlyStop, AVersionIsNoNumberOfFailures) {
+  EXPECT_EQ(behind("npx jest", {{"package.json", "{\"dependencies\": {\"bail\": \"2.0.2\"}}"}}), "");
 }
 
 TEST(EarlyStop, ASettingOfTheRunnerIsFoundInItsFiles) {

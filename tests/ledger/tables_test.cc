@@ -116,7 +116,9 @@ TEST_F(Trust, ADatabaseThatRunsStatementsOfOthersIsNotUsed) {
         std::string("ALTER TABLE accepted_layers RENAME TO real; CREATE VIEW accepted_layers AS SELECT "
                     "run_id, merge_seq, phase_id, layer_id FROM real"),
         std::string("DROP TRIGGER cost_is_kept; CREATE TRIGGER cost_is_kept AFTER INSERT ON cost "
-                    "BEGIN DELETE FROM owed; END")}) {
+                    "BEGIN DELETE FROM owed; END"),
+        std::string(
+            "ALTER TABLE attempts ADD COLUMN other TEXT REFERENCES runs(run_id) ON DELETE CASCADE")}) {
     begin_anew();
     sql(change);
     refused(claim());

@@ -67,7 +67,7 @@ std::string module_of_source(const FileChange& change, const Shadows& shadows) {
   if (!named && (!of_tests || shadows.was_there(folder + "/__init__.py"))) return "";
   for (const auto source : kFoldersOfSources)
     for (const auto* end : {".py", "/__init__.py"}) {
-      const auto own = std::string(source) + name + end;
+      auto own = std::string(source) + name + end;
       if (cut(source, 1) != folder && shadows.was_there(own)) return own;
     }
   return "";

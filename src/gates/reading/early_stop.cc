@@ -21,6 +21,8 @@ struct Option {
   bool counts = false;           // a number may follow
   std::string_view beside = {};  // the letters with which it may share a word: "-xvs"
 };
+// Letters whose option takes the rest of the word as its value: "-rsx" of pytest has no "-x".
+constexpr std::string_view kTakeAValue = "kmrWR";
 constexpr std::string_view kOfPytest = "vqslkmrW", kOfUnittest = "vqcbk", kOfMocha = "cwR", kOfJest = "iou";
 constexpr std::array kOptions = {
     Option{"-x", "pytest", false, kOfPytest},
@@ -58,12 +60,15 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 
 // Whether the option is among the letters of `word`: "-vxs".
 bool is_among_letters(const Option& option, std::string_view word) {
-  const auto letters = word.substr(1);
-  const auto own = option.word.back();
-  return option.word.size() == 2 && letters.find(own) != letters.npos &&
-         std::ranges::all_of(letters, [&](char letter) {
-           return letter == own || option.beside.find(letter) != option.beside.npos;
-         });
+  if (option.word.size() != 2) return false;
+  bool found = false;
+  for (const char letter : word.substr(1)) {
+    found = found || letter == option.word.back();
+    if (letter == option.word.back()) continue;
+    if (option.beside.find(letter) == option.beside.npos) return false;
+    if (kTakeAValue.find(letter) != kTakeAValue.npos) break;
+  }
+  return found;
 }
 
 // The number of failures after which the option stops; 0: `word` is another option, or switches it off.
@@ -93,27 +98,33 @@ bool names_program(std::string_view word, std::string_view program) {
 }
 
 StopOption option_of_command(const std::vector<std::string_view>& words) {
+  std::array<bool, kOptions.size()> is_for_it{};  // The program of the option has been named.
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto word = words[i].substr(without_assignment(words[i]));
     const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
-    for (const auto& option : kOptions) {
-      const auto failures = word.size() > 1 && word.front() == '-' ? failures_of(option, word, next) : 0;
-      if (failures == 0) continue;
-      const bool is_for_it =
-          option.program.empty() ||
-          std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                      [&](auto earlier) { return names_program(earlier, option.program); });
-      if (is_for_it) return {.word = std::string(option.word), .failures = failures, .file = {}};
+    for (std::size_t k = 0; k < kOptions.size(); ++k) {
+      const auto& option = kOptions[k];
+      is_for_it[k] = is_for_it[k] || option.program.empty() || names_program(words[i], option.program);
+      if (!is_for_it[k] || word.size() < 2 || word.front() != '-') continue;
+      const auto failures = failures_of(option, word, next);
+      if (failures > 0) return {.word = std::string(option.word), .failures = failures, .file = {}};
     }
   }
   return {};
 }
 
-// Where the command ends that begins at `start`. Quotes are not followed. "\\" joins two lines, and "2>&1" is
-// one word.
+// Where the command ends that begins at `start`. A quote ends with its line: an apostrophe may be alone. "\\"
+// joins two lines, and "2>&1" is one word.
 std::size_t end_of_command(std::string_view text, std::size_t start) {
-  for (auto at = text.find_first_of(";&|\n", start); at != text.npos;
-       at = text.find_first_of(";&|\n", at + 1)) {
+  char quote = 0;
+  for (auto at = text.find_first_of(";&|\n'\"", start); at != text.npos;
+       at = text.find_first_of(";&|\n'\"", at + 1)) {
+    if (text[at] == '\'' || text[at] == '"') {
+      if (quote == 0 || quote == text[at]) quote = quote == 0 ? text[at] : 0;
+      continue;
+    }
+    if (text[at] == '\n') quote = 0;
+    if (quote != 0) continue;
     const char before = at > start ? text[at - 1] : ' ', after = at + 1 < text.size() ? text[at + 1] : ' ';
     const bool joins =
         (text[at] == '\n' && before == '\\') || (text[at] == '&' && (before == '>' || after == '>'));
@@ -171,7 +182,14 @@ std::optional<std::int64_t> collected_in(std::string_view line) {
 
 StopOption stop_option_in(const std::vector<std::string>& argv) {
   std::string text;
-  for (const auto& word : argv) text += word + " ";
+  for (auto word : argv) {
+    // Only a word with spaces can be a script. In another one, as in "t.py::t[a|b]", no command ends.
+    const bool is_script = word.find_first_of(" \t\n") != word.npos;
+    if (!is_script && argv.size() > 1)
+      std::ranges::replace_if(
+          word, [](char c) { return std::string_view(";&|'\"").find(c) != std::string_view::npos; }, '_');
+    text += word + " ";
+  }
   for (std::size_t start = 0; start < text.size();) {
     const auto end = end_of_command(text, start);
     auto found = option_of_command(words_of_command(std::string_view(text).substr(start, end - start)));

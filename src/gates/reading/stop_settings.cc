@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <string_view>
@@ -21,6 +23,8 @@ using WordList = std::span<const std::string_view>;
 
 constexpr std::size_t kTextsMax = 200;        // commands that are read: scripts, recipes, lines
 constexpr std::size_t kScriptWordsMax = 500;  // words of a command that may be a script's path
+// An agent may have written all of these texts. Beyond these bounds a path has no text.
+constexpr std::size_t kFoldersMax = 64, kLookupsMax = 50'000, kFilesMax = 2'000, kBytesMax = 32 << 20;
 
 // `files` have commands of `programs`, which run them.
 struct CommandFiles {
@@ -108,6 +112,7 @@ std::int64_t failures_behind(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
   std::size_t size = 0;
   while (size < text.size() && is_word(text[size])) ++size;
+  if (size < text.size() && text[size] == '.') return 0;  // A version: "bail": "2.0.2" is a package.
   const auto value = text.substr(0, size);
   if (is_any_of(value, {"true", "True", "yes", "on"})) return 1;
   std::int64_t number = 0;
@@ -164,7 +169,10 @@ StopOption setting_in(std::string_view text, const StopSettings& of) {
 
 class StopSearch {
  public:
-  explicit StopSearch(const TextOf& text_of) : text_of_(text_of) {}
+  explicit StopSearch(const TextOf& text_of)
+      : text_of_([this, &text_of](const std::string& path) { return looked_up(text_of, path); }) {}
+  StopSearch(const StopSearch&) = delete;
+  StopSearch& operator=(const StopSearch&) = delete;
 
   StopOption find(const std::vector<std::string>& argv) {
     std::string command;
@@ -193,6 +201,15 @@ class StopSearch {
     return option;
   }
 
+  std::string looked_up(const TextOf& text_of, const std::string& path) {
+    if (++lookups_ > kLookupsMax) return {};
+    if (const auto known = known_.find(path); known != known_.end()) return known->second;
+    if (known_.size() == kFilesMax || bytes_ > kBytesMax) return {};
+    auto text = text_of(path);
+    bytes_ += text.size();
+    return known_.emplace(path, std::move(text)).first->second;
+  }
+
   std::string text_at(const std::string& path) const {
     auto text = text_of_(path);
     text.resize(std::min(text.size(), kCommandBytesMax));
@@ -206,15 +223,22 @@ class StopSearch {
     return text;
   }
 
+  std::set<std::string> modules() const {
+    auto end = places_.modules.begin();
+    std::advance(end, std::min(places_.modules.size(), kFoldersMax));
+    return {places_.modules.begin(), end};
+  }
+
   // The root and the folders that commands go to, each as the beginning of a path.
   std::vector<std::string> folders() const {
     std::vector<std::string> out{""};
-    for (const auto& folder : places_.modules)
+    for (const auto& folder : modules())
       if (!folder.empty()) out.push_back(folder + "/");
     return out;
   }
 
   void add(std::string text, const std::string& file) {
+    text.resize(std::min(text.size(), kCommandBytesMax));
     if (texts_.size() < kTextsMax && !text.empty() && seen_.insert(text).second)
       texts_.emplace_back(std::move(text), file);
   }
@@ -248,7 +272,7 @@ class StopSearch {
   }
 
   void add_recipes(RunTargets& targets) {
-    targets.read_makefiles(places_.modules, text_of_);
+    targets.read_makefiles(modules(), text_of_);
     for (auto& make : targets.makes) {
       make.base.variables.try_emplace("MAKE", "make");
       for (const auto& name : make.reached)
@@ -277,7 +301,9 @@ class StopSearch {
     }
   }
 
-  const TextOf& text_of_;
+  const TextOf text_of_;  // Cached and bounded.
+  std::map<std::string, std::string> known_;
+  std::size_t lookups_ = 0, bytes_ = 0;
   std::vector<std::pair<std::string, std::string>> texts_;  // commands, each with its file
   std::set<std::string> seen_;
   std::set<std::string, std::less<>> names_;  // programs, and all other words

@@ -17,6 +17,8 @@ namespace {
 
 // CTest keeps 300 KiB of the output of a failed test.
 constexpr std::size_t kEncodedMax = 512 << 10;
+constexpr std::size_t kDecodedMax = 64
+                                    << 20;  // of all tests of a report: short texts may inflate to long ones
 constexpr std::string_view kCompressed =
     "its output is compressed: `ctest -T Test --no-compress-output` writes it as it is";
 
@@ -74,7 +76,11 @@ class CtestHandler final : public XmlHandler {
     if (name == "Name") in_name_ = false;
     if (in_output_ && name == "Value") {
       in_output_ = false;
-      if (!encoding_.empty() && status_ != "passed") output_ = decoded(output_, encoding_, compression_);
+      if (!encoding_.empty() && status_ != "passed") {
+        output_ = decoded_bytes_ > kDecodedMax ? std::string(kCompressed)
+                                               : decoded(output_, encoding_, compression_);
+        decoded_bytes_ += output_.size();
+      }
     }
     if (name == "Measurement") in_measurement_ = false;
     if (name != "Test" || status_.empty()) return {};
@@ -108,6 +114,7 @@ class CtestHandler final : public XmlHandler {
   TestCollector tests_;
   std::string status_, name_, output_;
   std::string encoding_, compression_;  // of the current output
+  std::size_t decoded_bytes_ = 0;
   std::size_t listed_ = 0;
   bool any_failed_ = false;
   bool in_name_ = false, in_measurement_ = false, in_output_ = false, testing_seen_ = false;
