@@ -329,7 +329,7 @@ Transaction::~Transaction() {
   const bool forgets = !planted("memory_outlives_rollback");
   if (forgets && connection_->total_changes() != changes_before_) connection_->begin_epoch();
   if (parts_ == Connection::Parts::kPlain) {
-    if (connection_->total_changes() != changes_before_) connection_->spoil();
+    if (connection_->total_changes() != changes_before_) connection_->require_roll_back();
     return;
   }
   const bool part = parts_ == Connection::Parts::kSavepoints;

@@ -136,7 +136,7 @@ class Connection {
   bool shares_transaction() const { return parts_ != Parts::kNone; }
   // True: a kPlain part wrote something and was not committed. The whole open transaction must roll back.
   bool must_roll_back() const { return must_roll_back_; }
-  void spoil() { must_roll_back_ = true; }
+  void require_roll_back() { must_roll_back_ = true; }
   std::int64_t total_changes() { return sqlite3_total_changes64(database_.get()); }
   std::int64_t changes() { return sqlite3_changes64(database_.get()); }
   std::int64_t last_inserted() { return sqlite3_last_insert_rowid(database_.get()); }  // row id

@@ -13,7 +13,7 @@ SENTENCE_WORDS_MAX = 30
 
 # A comment that begins so has no subject: a reader must guess it.
 NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
-IS_COMMENT = re.compile(r"^\s*(//|#|--)")
+IS_COMMENT = re.compile(r"^\s*(//|#|--)(?! name: )")  # "-- name: x" in SQL begins a statement
 
 
 def tracked(*folders):
@@ -74,6 +74,7 @@ class Language(unittest.TestCase):
 
     def test_the_rules_can_fail(self):
         self.assertEqual(comment_problems("// Of a phase.\nint a;\n  # What it is\n// A phase\n// Of a run\n"), [1, 3])
+        self.assertEqual(comment_problems("-- name: some\n-- What it is\nSELECT 1;\n"), [2])
         words = " word" * (SENTENCE_WORDS_MAX + 1)
         self.assertEqual(len(list(long_sentences(f"A page.\n\n- {words.strip()}.\n\n| {words} |\n\n    {words}\n\n```\n{words}\n```\n"))), 1)
         self.assertEqual(list(long_lines("a" * 141 + "\n|" + "a" * 141 + "\n```\n" + "a" * 141 + "\n```\n")), [1, 2])

@@ -21,9 +21,9 @@ PRAGMA user_version;
 -- Changes when another connection has committed; commits of this connection do not count.
 PRAGMA data_version;
 -- name: schema_programs
--- What SQLite runs beside the statement of a caller: triggers, views, virtual tables, actions of foreign
--- keys. SQLite reads the text of an entry and not its type, which a writer of the file can change. No table
--- of Pawl has such an action, nor a text that this pattern finds.
+-- SQLite runs triggers, views, virtual tables and actions of foreign keys beside the statement of a caller.
+-- This query finds their entries by text: a writer of the file can change the type of an entry, and SQLite
+-- does not read it. Pawl's own tables have no actions, and no text that the last two patterns match.
 SELECT name, sql FROM sqlite_schema
 WHERE sql NOT GLOB 'CREATE TABLE *' AND sql NOT GLOB 'CREATE INDEX *' AND sql NOT GLOB 'CREATE UNIQUE INDEX *'
    OR sql LIKE '%references%on%delete%' OR sql LIKE '%references%on%update%';

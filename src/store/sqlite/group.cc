@@ -44,8 +44,8 @@ Status Group::commit_group(std::vector<Task*>& group) {
   return must_roll_back ? run_group(group, Connection::Parts::kSavepoints, must_roll_back) : outcome;
 }
 
-// Runs the tasks of `group` and those that join meanwhile. `must_roll_back`: a part could not be rolled back alone,
-// so the whole transaction was.
+// Runs the tasks of `group` and those that join meanwhile. Sets `must_roll_back` when a part could not be
+// rolled back alone, so that the whole transaction was.
 Status Group::run_group(std::vector<Task*>& group, Connection::Parts parts, bool& must_roll_back) {
   auto transaction = pawl::sqlite::Transaction::begin(connection_, "group");
   if (!transaction) {
