@@ -276,7 +276,7 @@ void Egress::connection(os::UniqueFd inner, std::size_t index) {
   if (attempt.through_proxy) {
     if (proxy_target(attempt, inner.get())) pass(attempt, inner.get());
   } else if (attempt.host.empty()) {
-    attempt.verdict = "refused: nobody asked for a name that leads here";
+    attempt.verdict = "refused: no name that was asked for leads here";
   } else {
     pass(attempt, inner.get());
   }

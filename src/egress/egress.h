@@ -107,7 +107,7 @@ class Egress final : public sandbox::Outlet {
 // Makes an Egress with the spec's allowlist for each sandbox; empty without network scoped. Raises this
 // process's soft limit of descriptors. kInvalid: the allowlist is malformed, which validate() refuses.
 Result<sandbox::OpenOutlet> outlet_of(const sandbox::SandboxSpec& spec, Egress::OnLine on_line);
-// Egresses that allow nothing, for Backend::health().
+// Egresses that refuse each name, for Backend::health().
 sandbox::ClosedOutlets closed_outlets();
 
 }  // namespace pawl::egress

@@ -27,7 +27,7 @@ Status check_part(const std::string& folder, const std::string& path) {
                    "Use it as its owner, or take it over with `chown -R $(id -u):$(id -g) '" + folder + "'`");
   if ((facts.mode & kWritableForOthers) != 0)
     return refused(path, "is writable for others",
-                   "If nobody else wrote to it: `chmod -R go-w '" + folder + "'`");
+                   "If no other user wrote to it: `chmod -R go-w '" + folder + "'`");
   return {};
 }
 
@@ -64,7 +64,7 @@ Status check_key(const std::string& folder, const std::string& key) {
   PAWL_OK(check_part(folder, key));
   PAWL_TRY(const auto facts, os::facts_of(key));
   if ((facts.mode & kAnyForOthers) != 0)
-    return refused(key, "is readable for others", "If nobody else has read it: `chmod 600` it");
+    return refused(key, "is readable for others", "If no other user has read it: `chmod 600` it");
   return {};
 }
 

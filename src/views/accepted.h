@@ -20,7 +20,7 @@ namespace pawl::views {
 Status check_evidence(const State& state, const store::RunRow& run);
 
 // Calls `use` with the run when check_evidence() holds. The check and all reads of `use` see one state of the
-// database, so nobody can change it in between. REQUIRES: `use` writes nothing to the database.
+// database, so no writer can change it in between. REQUIRES: `use` does not write to the database.
 Status with_evidence(const State& state, const std::string& run_id,
                      const std::function<Status(const store::RunRow&)>& use);
 // Makes what an older version lacks in the database, as far as that can be: with_evidence() can't write.

@@ -103,6 +103,7 @@ echo "100% tests passed of $name"
         done, called = self.run_with("none")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertLess(set(stages), set(called))
+        self.assertEqual(done.stdout.splitlines()[-1], "100% tests passed of dev", "the last line is of CTest's own summary")
         for stage in stages:
             done, called = self.run_with(stage)
             self.assertEqual(done.returncode, 1, stage)

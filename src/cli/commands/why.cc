@@ -76,7 +76,7 @@ Advice advice_of(const store::RunRow& run, const Reason& reason, const std::stri
                                       reason.phase_id, reason.detail),
               .command = "pawl sandbox health"};
     case Reason::Kind::kFree:
-      return {.sentence = fmt::format("phase {} can go on, and nobody works on it", reason.phase_id),
+      return {.sentence = fmt::format("phase {} can go on, and no executor works on it", reason.phase_id),
               .command = resume};
     case Reason::Kind::kLeased:
       return of_lease(run, reason, now);

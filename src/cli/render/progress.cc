@@ -224,7 +224,7 @@ void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd&
   const bool passed = end.verdict == "passed";
   std::string text;
   if (!end.reason.empty()) text += ": " + end.reason;
-  if (const auto nothing = without_change(end); passed && !nothing.empty()) text += ": " + nothing;
+  if (const auto unchanged = without_change(end); passed && !unchanged.empty()) text += ": " + unchanged;
   if (end.action != store::Action::kNone) text += "; " + end.action_reason;
   if (end.feedback.contains("hint")) text += "; the doctor gives a hint";
   if (!end.not_before.empty()) text += "; the next attempt not before " + end.not_before;

@@ -189,7 +189,7 @@ Command command_of(std::string_view line) {
 }
 
 std::string weaker_recipe(const Rule& before, const Rule& after, const RunTargets& targets) {
-  const auto nothing = [](const Rule& rule) {
+  const auto is_idle = [](const Rule& rule) {
     return std::ranges::all_of(rule.recipe,
                                [](const auto& line) { return runs_nothing(command_of(line).text); });
   };
@@ -198,7 +198,7 @@ std::string weaker_recipe(const Rule& before, const Rule& after, const RunTarget
   const bool needs_more = std::ranges::any_of(after.needs, [&](const auto& need) {
     return !before.needs.contains(need);
   });  // the new prerequisites may have the commands
-  if (nothing(after) && !needs_more && (!nothing(before) || (needs_less && after.needs.empty())))
+  if (is_idle(after) && !needs_more && (!is_idle(before) || (needs_less && after.needs.empty())))
     return "runs nothing any more";
   // Failures that the removed lines hid already do not count.
   std::string old;

@@ -56,10 +56,10 @@ bool runs_nothing(std::string_view script) {
   while (!script.empty()) {
     const auto end = std::min(script.find_first_of(";&|\n"), script.size());
     const auto words = words_in(script.substr(0, end));
-    const bool nothing = words.empty() ||
-                         is_any_of(words[0], {"true", ":", "echo", "printf", "@echo", "@true", "@:"}) ||
-                         (words[0] == "exit" && (words.size() == 1 || words[1] == "0"));
-    if (!nothing) return false;
+    const bool idle = words.empty() ||
+                      is_any_of(words[0], {"true", ":", "echo", "printf", "@echo", "@true", "@:"}) ||
+                      (words[0] == "exit" && (words.size() == 1 || words[1] == "0"));
+    if (!idle) return false;
     script.remove_prefix(std::min(end + 1, script.size()));
   }
   return true;

@@ -46,7 +46,7 @@ bool attach(const MountOp& op, int tree, const os::Walls& walls) {
 }
 
 bool hide_folder(const char* target) {
-  return mount(kNothing, target, nullptr, MS_BIND, nullptr) == 0 &&
+  return mount(kEmptyFolder, target, nullptr, MS_BIND, nullptr) == 0 &&
          set_attributes(target, MOUNT_ATTR_RDONLY, false);
 }
 

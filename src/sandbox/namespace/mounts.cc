@@ -238,7 +238,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   plan_large_files(to, folders);
   to.add(Kind::kFolder, Builder::root("/proc"));
   to.add(Kind::kProc, Builder::root("/proc"));
-  to.add(Kind::kFolder, kNothing);
+  to.add(Kind::kFolder, kEmptyFolder);
   for (const std::string masked : kMasked) to.add(Kind::kMask, Builder::root("/proc/" + masked));
   for (const auto& path : of_host.covered) to.add(Kind::kCover, Builder::root(path));
   plan_workspace(to, folders, copied);

@@ -15,7 +15,7 @@ namespace pawl::sandbox {
 // Paths inside a tmpfs that covers /tmp until pivot_root: the new root, and the trees of overlays.
 inline constexpr char kNewRoot[] = "/tmp/root";
 inline constexpr char kStage[] = "/tmp/stage";
-inline constexpr char kNothing[] = "/tmp/stage/nothing";  // an empty folder, which masks others
+inline constexpr char kEmptyFolder[] = "/tmp/stage/empty";  // an empty folder, which masks others
 
 struct MountOp {
   enum class Kind {

@@ -185,8 +185,8 @@ Result<Base> Workspaces::snapshot_directory(const std::string& path, const Witho
 
 Result<std::string> Workspaces::content_id(const std::string& path) const {
   if (!os::is_folder(path)) return hash_of_file(path);
-  FolderMemory nothing;
-  PAWL_TRY(const auto look, look_at(path, {}, {}, nothing, *so_far_));
+  FolderMemory no_memory;
+  PAWL_TRY(const auto look, look_at(path, {}, {}, no_memory, *so_far_));
   return id_of(look.entries);
 }
 
