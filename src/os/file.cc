@@ -97,7 +97,10 @@ Result<std::string> write_temporary(const std::string& path, std::string_view by
 // bounds the number of descriptors and the stack.
 class Remover {
  public:
+  explicit Remover(const std::function<bool()>& should_stop) : should_stop_(should_stop) {}
+
   Status remove(int parent, const char* name, int depth = 0) {
+    if (should_stop_ && should_stop_()) return fail(ErrorKind::kCancelled, "interrupted");
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return {};
     if (errno != EISDIR && errno != EPERM) return fail_errno(errno, "remove", name);
     if (depth > kDepthMax) return move_up(parent, name);
@@ -149,6 +152,7 @@ class Remover {
     return {};
   }
 
+  const std::function<bool()>& should_stop_;
   int top_ = -1;
   std::int64_t moved_ = 0;
 };
@@ -351,9 +355,9 @@ Status make_private(const std::string& path) {
   return {};
 }
 
-Status remove_tree(const std::string& path) {
+Status remove_tree(const std::string& path, const std::function<bool()>& should_stop) {
   if (rmdir(path.c_str()) == 0) return {};  // most trees to remove are empty folders
-  auto status = Remover().remove(AT_FDCWD, path.c_str());
+  auto status = Remover(should_stop).remove(AT_FDCWD, path.c_str());
   if (!status) return std::unexpected(std::move(status).error().in(path));
   return {};
 }
