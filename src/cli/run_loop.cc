@@ -151,7 +151,9 @@ Status check_backend(const State& state, const std::vector<std::string>& run_ids
   PAWL_OK(executor::check_bases(state, run_ids));
   PAWL_TRY(const auto first, state.store->run(run_ids.front()));
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
+  state.workspaces->stop_when(os::interrupted);  // It removes what killed runs left, which may take minutes.
   auto status = executor::check_machine(state, *backend, run_ids);
+  state.workspaces->stop_when({});
   if (status) say_degraded(*backend);
   if (!status)
     status.error().message +=

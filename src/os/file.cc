@@ -97,7 +97,10 @@ Result<std::string> write_temporary(const std::string& path, std::string_view by
 // bounds the number of descriptors and the stack.
 class Remover {
  public:
+  explicit Remover(const std::function<bool()>& should_stop) : should_stop_(should_stop) {}
+
   Status remove(int parent, const char* name, int depth = 0) {
+    if (should_stop_ && should_stop_()) return fail(ErrorKind::kCancelled, "interrupted");
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return {};
     if (errno != EISDIR && errno != EPERM) return fail_errno(errno, "remove", name);
     if (depth > kDepthMax) return move_up(parent, name);
@@ -149,6 +152,7 @@ class Remover {
     return {};
   }
 
+  const std::function<bool()>& should_stop_;
   int top_ = -1;
   std::int64_t moved_ = 0;
 };
@@ -208,7 +212,17 @@ std::unique_ptr<ByteSource> file_source(std::string path, std::uint64_t bytes_ma
 }
 
 Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max) {
-  return read_all(*file_source(path, bytes_max));
+  const auto source = file_source(path, bytes_max);
+  for (std::string out;;) {
+    PAWL_TRY(const auto piece, source->next());
+    if (piece.empty()) return out;
+    out += piece;
+    // A large text that grows piece by piece is copied again and again. A file that changes meanwhile may have
+    // another size.
+    struct stat status {};
+    if (out.size() == ByteSource::kPieceBytes && stat(path.c_str(), &status) == 0)
+      out.reserve(std::min(static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0)), bytes_max));
+  }
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path, std::uint64_t bytes_max) {
@@ -351,9 +365,9 @@ Status make_private(const std::string& path) {
   return {};
 }
 
-Status remove_tree(const std::string& path) {
+Status remove_tree(const std::string& path, const std::function<bool()>& should_stop) {
   if (rmdir(path.c_str()) == 0) return {};  // most trees to remove are empty folders
-  auto status = Remover().remove(AT_FDCWD, path.c_str());
+  auto status = Remover(should_stop).remove(AT_FDCWD, path.c_str());
   if (!status) return std::unexpected(std::move(status).error().in(path));
   return {};
 }

@@ -89,7 +89,8 @@ Status make_private_folder(const std::string& path);
 Status make_private(const std::string& path);
 // Like `rm -rf`, never through a symlink; a missing path is a success. It works relative to descriptors, so a
 // hostile tree cannot lead it elsewhere. The number of open descriptors is bounded, however deep the tree is.
-Status remove_tree(const std::string& path);
+// kCancelled as soon as `should_stop` says so; a part of the tree is then left.
+Status remove_tree(const std::string& path, const std::function<bool()>& should_stop = {});
 // The same, but renames the tree to `<path>.removed` first, so that no process sees a part of it at `path`.
 // If the rename fails, the tree is removed in place.
 Status remove_tree_at_once(const std::string& path);

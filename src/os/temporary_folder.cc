@@ -48,7 +48,7 @@ std::string temporary_stem() {
   return join(environment_value("TMPDIR").value_or(usual), "pawl-sandbox");
 }
 
-void sweep_temporary_folders(const std::string& stem) {
+void sweep_temporary_folders(const std::string& stem, const std::function<bool()>& should_stop) {
   const std::string folder = folder_of(stem);
   const std::string start = stem.substr(stem.rfind('/') + 1) + ".";
   const auto names = list_folder(folder);
@@ -56,7 +56,10 @@ void sweep_temporary_folders(const std::string& stem) {
   for (const auto& name : *names) {
     if (!name.starts_with(start) || name.size() != start.size() - 1 + kRandom.size()) continue;
     const std::string path = join(folder, name);
-    if (const auto lock = hold(path)) static_cast<void>(remove_tree(path));
+    const auto lock = hold(path);
+    if (!lock) continue;
+    const auto removed = remove_tree(path, should_stop);
+    if (!removed && removed.error().kind == ErrorKind::kCancelled) return;
   }
 }
 

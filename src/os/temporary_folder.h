@@ -1,6 +1,7 @@
 // Folders that live as long as their process, and the removal of those that a killed process left.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "os/file.h"
@@ -29,8 +30,9 @@ class TemporaryFolder {
 // "pawl-sandbox" in TMPDIR. Without TMPDIR in /var/tmp, which is on a disk even where /tmp is in memory, or
 // in /tmp.
 std::string temporary_stem();
-// Removes this user's folders of that stem whose creators have died.
-void sweep_temporary_folders(const std::string& stem);
+// Removes this user's folders of that stem whose creators have died. Ends as soon as `should_stop` says so; the
+// next call removes the rest.
+void sweep_temporary_folders(const std::string& stem, const std::function<bool()>& should_stop = {});
 // Whether `path` is a folder whose creator lives.
 bool is_in_use(const std::string& path);
 

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "os/file.h"
+#include "os/parallel.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -35,17 +37,29 @@ bool is_marked(const std::string& source, const std::string& folder) {
   });
 }
 
-// Appends the folders below `path` in which something may have been built.
-void list_folders(const std::string& full, const std::string& path, std::vector<std::string>& out) {
+struct Seen {
+  bool is_marked = false;
+  std::vector<std::string> below;  // The folders in which something may have been built.
+};
+
+// Looks at the folder `path`, and lists those below it. Looks for marks by name, since most folders have none.
+Seen look_at(const std::string& source, const std::string& path) {
+  const std::string full = path.empty() ? source : os::join(source, path);
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(full.c_str()), closedir);
-  if (!open) return;
+  if (!open) return {.is_marked = is_marked(source, full)};
+  Seen out;
+  bool has_mark = false;
   while (const dirent* entry = readdir(open.get())) {
     const std::string_view name = entry->d_name;
+    has_mark = has_mark || std::ranges::find(kTraces, name, &Mark::mark) != kTraces.end();
     if (entry->d_type != DT_DIR || name == "." || name == ".." || name == "node_modules" ||
-        !is_kept_name(entry->d_name))
+        !is_kept_name(name))
       continue;
-    out.push_back(child(path, name));
+    out.below.push_back(child(path, name));
   }
+  out.is_marked = has_mark && is_marked(source, full);
+  if (out.is_marked) out.below.clear();
+  return out;
 }
 
 }  // namespace
@@ -53,16 +67,23 @@ void list_folders(const std::string& full, const std::string& path, std::vector<
 std::vector<std::string> built_elsewhere(const std::string& source) {
   if (source == "/workspace") return {};
   std::vector<std::string> out, level{""}, below;
-  std::size_t looked = 0;
+  std::size_t left = kFoldersMax;
   for (int depth = 0; depth <= kDepthMax; ++depth, level = std::exchange(below, {})) {
     std::ranges::sort(level);  // So that the same folders are looked at each time.
-    for (const auto& path : level) {
-      if (++looked > kFoldersMax) break;
-      const std::string full = path.empty() ? source : os::join(source, path);
-      if (is_marked(source, full))
-        out.push_back(path.empty() ? "." : path);
-      else if (depth < kDepthMax)
-        list_folders(full, path, below);
+    level.resize(std::min(level.size(), left));
+    left -= level.size();
+    std::vector<Seen> seen(level.size());
+    const auto looked = os::for_each_in_parallel(level.size(), [&](std::size_t i) -> Status {
+      if (depth < kDepthMax)
+        seen[i] = look_at(source, level[i]);
+      else
+        seen[i].is_marked = is_marked(source, os::join(source, level[i]));
+      return {};
+    });
+    PAWL_CHECK(looked.has_value());
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      if (seen[i].is_marked) out.push_back(level[i].empty() ? "." : level[i]);
+      std::ranges::move(seen[i].below, std::back_inserter(below));
     }
   }
   std::ranges::sort(out);

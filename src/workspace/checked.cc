@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <span>
 #include <unordered_set>
 
 #include "os/clock.h"
@@ -92,7 +93,8 @@ class ObjectCheck {
     if (!has_hash(manifest.bytes(), id_)) return was_changed(path);
     memory_ = FolderMemory::load(memory_path_, seal_);
     PAWL_OK(look_at_all());
-    if (unread_.empty() && found_.size() == memory_.entries().size()) return {};
+    if (unread_count_ == 0 && found_count_ == memory_.entries().size()) return {};
+    for (auto& seen : parts_) move_part(std::move(seen.part), seen.unread, found_, unread_);
     PAWL_OK(read_contents());
     PAWL_TRY(const auto entries, entries_of(manifest.bytes()));
     PAWL_OK(compare_with(entries));
@@ -121,18 +123,43 @@ class ObjectCheck {
     struct stat status {};
     if (lstat(tree_.c_str(), &status) != 0) return fail_errno(errno, "look at", tree_);
     if (!S_ISDIR(status.st_mode) || !is_open(status) || hides_by_attribute(tree_)) return was_changed(tree_);
-    return walk_by_level(tree_, [this](const std::string& folder, const auto& found, auto& below) -> Status {
-      if (!found) return std::unexpected(found.error());
-      for (const auto& [name, status_of] : *found) {
-        std::string path = child(folder, name);
-        if (S_ISDIR(status_of.st_mode)) below.push_back(path);
-        PAWL_OK(look_at(std::move(path), status_of));
-      }
-      return {};
-    });
+    return walk_by_level<Seen>(
+        tree_, [this](const std::string& folder, auto found) { return see(folder, std::move(found)); },
+        [this](Seen seen, auto& below) -> Status {
+          std::ranges::move(seen.below, std::back_inserter(below));
+          found_count_ += seen.part.size();
+          unread_count_ += seen.unread.size();
+          parts_.push_back(std::move(seen));
+          return {};
+        });
   }
 
-  Status look_at(std::string path, const struct stat& status) {
+  // A thread's results about a folder of the tree.
+  struct Seen {
+    FolderPart part;
+    std::vector<std::string> below;   // The folders in it.
+    std::vector<std::size_t> unread;  // The places in `part` of entries whose content must be read.
+  };
+
+  Result<Seen> see(const std::string& folder, const Result<std::vector<Found>>& found) const {
+    if (!found) return std::unexpected(found.error());
+    Seen out;
+    const auto remembered = memory_.in(folder);
+    const auto leaves_nothing_out = [](const Found&) { return false; };
+    if (is_as_remembered(folder, *found, remembered, leaves_nothing_out, out.below)) {
+      out.part.same = remembered;
+      return out;
+    }
+    for (const auto& [name, status] : *found) {
+      std::string path = child(folder, name);
+      if (S_ISDIR(status.st_mode)) out.below.push_back(path);
+      PAWL_OK(see(std::move(path), status, remembered, out));
+    }
+    return out;
+  }
+
+  Status see(std::string path, const struct stat& status, std::span<const Remembered> remembered,
+             Seen& out) const {
     Looked looked{.entry = {.path = std::move(path)}, .stamp = stamp_of(status)};
     auto& entry = looked.entry;
     if (S_ISREG(status.st_mode) && (status.st_mode & 0400U) != 0) {
@@ -147,18 +174,16 @@ class ObjectCheck {
     } else {
       return entry_was_changed(entry.path);
     }
-    const Looked* before = memory_.find(entry.path);
-    const bool fits = before != nullptr && before->stamp == looked.stamp &&
-                      before->entry.type == entry.type && before->entry.size == entry.size;
-    if (!fits) unread_.push_back(found_.size());
-    known_.push_back(fits ? before : nullptr);
-    found_.push_back(std::move(looked));
+    const Remembered* before = find_in(remembered, entry.path);
+    if (before != nullptr && before->fits(status))
+      entry.content = before->content;
+    else
+      out.unread.push_back(out.part.entries.size());
+    out.part.entries.push_back(std::move(looked));
     return {};
   }
 
   Status read_contents() {
-    for (std::size_t i = 0; i < found_.size(); ++i)
-      if (known_[i] != nullptr) found_[i].entry.content = known_[i]->entry.content;
     return os::for_each_in_parallel(unread_.size(), [this](std::size_t i) -> Status {
       auto& entry = found_[unread_[i]].entry;
       const std::string full = os::join(tree_, entry.path);
@@ -244,9 +269,11 @@ class ObjectCheck {
   const Seal seal_;
   SoFar& read_;
   FolderMemory memory_;
-  std::vector<Looked> found_;         // In the order of the look.
-  std::vector<const Looked*> known_;  // For each of found_: its cached entry if the stamp fits, or nullptr.
-  std::vector<std::size_t> unread_;   // The indexes in found_ of the others.
+  std::vector<Seen> parts_;  // By folder, in the order of the look.
+  std::size_t found_count_ = 0, unread_count_ = 0;
+  // Made of parts_ when any entry must be read.
+  std::vector<Looked> found_;
+  std::vector<std::size_t> unread_;  // The places in found_ of entries whose content must be read.
 };
 
 // For a derived base: checks that its parts make the base of its id.

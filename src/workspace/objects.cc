@@ -339,7 +339,8 @@ void Workspaces::remove_left_over() const {
   const auto tree = os::HeldTree::open(folder_, os::HeldTree::Mounts::kAny);
   if (!tree) return;
   const auto inside = tree->find(place_of("tmp", "."));
-  if (inside) os::sweep_temporary_folders(os::join(os::folder_of(inside->path()), kTemporaryStem));
+  if (!inside) return;
+  os::sweep_temporary_folders(os::join(os::folder_of(inside->path()), kTemporaryStem), so_far_->should_stop);
 }
 
 Result<Aside> Workspaces::put_aside(const std::vector<std::string>& paths) const {

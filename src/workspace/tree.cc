@@ -23,8 +23,7 @@ namespace pawl::workspace {
 namespace {
 
 constexpr std::size_t kReadAtOnceBytes = 1 << 20, kReadAtLeastBytes = 4096;
-constexpr std::size_t kListedAtOnce = 1024;  // Folders of a level whose entries are in memory at a time.
-constexpr std::size_t kSyncEachMax = 64;     // Above it one syncfs(2) is cheaper than an fsync for each file.
+constexpr std::size_t kSyncEachMax = 64;  // Above it one syncfs(2) is cheaper than an fsync for each file.
 
 constexpr std::size_t kAttributesBytesMax = 64 << 10;
 
@@ -244,34 +243,23 @@ Status sync_tree(std::string_view label, const std::string& tree, std::size_t en
 Result<std::vector<Found>> names_and_stats(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(folder.c_str()), closedir);
   if (!stream) return fail_errno(errno, "list folder", folder);
-  std::vector<Found> out;
+  // Sorting the names alone moves a fifth of the bytes.
+  std::vector<std::string> names;
   while (const dirent* entry = readdir(stream.get())) {
     const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  std::vector<Found> out;
+  out.reserve(names.size());
+  for (auto& name : names) {
     struct stat status {};
-    if (fstatat(dirfd(stream.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-      out.emplace_back(name, status);
+    if (fstatat(dirfd(stream.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+      out.emplace_back(std::move(name), status);
     else if (errno != ENOENT)  // ENOENT: the entry was deleted meanwhile.
       return fail_errno(errno, "read", os::join(folder, name));
   }
-  std::ranges::sort(out, {}, &Found::first);
   return out;
-}
-
-Status walk_by_level(const std::string& root, const VisitFolder& visit) {
-  for (std::vector<std::string> folders{""}, below; !folders.empty(); folders.swap(below)) {
-    below.clear();
-    for (std::size_t begin = 0; begin < folders.size(); begin += kListedAtOnce) {
-      std::vector<Result<std::vector<Found>>> found(std::min(kListedAtOnce, folders.size() - begin));
-      PAWL_OK(os::for_each_in_parallel(found.size(), [&](std::size_t i) -> Status {
-        const auto& folder = folders[begin + i];
-        found[i] = names_and_stats(folder.empty() ? root : os::join(root, folder));
-        return {};
-      }));
-      for (std::size_t i = 0; i < found.size(); ++i) PAWL_OK(visit(folders[begin + i], found[i], below));
-    }
-  }
-  return {};
 }
 
 std::string child(const std::string& folder, std::string_view name) {

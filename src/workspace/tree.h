@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -12,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "os/file.h"
+#include "os/parallel.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -89,12 +92,34 @@ using Found = std::pair<std::string, struct stat>;  // A name in a folder, and i
 // Sorted by name. No descriptor stays open: a tree may be deeper than the limit of descriptors.
 Result<std::vector<Found>> names_and_stats(const std::string& folder);
 
-// Lists the folder `root` and those below it, level by level. The folders of one level are listed in parallel.
-// `visit` runs in the caller's thread, for one folder at a time: `folder` is its path below `root` ("" is
-// `root`), and `visit` appends the paths of the folders to enter to `below`. An error of `visit` ends the walk.
-using VisitFolder = std::function<Status(const std::string& folder, const Result<std::vector<Found>>& found,
-                                         std::vector<std::string>& below)>;
-Status walk_by_level(const std::string& root, const VisitFolder& visit);
+constexpr std::size_t kListedAtOnce = 1024;  // Folders of a level whose entries are in memory at a time.
+
+// Lists the folder `root` and those below it, level by level. `read` runs for each folder, in several threads
+// at once; `folder` is its path below `root` ("" is `root`). `visit` gets what `read` returned, in the
+// caller's thread and in the order of the folders. It appends the paths of the folders to enter to `below`.
+// The first error of `read` or `visit` in that order ends the walk.
+template <typename Seen>
+Status walk_by_level(
+    const std::string& root,
+    const std::function<Result<Seen>(const std::string& folder, Result<std::vector<Found>> found)>& read,
+    const std::function<Status(Seen seen, std::vector<std::string>& below)>& visit) {
+  for (std::vector<std::string> folders{""}, below; !folders.empty(); folders.swap(below)) {
+    below.clear();
+    for (std::size_t begin = 0; begin < folders.size(); begin += kListedAtOnce) {
+      std::vector<Result<Seen>> seen(std::min(kListedAtOnce, folders.size() - begin));
+      PAWL_OK(os::for_each_in_parallel(seen.size(), [&](std::size_t i) -> Status {
+        const auto& folder = folders[begin + i];
+        seen[i] = read(folder, names_and_stats(folder.empty() ? root : os::join(root, folder)));
+        return {};
+      }));
+      for (auto& each : seen) {
+        if (!each) return std::unexpected(std::move(each).error());
+        PAWL_OK(visit(*std::move(each), below));
+      }
+    }
+  }
+  return {};
+}
 
 std::string child(const std::string& folder, std::string_view name);  // For "" just `name`.
 std::string parent_of(const std::string& path);                       // "" for a path without a slash.

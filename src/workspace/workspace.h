@@ -202,11 +202,9 @@ class Workspaces {
   const std::string& key() const { return key_; }
   // The progress of all snapshots that this object and its copies have taken.
   const SoFar& so_far() const { return *so_far_; }
-  // Ends a snapshot with kCancelled as soon as `should_stop` says so; it is asked from several threads. Not
-  // thread-safe.
-  void stop_snapshots_when(std::function<bool()> should_stop) {
-    so_far_->should_stop = std::move(should_stop);
-  }
+  // From now on, as soon as `should_stop` says so, snapshots end with kCancelled, and remove_left_over() ends.
+  // It is asked from several threads. Not thread-safe.
+  void stop_when(std::function<bool()> should_stop) { so_far_->should_stop = std::move(should_stop); }
 
   // --- blobs: durable when put returns
   Result<std::string> put_blob(std::string_view bytes);
@@ -389,7 +387,8 @@ class Workspaces {
   // Waits until no process holds the store. None can hold it until the lock is dropped. kUnavailable after 30
   // seconds.
   Result<os::FileLock> hold_alone() const;
-  // Removes the temporaries of processes that have died.
+  // Removes the temporaries of processes that have died. When it ends early (stop_when), the next call removes
+  // the rest.
   void remove_left_over() const;
   // Objects that `keep` (ids of blobs, bases, layers) does not need, and temporaries of processes that have
   // died.

@@ -218,7 +218,7 @@ TEST_F(CheckedTest, ALookOfSomebodyElseIsNotBelieved) {
   const Seal seal(kOther, "folders/" + names.front());
   const auto memory = FolderMemory::load(path, seal);
   ASSERT_EQ(memory.base_id(), look);
-  ASSERT_TRUE(FolderMemory::save(path, seal, base_.base_id, memory.entries()));
+  ASSERT_TRUE(FolderMemory::save(path, seal, base_.base_id, memory.looked()));
   EXPECT_EQ(other.snapshot_directory(source_)->base_id, base_.base_id) << "whose seal it is";
   EXPECT_EQ(another().snapshot_directory(source_)->base_id, look);
 }

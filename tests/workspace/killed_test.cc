@@ -150,13 +150,40 @@ TEST_F(KilledTest, TemporariesAreGarbageAsSoonAsTheirMakersAreDead) {
   EXPECT_EQ(workspaces_->garbage({})->temporaries, std::vector<std::string>{"objects/tmp/Xr7abc"});
 }
 
+TEST_F(KilledTest, ARemovalOfWhatIsLeftOverThatIsStoppedLeavesTheRestToTheNext) {
+  const std::string temporaries = temp_ / "pawl/objects/tmp", tree = "/tree/many";
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int i = 0; i < 2; ++i)
+      if (auto made = make_temporary(temp_ / "pawl"); made && os::make_folders(made->path() + tree))
+        made->release();
+    _exit(0);  // Nobody holds the folders any more.
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  sh("for tree in " + temporaries + "/*" + tree +
+     "; do for i in $(seq 300); do echo $i > $tree/$i; done; done");
+  const auto left = [&] { return std::stoi(sh("find " + temporaries + " -type f | wc -l")); };
+  ASSERT_EQ(left(), 600);
+  std::atomic<int> asked = 0;
+  workspaces_->stop_when([&] { return asked++ >= 100; });
+  workspaces_->remove_left_over();
+  EXPECT_GT(left(), 450);
+  EXPECT_LT(left(), 600);
+  EXPECT_LT(asked, 110) << "nothing else is removed";
+  workspaces_->remove_left_over();
+  EXPECT_GT(left(), 450);
+  workspaces_->stop_when({});
+  workspaces_->remove_left_over();
+  EXPECT_EQ(*os::list_folder(temporaries), std::vector<std::string>());
+}
+
 TEST_F(KilledTest, SnapshotsThatFailOrAreStoppedLeaveNothing) {
   const auto left = [&] { return os::list_folder(temp_ / "pawl/objects/tmp")->size(); };
   sh("cd " + source_ +
      " && for i in $(seq 300); do echo $i > dir/$i; done && git add -A && git commit -qm many");
   for (const int most : {0, 1, 40, 200}) {
     std::atomic<int> asked = 0;
-    workspaces_->stop_snapshots_when([&] { return asked++ >= most; });
+    workspaces_->stop_when([&] { return asked++ >= most; });
     const auto of_commit = workspaces_->snapshot_git(source_, "HEAD");
     ASSERT_FALSE(of_commit) << most;
     EXPECT_EQ(of_commit.error().kind, ErrorKind::kCancelled);
@@ -166,7 +193,7 @@ TEST_F(KilledTest, SnapshotsThatFailOrAreStoppedLeaveNothing) {
     EXPECT_EQ(of_folder.error().kind, ErrorKind::kCancelled);
     EXPECT_EQ(left(), 0U) << most;
   }
-  workspaces_->stop_snapshots_when({});
+  workspaces_->stop_when({});
   EXPECT_TRUE(workspaces_->snapshot_directory(source_));
   sh("cd " + source_ +
      " && ln -s \"$(printf '\\377')\" dir/zz && git add -A && git commit -qm 'a link that no base can have'");

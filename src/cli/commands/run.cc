@@ -57,9 +57,10 @@ Status tell_pointers(const State& state, const std::string& run_id) {
 Result<std::string> create_run(const RunOptions& options, const PlanFile& file, const State& state) {
   os::SystemClock clock;
   os::SystemRandom random;
-  // A snapshot may take minutes and gigabytes. An interrupted one removes its copy.
+  // A snapshot may take minutes and gigabytes, and so does the removal of what a killed run left of one. An
+  // interrupted snapshot removes its copy.
   os::catch_interrupts();
-  state.workspaces->stop_snapshots_when(os::interrupted);
+  state.workspaces->stop_when(os::interrupted);
   const Waiting waiting("making the run", options.state.json, [&]() -> std::string {
     const auto& so_far = state.workspaces->so_far();
     if (so_far.files == 0) return {};
@@ -71,6 +72,7 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
                                                           .plan_file = file.file,
                                                           .policy_text = file.policy_text,
                                                           .backend = sandbox::default_backend()}));
+  state.workspaces->stop_when({});
   PAWL_OK(set_max_attempts(options.max_attempts, state, run_id));
   PAWL_OK(tell_pointers(state, run_id));
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));

@@ -1,6 +1,7 @@
 #include "sandbox/namespace/assemble.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,6 +86,22 @@ bool show_cgroup(const MountOp& op, const os::Walls& walls) {
                         read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false);
 }
 
+// The kernel, or a security module, may refuse the mount. Programs that look for its type then find no limit.
+// Read-only by mount_setattr(2): the flag of mount(2) would make the whole machine's cgroup2 read-only, if
+// this mount is its first.
+bool show_cgroup2(const char* target) {
+  if (unshare(CLONE_NEWCGROUP) != 0 ||
+      mount("cgroup2", target, "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    return true;
+  return set_attributes(target, MOUNT_ATTR_RDONLY, false);
+}
+
+// A kernel without the feature has no such file.
+bool show_file_over(const char* file, const char* target) {
+  if (mount(file, target, nullptr, MS_BIND, nullptr) != 0) return errno == ENOENT;
+  return set_attributes(target, MOUNT_ATTR_RDONLY, false);
+}
+
 // One call changes all mounts. The second call makes the mount at target writable again,
 // because more is created on it.
 bool make_read_only_below(const char* target, const os::Walls& walls) {
@@ -139,6 +156,10 @@ bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls
       return !walls.read_only || make_read_only(target);
     case Kind::kCgroup:
       return show_cgroup(op, walls);
+    case Kind::kCgroup2:
+      return show_cgroup2(target);
+    case Kind::kFileOver:
+      return show_file_over(op.text.c_str(), target);
     case Kind::kReadOnlyBelow:
       return make_read_only_below(target, walls);
   }

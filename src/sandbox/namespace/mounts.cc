@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "os/file.h"
 #include "sandbox/inside.h"
@@ -46,6 +47,13 @@ constexpr std::array kMasked = {
     // How the kernel was built and started, its modules, the host's disks and their use by other processes.
     "bootconfig", "config.gz", "diskstats", "driver", "iomem", "ioports", "key-users", "locks", "mdstat",
     "modules", "mtrr", "partitions", "swaps"};
+
+// /proc/cgroups of a machine with cgroup v2 alone. OpenJDK reads the files of v2 when no controller has a
+// hierarchy of v1 (cgroupSubsystem_linux.cpp), and takes no limit from a folder without a mount of cgroup2.
+constexpr char kCgroupsOfProc[] =
+    "#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+    "cpuset\t0\t1\t1\ncpu\t0\t1\t1\ncpuacct\t0\t1\t1\nmemory\t0\t1\t1\npids\t0\t1\t1\n";
+constexpr char kNoSoftLimit[] = "9223372036854771712";  // of v1, with pages of 4 KiB
 
 constexpr std::size_t kUsualOps = 160;  // moving the operations repeatedly takes longer than making them
 constexpr std::int64_t kFilesMin = 16'384, kFilesOfMib = 1024;
@@ -126,6 +134,32 @@ void plan_cgroup(Builder& to, const CgroupView& cgroup) {
   to.parents(cgroup.target);
   to.add(Kind::kFolder, Builder::root(cgroup.target));
   for (const auto& link : cgroup.links) to.add(Kind::kSymlink, Builder::root(link), cgroup.target);
+}
+
+// Without cgroups Pawl itself enforces the limits of memory and processes. Programs find them in the files
+// that a cgroup would have. libuv (Node) requires memory.high, too. Where the machine has v1, libuv reads
+// v1's files.
+void plan_limit_files(Builder& to, const SandboxSpec& spec) {
+  const std::string bytes = std::to_string(spec.memory_limit_mib << 20);
+  const std::string at = Builder::root(kCgroupRoot), files = Builder::stage("cgroup");
+  to.add(Kind::kFolder, files);
+  to.add(Kind::kFolder, files + "/memory");
+  const std::array<std::pair<const char*, std::string>, 6> limits = {
+      {{"/cgroup.controllers", "memory pids"},
+       {"/memory.max", bytes},
+       {"/memory.high", "max"},
+       {"/pids.max", std::to_string(spec.pids_limit)},
+       {"/memory/memory.limit_in_bytes", bytes},
+       {"/memory/memory.soft_limit_in_bytes", kNoSoftLimit}}};
+  for (const auto& [name, limit] : limits) to.add(Kind::kFile, files + name, limit + "\n");
+  to.parents(kCgroupRoot);
+  to.add(Kind::kFolder, at);
+  to.add(Kind::kCgroup2, at);
+  to.add(Kind::kBind, at, files);
+  to.add(Kind::kReadOnly, at);
+  const std::string table = Builder::stage("cgroups");
+  to.add(Kind::kFile, table, kCgroupsOfProc);
+  to.add(Kind::kFileOver, Builder::root("/proc/cgroups"), table);
 }
 
 // Attaches the trees, topmost first, and returns them in the form of overlayfs's lowerdir.
@@ -245,6 +279,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   for (const auto& path : of_host.in_lower) to.add(Kind::kCover, Builder::root(path));
   plan_etc(to, of_host.etc, spec.network == Network::kScoped);
   for (const auto& cgroup : of_host.cgroups) plan_cgroup(to, cgroup);
+  if (of_host.cgroups.empty()) plan_limit_files(to, spec);
   for (std::size_t i = 0; i < spec.copy_in.size(); ++i)
     plan_copy_in(to, spec.copy_in[i], copied_in[i], "in" + std::to_string(i) + "-");
   for (const auto& quota : of_host.quotas)
@@ -291,6 +326,10 @@ std::string to_text(const MountOp& op, const MountPlan& plan) {
       return "read-only " + op.target;
     case Kind::kCgroup:
       return "cgroup " + op.target + " " + op.text;
+    case Kind::kCgroup2:
+      return "cgroup2 " + op.target;
+    case Kind::kFileOver:
+      return "file over " + op.target + " " + op.text;
     case Kind::kReadOnlyBelow:
       return "read-only below " + op.target;
   }

@@ -35,6 +35,8 @@ struct MountOp {
     kCover,          // hides a folder of the host or the workspace, whatever its owner
     kReadOnly,       // the mount at target, without the mounts below it
     kCgroup,         // text: a folder of cgroups, shown read-only; needs the command to have joined it
+    kCgroup2,        // cgroup v2, for a mount of its type only: a later mount covers it; skipped when refused
+    kFileOver,       // text: a file of this mount namespace, shown read-only over that at target, if any
     kReadOnlyBelow,  // the mounts below the one at target: also no devices and no setuid
   };
   Kind kind = Kind::kFolder;
@@ -73,7 +75,7 @@ std::string large_files_of(const Folders& folders);
 struct OfHost {
   std::vector<std::string> covered;   // from covered_of_host()
   std::vector<std::string> in_lower;  // from covered_of_workspace()
-  std::vector<CgroupView> cgroups;    // the sandbox's own
+  std::vector<CgroupView> cgroups;    // the sandbox's own; empty: files with the same limits stand for them
   std::string etc;                    // from etc_view()
   std::vector<NamespaceQuota> quotas = {};
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/json.h"
@@ -16,6 +17,7 @@ namespace pawl::workspace {
 namespace {
 
 constexpr std::uint64_t kAttributesBytesMax = 16 << 20;
+constexpr std::string_view kRulesName = ".gitattributes";
 
 // A pointer of git-lfs has a hash and a size behind its first line.
 constexpr std::int64_t kPointerBytesLeast = 120, kPointerBytesMost = 200;
@@ -36,11 +38,10 @@ class NotThere {
   explicit NotThere(const std::string& source) : source_(source) {}
 
   void see(const Rules::Tracked& file) {
-    const std::string full = os::join(source_, file.path);
     if (file.is_submodule) {
-      const auto names = os::list_folder(full);
+      const auto names = os::list_folder(os::join(source_, file.path));
       if (!names || names->empty()) submodules_.push_back(file.path);
-    } else if (file.is_skipped && !os::exists(full)) {
+    } else if (file.is_skipped && !os::exists(os::join(source_, file.path))) {
       sparse_.push_back(file.path);
     }
   }
@@ -89,11 +90,16 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   PAWL_TRY(const auto rules, Rules::open(*found, scratch));
   NotThere not_there(source);
   std::set<std::string> folders;
-  bool has_unseen_rules = false;  // git takes these rules from the index.
+  std::optional<std::string> last;  // The folder of the file before, with most of the files behind it.
+  bool has_unseen_rules = false;    // git takes these rules from the index.
   PAWL_OK(rules.each_tracked([&](const Rules::Tracked& file) -> Status {
-    const std::string folder = parent_of(file.path);
-    for (auto above = folder; folders.insert(above).second && !above.empty();) above = parent_of(above);
-    const bool is_rules = ("/" + file.path).ends_with("/.gitattributes");
+    const std::string_view path = file.path;
+    const auto slash = path.rfind('/');
+    if (!last || path.substr(0, slash == path.npos ? 0 : slash) != *last) {
+      last = parent_of(file.path);
+      for (auto above = *last; folders.insert(above).second && !above.empty();) above = parent_of(above);
+    }
+    const bool is_rules = path.substr(slash + 1) == kRulesName;  // npos + 1 is 0.
     has_unseen_rules = has_unseen_rules || (is_rules && !os::exists(os::join(source, file.path)));
     if (!is_left_out(left_out, file.path)) not_there.see(file);
     return {};
@@ -102,9 +108,24 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   return not_there.sentences();
 }
 
+// False: the base has no .gitattributes file. The manifest is neither copied nor compared with its id.
+Result<bool> may_have_attributes(const Workspaces& workspaces, const std::string& base_id) {
+  PAWL_TRY(const auto parts, parts_of(workspaces, base_id));
+  const std::string path = manifest_path(workspaces.folder(), "bases", parts.whole);
+  PAWL_TRY(const auto whole, os::MappedFile::open(path, kManifestBytesMax));
+  bool found = !paths_named(whole.bytes(), kRulesName).empty();
+  for (const auto& layer : parts.layers) {
+    PAWL_TRY(const auto entries, workspaces.manifest(layer));
+    found = found || std::ranges::any_of(entries, [](const Entry& entry) {
+              return entry.path.substr(entry.path.rfind('/') + 1) == kRulesName;
+            });
+  }
+  return found;
+}
+
 // Whether a .gitattributes file of a base contains the word "lfs". `text` is the manifest of the base.
 bool names_lfs(const View& view, std::string_view text) {
-  for (const auto& path : paths_named(text, ".gitattributes")) {
+  for (const auto& path : paths_named(text, kRulesName)) {
     const auto file = view.find(path);
     const auto rules = file ? os::read_file(*file, kAttributesBytesMax) : Result<std::string>("");
     if (rules && rules->find("lfs") != std::string::npos) return true;
@@ -121,10 +142,12 @@ Result<std::vector<std::string>> Workspaces::check_source(const std::string& pat
 }
 
 Result<std::vector<std::string>> Workspaces::lfs_pointers(const std::string& base_id) const {
-  PAWL_TRY(const auto manifest, BaseManifest::open(*this, base_id));
-  PAWL_TRY(const std::string text, manifest.text());
   std::vector<std::string> out;
   // Most sources have no such filter. A manifest of a million lines is then not parsed.
+  PAWL_TRY(const bool may_have_one, may_have_attributes(*this, base_id));
+  if (!may_have_one) return out;
+  PAWL_TRY(const auto manifest, BaseManifest::open(*this, base_id));
+  PAWL_TRY(const std::string text, manifest.text());
   const View view(trees_of(base_id, {}));
   if (!names_lfs(view, text)) return out;
   PAWL_TRY(const auto entries, parse_manifest(text));

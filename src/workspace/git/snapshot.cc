@@ -103,9 +103,11 @@ class FolderBase {
     const Seal seal(workspaces_.key(), std::string(kFolders) + "/" + name);
     memory_ = FolderMemory::load(path, seal);
     PAWL_TRY(auto look, look_at(path_, without_, state, memory_, so_far_));
-    if (look.is_as_remembered && workspaces_.has_base(memory_.base_id())) return memory_.base_id();
+    const bool is_known = look.is_as_remembered && workspaces_.has_base(memory_.base_id());
+    if (is_known && !look.has_new_stamps) return memory_.base_id();
+    if (look.is_as_remembered && !look.has_new_stamps) look.entries = memory_.looked();
     for (auto& looked : look.entries) mark_submodules(submodules_, looked.entry);
-    std::string id = id_of(look.entries);
+    std::string id = is_known ? memory_.base_id() : id_of(look.entries);
     if (!workspaces_.has_base(id)) {
       PAWL_TRY(const std::string kept, keep(look.entries));
       // A process wrote in between: the look does not describe this base.
@@ -146,16 +148,17 @@ class FolderBase {
   // The differences between the folder and the last base. Times count, too: otherwise a build takes an old
   // program for a new one.
   std::vector<Looked> changed_since(const std::vector<Looked>& entries) const {
-    std::map<std::string_view, const Looked*> before, now;
-    for (const auto& looked : memory_.entries()) before[looked.entry.path] = &looked;
+    std::map<std::string_view, const Remembered*> before;
+    std::map<std::string_view, const Looked*> now;
+    for (const auto& remembered : memory_.entries()) before[remembered.path] = &remembered;
     std::vector<Looked> out;
     for (const auto& looked : entries) {
       now[looked.entry.path] = &looked;
       const auto old = before.find(looked.entry.path);
-      if (old == before.end() || old->second->entry != looked.entry) out.push_back(looked);
+      if (old == before.end() || !old->second->is(looked.entry)) out.push_back(looked);
     }
-    for (const auto& looked : memory_.entries()) {
-      const std::string& path = looked.entry.path;
+    for (const auto& remembered : memory_.entries()) {
+      const std::string path(remembered.path);
       if (now.contains(path)) continue;
       const std::string above = parent_of(path);
       const auto parent = now.find(above);
@@ -185,7 +188,7 @@ Result<Base> Workspaces::snapshot_directory(const std::string& path, const Witho
 
 Result<std::string> Workspaces::content_id(const std::string& path) const {
   if (!os::is_folder(path)) return hash_of_file(path);
-  FolderMemory no_memory;
+  const FolderMemory no_memory;
   PAWL_TRY(const auto look, look_at(path, {}, {}, no_memory, *so_far_));
   return id_of(look.entries);
 }

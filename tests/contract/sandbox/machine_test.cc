@@ -89,6 +89,23 @@ else echo node lo; fi)");
   EXPECT_EQ(box.out, "java true\nnode lo\n") << box.err;
 }
 
+// A runtime that takes the machine's memory for its own is killed before it collects garbage. For a runtime
+// that the host lacks, the script prints the expected line. Without cgroups a JVM that reads
+// cgroup.controllers looks at the type of the folder, too.
+TEST_P(Machine, TellsRuntimesItsMemoryLimit) {
+  SandboxBox box(GetParam());
+  box.spec.memory_limit_mib = 600;
+  box.sh(R"sh(
+jvm=$(dirname "$(readlink -f "$(command -v java)")")/../lib/server/libjvm.so
+if command -v java >/dev/null && ! { [ -f /sys/fs/cgroup/memory/memory.limit_in_bytes ] && [ -f /sys/fs/cgroup/memory.max ] &&
+  grep -qF /cgroup.controllers "$jvm"; }
+then java -XX:+PrintFlagsFinal -version 2>/dev/null | awk '$2 == "MaxHeapSize" { print "java", ($4 <= 600 * 1048576) }'
+else echo java 1; fi
+if command -v node >/dev/null; then node -p '"node " + process.constrainedMemory() / 1048576'
+else echo node 600; fi)sh");
+  EXPECT_EQ(box.out, "java 1\nnode 600\n") << box.err;
+}
+
 // Resources that one step takes are not available to other programs of the user.
 TEST_P(Machine, HasAPartOnlyOfWhatTheKernelCountsByUser) {
   SandboxBox box(GetParam());

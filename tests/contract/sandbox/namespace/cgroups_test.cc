@@ -40,23 +40,46 @@ TEST(Cgroups, AreShownWhereProgramsLookForTheirLimits) {
   std::string expected;
   if (home.limits("memory")) expected += std::to_string(300 << 20) + "\n";
   if (home.limits("pids")) expected += std::to_string(box.spec.pids_limit) + "\n";
-  EXPECT_EQ(box.out, expected) << box.err;
-  if (home.kind == CgroupKind::kNone) {
-    EXPECT_FALSE(succeeded(box.sh("test -e /sys"))) << "there is nothing to show";
-    return;
+  if (home.kind != CgroupKind::kNone) {
+    EXPECT_EQ(box.out, expected) << box.err;
   }
   box.sh(
       "cut -d: -f3 /proc/self/cgroup | sort -u; find /sys -type d | wc -l; find /sys -writable -type f | wc "
       "-l");
-  const std::size_t mounts = home.kind == CgroupKind::kV2 ? 0 : Cgroup(home, box.id, {}).size();
-  // No cgroups of other processes are below: only /sys, /sys/fs, /sys/fs/cgroup and the mounted ones.
-  EXPECT_EQ(box.out, "/\n" + std::to_string(3 + mounts) + "\n0\n") << box.err;
+  const std::size_t below = home.kind == CgroupKind::kV2     ? 0
+                            : home.kind == CgroupKind::kNone ? 1
+                                                             : Cgroup(home, box.id, {}).size();
+  // No cgroups of other processes are below: only /sys, /sys/fs, /sys/fs/cgroup and those of controllers.
+  EXPECT_EQ(box.out, "/\n" + std::to_string(3 + below) + "\n0\n") << box.err;
   box.sh(
       "for f in $(find /sys/fs/cgroup/ -name '*.max' -o -name '*.limit_in_bytes' -o -name cgroup.procs); do "
       "(echo 0 >$f) 2>&1 | grep -v 'Read-only file system'; done; mkdir /sys/fs/cgroup/memory/x "
       "/sys/fs/cgroup/x");
   EXPECT_EQ(box.out, "") << "read-only, whoever owns them";
   EXPECT_NE(box.err.find("Read-only file system"), std::string::npos) << box.err;
+}
+
+TEST(Cgroups, HaveFilesOfTheEnforcedLimitsInTheirPlaceWhereThereAreNone) {
+  testing::SandboxBox box(namespaces());
+  box.spec.memory_limit_mib = 300;
+  if (cgroup_home().kind != CgroupKind::kNone) {
+    EXPECT_FALSE(
+        succeeded(box.sh("test -e /sys/fs/cgroup/memory/memory.high || grep /proc/cgroups "
+                         "/proc/self/mountinfo")));
+    return;
+  }
+  const std::string bytes = std::to_string(300 << 20);
+  box.sh("cd /sys/fs/cgroup && grep -r . * | LC_ALL=C sort");
+  EXPECT_EQ(box.out, "cgroup.controllers:memory pids\nmemory.high:max\nmemory.max:" + bytes +
+                         "\nmemory/memory.limit_in_bytes:" + bytes +
+                         "\nmemory/memory.soft_limit_in_bytes:9223372036854771712\npids.max:" +
+                         std::to_string(box.spec.pids_limit) + "\n")
+      << box.err;
+  box.sh("cut -f2,4 /proc/cgroups; (echo x >/proc/cgroups) 2>&1 | grep -o 'Read-only file system'");
+  EXPECT_EQ(box.out, "hierarchy\tenabled\n0\t1\n0\t1\n0\t1\n0\t1\n0\t1\nRead-only file system\n") << box.err;
+  // Where the kernel allows the mount: the command's own cgroup alone, read-only, below the files.
+  box.sh("grep -E ' - cgroup2? ' /proc/self/mountinfo | cut -d' ' -f4-6 | cut -d, -f1");
+  EXPECT_TRUE(box.out.empty() || box.out == "/ /sys/fs/cgroup ro\n") << box.out;
 }
 
 // A sweep may remove a cgroup between its making and its lock; a process cannot join a removed cgroup.
