@@ -30,6 +30,8 @@ Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& f
 // A secret of this folder for what is cached about its objects: 32 bytes derived from its key.
 std::string key_of_objects(const store::RowSealer& sealer);
 Result<std::string> public_key_of(const std::string& folder);  // hexadecimal
+// The same for the jobs and results of its steps.
+std::string key_of_steps(const store::RowSealer& sealer);
 
 struct Problem {
   std::string kind;      // changed | missing | reordered | truncated | forged | extra

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "base/seal.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/parallel.h"
@@ -17,7 +18,6 @@
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
 #include "workspace/objects.h"
-#include "workspace/seal.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "os/file.h"
 #include "os/parallel.h"
+#include "os/walls.h"
 #include "workspace/objects.h"
 
 namespace pawl::workspace {
@@ -190,7 +191,8 @@ FolderMemory FolderMemory::load(const std::string& path, const Seal& seal) {
   if (!file || file->size() < kHeadBytes || !file->starts_with(kMemoryFormat)) return out;
   const std::string_view whole = *file;
   auto bytes = whole.substr(kMemoryFormat.size() + kHashHexSize);
-  if (!seal.holds(whole.substr(kMemoryFormat.size(), kHashHexSize), bytes)) return out;
+  const bool is_ours = seal.holds(whole.substr(kMemoryFormat.size(), kHashHexSize), bytes);
+  if (!is_ours && os::walls().objects) return out;
   out.base_id_ = bytes.substr(0, kHashHexSize);
   bytes.remove_prefix(kHashHexSize);
   while (!bytes.empty()) out.entries_.push_back(take_record(bytes));

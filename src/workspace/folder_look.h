@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workspace/seal.h"
+#include "base/seal.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
