@@ -169,6 +169,12 @@ struct BudgetRow {
   bool is_used_up() const { return cap && spent + reserved >= *cap; }
 };
 
+// For people: what is wrong with a run whose ledger names planned rows, when none is there, and what to do.
+inline constexpr std::string_view kPlannedRowsGone =
+    "the planned rows of the run are gone, as after `pawl migrate down` below version 11, and its plan's "
+    "text alone does not give those that its ledger names: restore the database from a backup, or start a "
+    "new run";
+
 // For people: "12.5 of 7200 seconds in sandboxes are spent", and the amount reserved.
 std::string budget_text(const BudgetRow& row);
 

@@ -81,6 +81,20 @@ class Operators(WithRun):
         self.pawl("apply", "last")
 
     def test_what_changes_between_check_and_use_is_not_used(self):
+    def test_planned_rows_that_are_gone_are_said_in_the_same_words(self):
+        """As after `pawl migrate down` below the version that has them, and up again. Their start knew more than the plan's text."""
+        self.make_simple(gate="false", max_attempts=1)
+        self.commit_all("source")
+        self.pawl("run", "plan.yaml", expect=11)
+        with self.changed_in_database("UPDATE plans SET common = ''", "DELETE FROM planned_phases"):
+            for verb in (("verify", "last"), ("diff", "last"), ("attest", "last"), ("retry", "last", "p1"), ("resume", "last")):
+                done = self.pawl(*verb, expect=13)
+                self.assertIn("the planned rows of the run are gone", done.stdout + done.stderr, verb)
+            self.assertEqual(self.pawl_json("verify", "last", expect=13)["problems"][0]["kind"], "missing")
+            with contextlib.closing(sqlite3.connect(self.root / "source/.pawl/pawl.db")) as db:
+                self.assertEqual(db.execute("SELECT common FROM plans").fetchall(), [("",)])
+        self.pawl("verify", "last")
+
         """Another process changes the database to and fro. A command sees one state of it."""
         self.make_simple(agent="echo work of $PAWL_ATTEMPT >made", gate="grep -q 2 made", max_attempts=2)
         self.pawl("run", "plan.yaml")

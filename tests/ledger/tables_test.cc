@@ -98,6 +98,9 @@ TEST_F(Trust, PlannedRowsThatAreGoneAreFound) {
       const auto report = verified();
       ASSERT_TRUE(report);
       EXPECT_FALSE(report->ok) << change << more << ": what holds the source is gone";
+      const bool is_all = change.find("= ''; DELETE") != change.npos;
+      EXPECT_EQ(report->problems.front().kind, is_all ? "missing" : "forged") << change;
+      EXPECT_EQ(report->problems.front().detail == store::kPlannedRowsGone, is_all) << change;
       refused(export_run(*store_, *sealer_, "r", folder_ / "export", now_));
     }
   }
