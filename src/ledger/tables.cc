@@ -270,9 +270,8 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
   for (const auto& phase : out.phases) {
     PAWL_TRY(out.planned[phase.phase_id], store.planned_phase(run_id, phase.phase_id));
   }
-  PAWL_TRY(auto owed, store.owed());
-  for (auto& each : owed)
-    if (each.step.run_id == run_id) out.owed.push_back(std::move(each.step));
+  PAWL_TRY(auto owed, store.owed(run_id));
+  for (auto& each : owed) out.owed.push_back(std::move(each.step));
   return out;
 }
 
