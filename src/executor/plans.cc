@@ -37,8 +37,8 @@ Status make_rows(store::Store& store, const std::string& run_id) {
   // Rows of older versions do not say the folder.
   for (const auto& folder : {run.source_path, std::string()}) {
     plan.source_folder = folder;
-    auto rows = rows_of(plan);
-    if (are_named(*planned, plan, rows)) return store.put_plan(run_id, std::move(rows));
+    const auto rows = rows_of(plan);
+    if (are_named(*planned, plan, rows)) return store.put_plan(run_id, rows);
   }
   return fail(ErrorKind::kForged, "run " + run_id + ": " + std::string(store::kPlannedRowsGone));
 }
