@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/glob.h"
 
@@ -43,18 +45,66 @@ constexpr std::string_view kKeyPaths[] = {
     "**/.m2/settings.xml", "**/.m2/settings-security.xml", "**/.claude/.credentials.json"};
 // Folders that are shown for other reasons have such files, too: certificates, a project's .npmrc.
 constexpr std::string_view kLikelyNames[] = {
-    ".git",       ".env.*",    "*.env",       ".envrc",     ".npmrc",       ".yarnrc.yml",     "id_rsa*",
-    "id_dsa*",    "id_ecdsa*", "id_ed25519*", "kubeconfig", "*.kubeconfig", "*.tfstate",       "*.tfstate.*",
-    "*.pem",      "*.key",     "credentials", "*.p8",       "*.p12",        "*.pfx",           "*.jks",
-    "*.keystore", "*.kdbx",    "*.ppk",       "*.gpg",      "*.age",        "credentials.json"};
-constexpr std::string_view kExamples[] = {".env.example", ".env.sample", ".env.template",
-                                          "example.env",  "sample.env",  "template.env"};
+    ".git",      ".env.*",       "*.env",        ".envrc",      ".npmrc",      ".yarnrc.yml",
+    "id_rsa*",   "id_dsa*",      "id_ecdsa*",    "id_ed25519*", "kubeconfig",  "*.kubeconfig",
+    "*.tfstate", "*.tfstate.*",  "*.pem",        "*.key",       "*.p8",        "*.p12",
+    "*.pfx",     "*.jks",        "*.keystore",   "*.kdbx",      "*.kdb",       "*.ppk",
+    "*.gpg",     "*.age",        "*.ovpn",       "*.tfvars",    "pgpass.conf", ".mylogin.cnf",
+    ".htdigest", ".terraformrc", "terraform.rc", "rclone.conf", ".rclone.conf"};
+// A file of data is one of secrets when its name has one of these words, or both words of a pair in a row. A
+// name is split into words at its marks and dots: `db-password.txt`, `.vault_pass`.
+constexpr std::string_view kSecretWords[] = {"secret",   "secrets",    "credential", "credentials",
+                                             "creds",    "password",   "passwords",  "passwd",
+                                             "passwort", "passphrase", "tfvars",     "vaultpass"};
+constexpr std::pair<std::string_view, std::string_view> kSecretPairs[] = {
+    {"vault", "pass"},  {"api", "key"},     {"api", "keys"},     {"access", "key"},
+    {"access", "keys"}, {"private", "key"}, {"access", "token"}, {"auth", "token"},
+    {"api", "token"},   {"bot", "token"},   {"deploy", "key"},   {"service", "account"}};
+// Words of names that only speak of secrets: `check_secrets`, `reset-password.yml`.
+constexpr std::string_view kActionWords[] = {"check", "scan",  "test",   "tests",  "find",   "verify",
+                                             "lint",  "reset", "rotate", "detect", "forgot", "no"};
+// Words of names that show how such a file looks.
+constexpr std::string_view kExampleWords[] = {"example", "examples", "sample", "samples", "template", "dist"};
+// The last word of names of data; others are programs and pages. A name without a dot counts as data.
+constexpr std::string_view kDataWords[] = {
+    "yml", "yaml", "json", "toml", "ini",    "cfg",   "conf", "cnf", "txt", "csv",   "xml",  "properties",
+    "env", "enc",  "asc",  "db",   "tfvars", "vault", "key",  "bak", "old", "local", "prod", "production"};
 
 std::string lower_case(std::string_view text) {
   std::string out(text);
   std::ranges::transform(out, out.begin(),
                          [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
   return out;
+}
+
+std::vector<std::string_view> words_of(std::string_view name) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; at < name.size();) {
+    const auto end = std::min(name.find_first_of("._- +@", at), name.size());
+    if (end > at) out.push_back(name.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+bool is_in(const auto& list, const auto& item) {
+  return std::ranges::find(list, item) != std::ranges::end(list);
+}
+
+bool has_any(const auto& list, const std::vector<std::string_view>& words) {
+  return std::ranges::any_of(words, [&](auto word) { return is_in(list, word); });
+}
+
+// `name` in lower case.
+bool is_data_of_secrets(std::string_view name, const std::vector<std::string_view>& words) {
+  const auto dot = name.rfind('.');
+  const bool has_ending = dot != std::string_view::npos && dot > 0;
+  if (words.empty() || has_any(kActionWords, words)) return false;
+  if (has_ending && !is_in(kDataWords, words.back()) && !is_in(kSecretWords, words.back())) return false;
+  if (has_any(kSecretWords, words)) return true;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (is_in(kSecretPairs, std::pair(words[i - 1], words[i]))) return true;
+  return false;
 }
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -78,15 +128,16 @@ bool has_pem_key(std::string_view text) {
 
 bool is_key_name(std::string_view path) {
   const std::string lower = lower_case(path);
-  return std::ranges::find(kKeyNames, last_component(lower)) != std::ranges::end(kKeyNames) ||
-         matches_any(kKeyPaths, lower);
+  return is_in(kKeyNames, last_component(lower)) || matches_any(kKeyPaths, lower);
 }
 
 bool may_be_key_name(std::string_view path) {
   const std::string lower = lower_case(path);
   const auto name = last_component(lower);
-  if (std::ranges::find(kExamples, name) != std::ranges::end(kExamples)) return false;
-  return is_key_name(lower) || matches_any(kLikelyNames, name);
+  if (is_key_name(lower)) return true;
+  const auto words = words_of(name);
+  if (has_any(kExampleWords, words)) return false;
+  return matches_any(kLikelyNames, name) || is_data_of_secrets(name, words);
 }
 
 bool has_private_key(std::string_view text) {

@@ -9,7 +9,8 @@ namespace pawl {
 // Whether the last components of the path name a file or folder that holds keys or credentials, in any letter
 // case: `.ssh`, `.netrc`, `.config/gcloud`.
 bool is_key_name(std::string_view path);
-// As is_key_name(), and names that hold keys only often: `*.pem`, `.npmrc`, `credentials.json`.
+// As is_key_name(), and names that hold keys only often: `*.pem`, `.npmrc`, `*.tfvars`, and files of data
+// whose name speaks of secrets: `secrets.yml`, `.vault_pass`, `db-password.txt`. Not `secrets.example.yml`.
 bool may_be_key_name(std::string_view path);
 // Whether a private key begins anywhere in the text: of OpenSSL, OpenSSH, PuTTY, ssh.com, age, minisign.
 bool has_private_key(std::string_view text);

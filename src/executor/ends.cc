@@ -9,6 +9,16 @@
 #include "store/cost_row.h"
 
 namespace pawl::executor {
+namespace {
+
+store::ResumeDecision decision(const store::StepStart& start, Recovery recovery, store::RecoveryFound found) {
+  return {.sandbox_run_id = start.sandbox_run_id,
+          .label = start.label,
+          .found = found,
+          .decision = decision_of(recovery)};
+}
+
+}  // namespace
 
 Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run) {
   PAWL_OK(unless_forged(one, start));
@@ -51,9 +61,10 @@ Status Ends::unless_forged(ActiveEpisode& one, const store::StepStart& start) {
   return fit;
 }
 
-Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery) {
+Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
+                  store::RecoveryFound found) {
   if (resume_) PAWL_OK(record());
-  auto resume = decision(start, recovery);
+  auto resume = decision(start, recovery, found);
   if (!planted("usage_of_lost_steps_dropped")) {
     PAWL_TRY(resume.told, told_of(one, start));
   }
@@ -70,8 +81,8 @@ Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery re
   return {};
 }
 
-Status Ends::note(const store::StepStart& start, Recovery recovery) {
-  const auto made = decision(start, recovery);
+Status Ends::note(const store::StepStart& start, Recovery recovery, store::RecoveryFound found) {
+  const auto made = decision(start, recovery, found);
   PAWL_OK(world_.store.note_resume(claim_.lease, made, now()));
   observer_.resumed(claim_, made);
   return {};
@@ -95,13 +106,6 @@ Status Ends::record() {
   recorded();
   for (const auto& row : warnings) observer_.budget_nears_its_end(claim_, row);
   return {};
-}
-
-store::ResumeDecision Ends::decision(const store::StepStart& start, Recovery recovery) const {
-  return {.sandbox_run_id = start.sandbox_run_id,
-          .label = start.label,
-          .found = found_of(recovery),
-          .decision = decision_of(recovery)};
 }
 
 Result<store::Told> Ends::told_of(ActiveEpisode& one, const store::StepStart& start) const {

@@ -23,9 +23,10 @@ class Ends {
   // it was stored. The marker is then closed, unless the step was an agent's.
   Status take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run);
   // There is no result: the marker is to be closed with the decision of `recovery`.
-  Status lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery);
+  Status lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
+              store::RecoveryFound found = store::RecoveryFound::kNothing);
   // Records a decision that closes no marker. Durable when it returns.
-  Status note(const store::StepStart& start, Recovery recovery);
+  Status note(const store::StepStart& start, Recovery recovery, store::RecoveryFound found);
 
   // The two values for the transaction that records them. Call recorded() after it.
   const std::optional<store::StepEnd>& result() const { return result_; }
@@ -39,7 +40,6 @@ class Ends {
  private:
   Status unless_forged(ActiveEpisode& one, const store::StepStart& start);
   WallTime now() const { return world_.clock.wall(); }
-  store::ResumeDecision decision(const store::StepStart& start, Recovery recovery) const;
   // The events and usage that the agent reported and that are not recorded yet.
   Result<store::Told> told_of(ActiveEpisode& one, const store::StepStart& start) const;
 

@@ -3,25 +3,29 @@
 #include <utility>
 
 #include "executor/told.h"
+#include "ledger/ledger.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 
-Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const std::string& folder,
+Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const State& state,
                                                                       std::vector<std::string> hidden) {
   PAWL_TRY(const std::string own, os::own_executable());
   std::string program = os::join(own.substr(0, own.rfind('/')), supervisor::kProgram);
   if (!os::exists(program))
     return fail(ErrorKind::kNotFound,
                 program + ": no such program; it belongs beside pawl: copy all four from one build");
-  return supervisor::make_step_runner(folder, std::move(program), std::move(hidden));
+  return supervisor::make_step_runner({.folder = state.folder,
+                                       .executable = std::move(program),
+                                       .key = ledger::key_of_steps(*state.sealer),
+                                       .hidden = std::move(hidden)});
 }
 
 Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state, std::vector<std::string> hidden) {
   std::unique_ptr<OpenWorld> out(new OpenWorld(state));
-  PAWL_TRY(out->sandboxes_, installed_step_runner(state.folder, std::move(hidden)));
+  PAWL_TRY(out->sandboxes_, installed_step_runner(state, std::move(hidden)));
   out->objects_ = workspace::object_store(*state.workspaces);
   PAWL_TRY(out->redactor_, secrets::open_redactor(state.folder));
   out->journals_ = open_journals(state.folder);

@@ -17,7 +17,7 @@ namespace pawl::executor {
 
 // The step runner that uses the supervisor's program beside this one. `hidden`: folders that no step sees.
 // kNotFound: the program is not there.
-Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const std::string& folder,
+Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const State& state,
                                                                       std::vector<std::string> hidden = {});
 
 // Owns the objects of a World. For one thread, like the state.

@@ -12,17 +12,35 @@ namespace {
 constexpr std::size_t kKeptMax =
     16;  // more runs than one process works on at a time, and few enough to search
 
+// Whether `planned`, of the row that starts a run, names exactly these rows.
+bool are_named(const Json& planned, const plan::Plan& plan, const store::PlanRows& rows) {
+  const auto is_named = [&](const std::string& name, const std::string& row) {
+    return text_in(planned, name.c_str()) == blake3_hex(row);
+  };
+  return is_named("", rows.common) && std::ranges::all_of(rows.phases, [&](const auto& row) {
+           const auto& tier = plan.tiers[static_cast<std::size_t>(row.tier_index)];
+           return is_named(tier.phases[static_cast<std::size_t>(row.phase_index)].id, row.row);
+         });
+}
+
+// Makes the planned rows of a run from the text of its plan. A run of an older version has none, and its
+// ledger names none. Other runs have them from their start, which knows more than the text: which files of
+// the plan's folder agents see, and where protected links lead. When such rows are gone, only those that the
+// ledger names are taken.
 Status make_rows(store::Store& store, const std::string& run_id) {
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(auto plan, plan_of(store, run));
-  plan.source_folder = run.source_path;
-  auto rows = rows_of(plan);
   PAWL_TRY(const auto first, store.ledger(run_id, "", 1, 1));
-  const bool is_said =
-      !first.empty() && first.front().line.find(blake3_hex(rows.common)) != std::string::npos;
+  PAWL_TRY(const auto started, first.empty() ? Result<Json>(Json::object()) : parse_json(first.front().line));
+  const auto planned = started.find("planned");
+  if (planned == started.end()) return store.put_plan(run_id, rows_of(plan));
   // Rows of older versions do not say the folder.
-  if (!is_said) plan.source_folder.clear();
-  return store.put_plan(run_id, is_said ? std::move(rows) : rows_of(plan));
+  for (const auto& folder : {run.source_path, std::string()}) {
+    plan.source_folder = folder;
+    const auto rows = rows_of(plan);
+    if (are_named(*planned, plan, rows)) return store.put_plan(run_id, rows);
+  }
+  return fail(ErrorKind::kForged, "run " + run_id + ": " + std::string(store::kPlannedRowsGone));
 }
 
 std::unexpected<Error> not_in_plan(const std::string& phase_id) {

@@ -128,23 +128,9 @@ store::RecoveryDecision decision_of(Recovery recovery) {
   return Decision::kEscalate;
 }
 
-store::RecoveryFound found_of(Recovery recovery) {
-  using Found = store::RecoveryFound;
-  switch (recovery) {
-    case Recovery::kReattach:
-      return Found::kSupervisorAlive;
-    case Recovery::kAdopt:
-      return Found::kResultSpooled;
-    case Recovery::kReExecute:
-    case Recovery::kSkip:
-    case Recovery::kCrashLoop:
-    case Recovery::kEscalate:
-    case Recovery::kCancelled:
-    case Recovery::kProbe:
-    case Recovery::kProbed:
-      break;
-  }
-  return Found::kNothing;
+store::RecoveryFound found_without_result(const Error& error) {
+  return error.kind == ErrorKind::kForged ? store::RecoveryFound::kResultRefused
+                                          : store::RecoveryFound::kNothing;
 }
 
 std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_t execution) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "executor/steps.h"
 #include "plan/plan.h"
 #include "store/rows.h"
@@ -76,7 +77,8 @@ LostStep lost_by(Recovery recovery, const std::string& gate_id);
 
 // The ledger's row `resume` of a recovery. REQUIRES: not kProbe, whose answer is recorded instead.
 store::RecoveryDecision decision_of(Recovery recovery);
-store::RecoveryFound found_of(Recovery recovery);
+// The finding about a step without a result. `error`: the one of StepRunner::collect().
+store::RecoveryFound found_without_result(const Error& error);
 // The decision that closed a marker, from a row's word and execution. No value: an unknown word.
 std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_t execution);
 

@@ -174,9 +174,9 @@ class Session {
     PAWL_TRY(const auto found, world_.sandboxes.find(start.sandbox_run_id));
     const Recovery recovery = recovery_of(one, found);
     if (recovery == Recovery::kAdopt) return adopt(one);
-    if (recovery != Recovery::kReattach) return give_up(one, recovery);
+    if (recovery != Recovery::kReattach) return give_up(one, recovery, store::RecoveryFound::kNothing);
     PAWL_OK(need_objects(one));
-    PAWL_OK(ends_.note(start, recovery));
+    PAWL_OK(ends_.note(start, recovery, store::RecoveryFound::kSupervisorAlive));
     one.running->found = false;
     return Done::kMade;
   }
@@ -196,11 +196,10 @@ class Session {
     const auto& start = one.running->start;
     const std::string expected = compares_no_spec_hash() ? "" : start.sandbox_spec_hash;
     auto run = world_.sandboxes.collect(start.sandbox_run_id, expected);
-    // Without a run: the result belongs to another spec, or is damaged.
-    if (!run) return give_up(one, recovery_of(one, supervisor::Found::kNothing));
+    if (!run) return give_up_without_result(one, run.error());
     if (one.running->found) {
       PAWL_OK(need_objects(one));
-      PAWL_OK(ends_.note(start, Recovery::kAdopt));
+      PAWL_OK(ends_.note(start, Recovery::kAdopt, store::RecoveryFound::kResultSpooled));
     }
     return settle(one, *std::move(run));
   }
@@ -221,7 +220,7 @@ class Session {
       return fail(ErrorKind::kConflict, "the lease was lost: " + waited.error().message);
     PAWL_OK(waited);
     auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
-    if (!run) return give_up(one, recovery_of(one, supervisor::Found::kNothing));
+    if (!run) return give_up_without_result(one, run.error());
     return settle(one, *std::move(run));
   }
 
@@ -247,15 +246,21 @@ class Session {
       PAWL_TRY(ended.budget_is_spent, budget_is_spent(world_, claim_, run, start, one.told_seq));
       PAWL_TRY(ended.has_state, world_.journals.can_go_on(episode_of(claim_, start.episode)));
       if (ended.stopped_unsaved && ended.has_state) PAWL_OK(check_room(world_, claim_, run));
-      if (continues(ended)) return give_up(one, recovery_of(one, supervisor::Found::kNothing));
+      if (continues(ended))
+        return give_up(one, recovery_of(one, supervisor::Found::kNothing), store::RecoveryFound::kNothing);
     }
     const Running ended = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.take(one, ended.start, std::move(run)));
     return Done::kMade;
   }
 
+  // The result belongs to another spec, is damaged, or was not written by the step's supervisor.
+  Result<Done> give_up_without_result(ActiveEpisode& one, const Error& error) {
+    return give_up(one, recovery_of(one, supervisor::Found::kNothing), found_without_result(error));
+  }
+
   // The result is lost. First make sure that this id never runs again.
-  Result<Done> give_up(ActiveEpisode& one, Recovery recovery) {
+  Result<Done> give_up(ActiveEpisode& one, Recovery recovery, store::RecoveryFound found_of_step) {
     const Running ended = *std::exchange(one.running, std::nullopt);
     const auto& [step, start, found] = ended;
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
@@ -266,12 +271,12 @@ class Session {
       const bool same_boot = of_one_boot(claim_.attempt.executor, claim_.lease.owner);
       recovery = after_probe(answer_of(salvaged, same_boot), start.execution);
       if (recovery == Recovery::kProbed) {
-        PAWL_OK(ends_.note(start, recovery));
+        PAWL_OK(ends_.note(start, recovery, found_of_step));
         PAWL_OK(ends_.take(one, start, std::move(salvaged.run)));
         return Done::kMade;
       }
     }
-    PAWL_OK(ends_.lose(one, start, recovery));
+    PAWL_OK(ends_.lose(one, start, recovery, found_of_step));
     if (recovery == Recovery::kReExecute) return run_step(one, *step);
     if (is_hook(step->role))
       one.episode.give_up(*step);
@@ -317,9 +322,9 @@ class Session {
     if (!ends_others_unrecorded()) PAWL_OK(ends_.record());
     const auto start = std::exchange(one.running, std::nullopt)->start;
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
-    if (auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash))
-      return ends_.take(one, start, *std::move(run));
-    return ends_.lose(one, start, Recovery::kCancelled);
+    auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
+    if (run) return ends_.take(one, start, *std::move(run));
+    return ends_.lose(one, start, Recovery::kCancelled, found_without_result(run.error()));
   }
 
   // --- the end of the attempt

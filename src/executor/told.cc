@@ -103,7 +103,7 @@ Result<store::Told> told_since(const World& world, const Teller& teller, std::in
 }
 
 Status pay_what_is_owed(const World& world) {
-  PAWL_TRY(const auto all, world.store.owed());
+  PAWL_TRY(const auto all, world.store.owed(""));
   Status first;
   for (const auto& owed : all)
     if (auto paid = pay(world, owed); !paid && first) first = std::move(paid);

@@ -201,15 +201,18 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   return report;
 }
 
-Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust) {
+Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust,
+                          const std::function<Status()>& also) {
   Checked out;
   std::optional<Result<Tables>> tables;
+  Status others;
   // A run that goes on may write between two reads.
   PAWL_OK(store.read_together([&]() -> Status {
     PAWL_TRY(const auto run, store.run(run_id));
     trust.live = run.state == store::RunState::kExecuting;
     PAWL_TRY(out.files, files_of(store, run_id));
     tables = tables_of(store, run_id);
+    if (also) others = also();
     return {};
   }));
   out.report = verify(out.files, trust);
@@ -219,6 +222,7 @@ Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust 
   out.report.ok = out.report.problems.empty();
   if (!says_source(**tables))
     out.report.lacks.push_back({.type = "run_started", .member = "source_folder", .rows = 1});
+  if (out.report.ok) PAWL_OK(others);
   return out;
 }
 

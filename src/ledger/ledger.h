@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ store::RowSealer::Sealed seal_row(JsonMembers content, std::int64_t seq, WallTim
 Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& folder);
 // A secret of this folder for what is cached about its objects: 32 bytes derived from its key.
 std::string key_of_objects(const store::RowSealer& sealer);
+// The same for the jobs and results of its steps.
+std::string key_of_steps(const store::RowSealer& sealer);
 Result<std::string> public_key_of(const std::string& folder);  // hexadecimal
 
 struct Problem {
@@ -91,7 +94,10 @@ struct Checked {
   Files files;
   Report report;
 };
-Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust);
+// `also` may read more of the same state. Its error is returned when the run verifies. The verification comes
+// after these reads, when no transaction is open any more.
+Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust,
+                          const std::function<Status()>& also = {});
 // Returns the stack that the gates of an attempt saw (store::stack_hash), as its row says; "" when the row
 // lacks it.
 std::string stack_of(const Files& files, const std::string& phase_id, const std::string& attempt_id);

@@ -118,10 +118,22 @@ Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& f
   return std::make_shared<Sealer>(std::move(secret));
 }
 
+namespace {
+
+// An Ed25519 signature depends only on key and text. This signature is never published: no head, envelope or
+// inventory has such a text.
+std::string derived_key(const store::RowSealer& sealer, std::string purpose) {
+  return blake3_bytes(sealer.sign(std::move(purpose)).signature);
+}
+
+}  // namespace
+
 std::string key_of_objects(const store::RowSealer& sealer) {
-  // An Ed25519 signature depends only on key and text. This signature is never published: no head, envelope
-  // or inventory has this text.
-  return blake3_bytes(sealer.sign("key of what is remembered of objects\n").signature);
+  return derived_key(sealer, "key of what is remembered of objects\n");
+}
+
+std::string key_of_steps(const store::RowSealer& sealer) {
+  return derived_key(sealer, "key of what supervisors leave of steps\n");
 }
 
 Result<std::string> public_key_of(const std::string& folder) {

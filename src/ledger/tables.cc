@@ -70,8 +70,13 @@ class Comparison {
     const Json& started = rows_.front();
     const auto planned = started.find("planned");
     if (planned == started.end()) return;
-    // A row that is gone is "", which no row names. A schema before version 11 has none. A migration to it
-    // and back removes them. They can't be made again, because only the start of a run knows all of them.
+    // A row that is gone is "", which no row names. Without any, a schema before version 11 may have been
+    // there in between.
+    if (std::ranges::all_of(tables_.planned, [](const auto& row) { return row.second.empty(); })) {
+      problems_.push_back(
+          {.kind = "missing", .file = kDatabase, .row = 0, .detail = std::string(store::kPlannedRowsGone)});
+      return;
+    }
     const auto source = store::source_folder_of(tables_.planned.at(""));
     if (!source.empty() && source != tables_.run.source_path) contradicted("the source's folder");
     for (const auto& [phase_id, row] : tables_.planned)
@@ -265,9 +270,8 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
   for (const auto& phase : out.phases) {
     PAWL_TRY(out.planned[phase.phase_id], store.planned_phase(run_id, phase.phase_id));
   }
-  PAWL_TRY(auto owed, store.owed());
-  for (auto& each : owed)
-    if (each.step.run_id == run_id) out.owed.push_back(std::move(each.step));
+  PAWL_TRY(auto owed, store.owed(run_id));
+  for (auto& each : owed) out.owed.push_back(std::move(each.step));
   return out;
 }
 

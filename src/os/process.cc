@@ -71,6 +71,23 @@ void on_interrupt(int number) {
   signal(number, SIG_DFL);
 }
 
+// The stdin of a new process.
+Result<UniqueFd> input_with(std::string_view bytes) {
+  if (bytes.empty()) {
+    UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!null) return fail_errno(errno, "open", "/dev/null");
+    return null;
+  }
+  PAWL_CHECK(bytes.size() <= kInputBytesMax);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "make a pipe");
+  UniqueFd from(ends[0]);
+  const UniqueFd to(ends[1]);
+  if (write(to.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    return fail_errno(errno, "write to a pipe");
+  return from;
+}
+
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
   out.reserve(words.size() + 1);
@@ -128,11 +145,11 @@ Liveness liveness(const ProcessIdentity& identity) {
 }
 
 Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
-                                    const std::string& log_path) {
+                                    const std::string& log_path, std::string_view input) {
   PAWL_CHECK(!argv.empty());
-  UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!null || !log) return fail_errno(errno, "open log", log_path);
+  PAWL_TRY(const UniqueFd in, input_with(input));
+  const UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log) return fail_errno(errno, "open log", log_path);
   const auto words = pointers(argv);
   const auto variables = pointers(env);
   sigset_t all, old;
@@ -142,7 +159,7 @@ Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const 
   const pid_t pid = vfork();
   if (pid == 0) {
     setsid();
-    dup2(null.get(), 0);
+    dup2(in.get(), 0);
     dup2(log.get(), 1);
     dup2(log.get(), 2);
     syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -160,6 +177,23 @@ Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const 
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
   if (pid < 0) return fail_errno(error, "start", argv[0]);
   return pid;
+}
+
+Result<std::string> take_standard_input() {
+  std::string out(kInputBytesMax + 1, '\0');
+  std::size_t size = 0;
+  while (size < out.size()) {
+    const ssize_t got = read(STDIN_FILENO, out.data() + size, out.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, "read standard input");
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null || dup2(null.get(), STDIN_FILENO) < 0) return fail_errno(errno, "open", "/dev/null");
+  if (size > kInputBytesMax) return fail(ErrorKind::kExhausted, "standard input has too many bytes");
+  out.resize(size);
+  return out;
 }
 
 Exit wait_for_exit(std::int64_t pid, std::int64_t timeout_ms) {

@@ -33,12 +33,16 @@ std::optional<ProcessIdentity> parse_identity(std::string_view text);
 enum class Liveness { kAlive, kDead, kUnknown };  // kUnknown: on another host, or it cannot be looked at
 Liveness liveness(const ProcessIdentity& identity);
 
-// Starts `argv` (argv[0] is a path) as the leader of a new session. stdin is /dev/null; stdout and stderr are
-// appended to `log_path`. All other descriptors are closed, and the environment is exactly `env`. The process
-// survives the death of this one. Returns its pid. It is a child of this process, which must reap it
-// (wait_for_exit).
+// Starts `argv` (argv[0] is a path) as the leader of a new session. stdin is /dev/null, or a pipe with all of
+// `input`; stdout and stderr are appended to `log_path`. All other descriptors are closed, and the
+// environment is exactly `env`. The process survives the death of this one. Returns its pid. It is a child of
+// this process, which must reap it (wait_for_exit). REQUIRES: `input` has at most kInputBytesMax bytes.
+constexpr std::size_t kInputBytesMax = 4096;  // any pipe holds them before the process reads
 Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
-                                    const std::string& log_path);
+                                    const std::string& log_path, std::string_view input = {});
+// Reads stdin to its end and puts /dev/null in its place, so that no child gets it. kExhausted: more than
+// kInputBytesMax bytes.
+Result<std::string> take_standard_input();
 struct Exit {
   bool gone = false;
   // The exit code of a child of this process. No value: killed by a signal, or not a child.

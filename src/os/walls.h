@@ -32,6 +32,7 @@ struct Walls {
   bool redact_first = true;  // a report is redacted before it is cut
   bool plan_folder = true;   // /plan has only permitted files, and agents see fewer of them than gates
   bool objects = true;       // bases and layers must match their ids, and caches must have the folder's seal
+  bool spool = true;         // what a supervisor left of a step must have the step's seal
   bool signer = true;        // the ledger is verified, and tables compared with it, before a head is signed
   bool agreement = true;     // valid rows are compared with each other
   bool costs = true;         // and cost rows with the recorded ends of steps
@@ -73,6 +74,7 @@ inline Walls walls() {
           .redact_first = up("redact_first"),
           .plan_folder = up("plan_folder"),
           .objects = up("objects"),
+          .spool = up("spool"),
           .signer = up("signer"),
           .agreement = up("agreement"),
           .costs = up("costs"),

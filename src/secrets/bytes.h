@@ -12,6 +12,7 @@ namespace pawl::secrets {
 
 inline constexpr std::size_t kRunMin = 16;      // digits of base64 in the shortest run that is decoded
 inline constexpr std::size_t kHexBytesMin = 6;  // as few as the shortest secret has
+inline constexpr std::size_t kNestedMin = 4 * kHexBytesMin;  // in the shortest run that has digits of digits
 inline constexpr std::size_t kSeparatorsMax = 24;
 
 // The classes of a byte, as bits.

@@ -41,8 +41,8 @@ bool is_base64(std::string_view text, const Range& run) {
          first_of(text.substr(run.begin, run.end - run.begin), kTelling) < run.end - run.begin;
 }
 
-Decoded base64_from(std::string_view text, std::size_t begin, std::size_t end) {
-  Decoded out(text, begin);
+// Calls `take(digits, bytes)` for each group of at most four digits of base64.
+void each_group(std::string_view text, std::size_t begin, std::size_t end, const auto& take) {
   for (std::size_t at = begin; at < end; at += 4) {
     const std::size_t digits = std::min<std::size_t>(4, end - at);
     if (digits < 2) break;
@@ -51,8 +51,14 @@ Decoded base64_from(std::string_view text, std::size_t begin, std::size_t end) {
       group = group << 6U | static_cast<unsigned>(i < digits ? base64_digit(text[at + i]) : 0);
     const std::array<char, 3> bytes = {static_cast<char>(group >> 16U), static_cast<char>(group >> 8U),
                                        static_cast<char>(group)};
-    out.replace(digits, {bytes.data(), digits - 1});
+    take(digits, std::string_view(bytes.data(), digits - 1));
   }
+}
+
+Decoded base64_from(std::string_view text, std::size_t begin, std::size_t end) {
+  Decoded out(text, begin);
+  each_group(text, begin, end,
+             [&](std::size_t digits, std::string_view bytes) { out.replace(digits, bytes); });
   return out;
 }
 
@@ -66,19 +72,41 @@ std::size_t separators_at(std::string_view text, std::size_t at) {
   return n;
 }
 
-Decoded hex_from(std::string_view text, std::size_t begin) {
-  Decoded out(text, begin);
+// Calls `take(separators, byte)` for each byte in hexadecimal digits, and returns where they end.
+std::size_t each_byte(std::string_view text, std::size_t begin, const auto& take) {
   for (std::size_t at = begin;;) {
     const std::size_t first = at == begin ? at : at + separators_at(text, at);
-    if (first + 1 >= text.size()) return out;
+    if (first + 1 >= text.size()) return at;
     const int high = hex_digit(text[first]), low = hex_digit(text[first + 1]);
-    if (high < 0 || low < 0) return out;
-    if (first > at) out.replace(first - at, "");
-    const char byte = static_cast<char>(high << 4 | low);
-    out.replace(2, {&byte, 1});
+    if (high < 0 || low < 0) return at;
+    take(first - at, static_cast<char>(high << 4 | low));
     at = first + 2;
   }
 }
+
+Decoded hex_from(std::string_view text, std::size_t begin) {
+  Decoded out(text, begin);
+  each_byte(text, begin, [&](std::size_t separators, char byte) {
+    if (separators > 0) out.replace(separators, "");
+    out.replace(2, {&byte, 1});
+  });
+  return out;
+}
+
+// Whether a text that comes byte by byte has a run of digits that next_packed() would find.
+class RunOfDigits {
+ public:
+  void see(char c) {
+    base64_ = is(c, kBase64) ? base64_ + 1 : 0;
+    hex_ = is(c, kHex) ? hex_ + 1 : is(c, kSeparator) ? hex_ : 0;
+    is_there_ = is_there_ || base64_ >= kRunMin || hex_ >= kLeast;
+  }
+  bool is_there() const { return is_there_; }
+
+ private:
+  std::size_t base64_ = 0, hex_ = 0;
+  bool is_there_ = false;
+};
 
 // The digits that occur wherever `bytes` occur in base64 or base64url, one string for each place at which
 // they may begin.
@@ -172,6 +200,29 @@ std::vector<Decoded> unpacked(std::string_view text) {
     begin = end;
   }
   return out;
+}
+
+bool may_nest(std::string_view digits) {
+  for (std::size_t begin = 0; begin < digits.size(); ++begin) {
+    std::size_t end = begin;
+    while (end < digits.size() && base64_digit(digits[end]) >= 0) ++end;
+    for (std::size_t shift = 0; shift < 4 && end - begin >= kNestedMin; ++shift) {
+      RunOfDigits run;
+      each_group(digits, begin + shift, end, [&](std::size_t, std::string_view bytes) {
+        for (const char c : bytes) run.see(c);
+      });
+      if (run.is_there()) return true;
+    }
+    begin = end;
+  }
+  for (std::size_t begin = 0; begin + kNestedMin <= digits.size();) {
+    RunOfDigits even, odd;
+    const auto end = each_byte(digits, begin, [&](std::size_t, char byte) { even.see(byte); });
+    if (end > begin) each_byte(digits, begin + 1, [&](std::size_t, char byte) { odd.see(byte); });
+    if (even.is_there() || odd.is_there()) return true;
+    begin = std::max(end, begin + 1);
+  }
+  return false;
 }
 
 std::string packed_pattern(const std::vector<std::string>& values) {

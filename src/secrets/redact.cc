@@ -29,7 +29,7 @@ constexpr std::size_t kFingerprintDigits = 8;
 constexpr std::size_t kValueHintMax = 32;                 // bytes of a value in the first search
 constexpr char kSplit[] = R"([A-Za-z0-9_.-]{0,5}["'`])";  // a string ends soon after a secret's beginning
 constexpr int kRoundsOfPacked = 2;                        // rounds of escapes within decoded digits
-constexpr int kPackedMax = 2;                             // levels of digits within digits
+constexpr int kPackedMax = 2;                             // levels of digits: digits, and digits of digits
 
 struct Value {
   std::string kind;  // "env:NAME"
@@ -306,9 +306,13 @@ struct Redactor::Rules {
       runs.push_back(*run);
     }
     // One search in all runs is faster than a search in each.
-    if (runs.empty() || !has_packed(all)) return wrapped;
-    for (const auto& run : runs)
-      find_in_digits(text.substr(run.begin, run.end - run.begin), run.begin, packed, out);
+    const bool any = !runs.empty() && has_packed(all);
+    for (const auto& run : runs) {
+      const auto digits = text.substr(run.begin, run.end - run.begin);
+      // The search finds beginnings in digits. In digits of digits it finds those of named values only.
+      if ((any && has_packed(digits)) || (packed > 0 && may_nest(digits)))
+        find_in_digits(digits, run.begin, packed, out);
+    }
     return wrapped;
   }
 
@@ -326,7 +330,6 @@ struct Redactor::Rules {
   }
 
   void find_in_digits(std::string_view digits, std::size_t begin, int packed, Hits& out) const {
-    if (!has_packed(digits)) return;
     for (const auto& view : unpacked(digits)) {
       Hits found, here;
       if (view.text().empty()) continue;

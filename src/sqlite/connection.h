@@ -104,7 +104,8 @@ class Connection {
     schema_version_ = version;
     triggers_ = triggers;
   }
-  // Only this check. For readers, which begin no such transaction.
+  // Only this check. For readers, which begin no such transaction: where they connect, and where they begin
+  // to read evidence.
   Status check_programs();
   std::int64_t schema_version() const { return schema_version_; }
   // Changes whenever earlier reads may be stale: another connection has committed, or changes were rolled

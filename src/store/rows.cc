@@ -78,6 +78,8 @@ std::string_view name(RecoveryFound found) {
       return "supervisor_alive";
     case RecoveryFound::kResultSpooled:
       return "result_spooled";
+    case RecoveryFound::kResultRefused:
+      return "result_refused";
     case RecoveryFound::kNothing:
       return "nothing";
     case RecoveryFound::kOperator:

@@ -18,14 +18,15 @@ enum class PhaseOutcome { kNone, kPassed, kApproved, kEscalate, kFailedUnrecover
 enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
 // The state in which an executor found an open marker, and the decision about its step: the words of the
 // ledger's row `resume`. kOperator: the verb of an operator closed the marker.
-enum class RecoveryFound { kSupervisorAlive, kResultSpooled, kNothing, kOperator };
+// kResultRefused: the supervisor of the step did not write the result that is there.
+enum class RecoveryFound { kSupervisorAlive, kResultSpooled, kResultRefused, kNothing, kOperator };
 enum class RecoveryDecision { kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled };
 
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
 std::string_view name(
     PhaseOutcome outcome);  // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
 std::string_view name(RunState state);             // EXECUTING, COMPLETE, FAILED, CANCELLED
-std::string_view name(RecoveryFound found);        // supervisor_alive, result_spooled, nothing, operator
+std::string_view name(RecoveryFound found);        // supervisor_alive, result_spooled, result_refused, ...
 std::string_view name(RecoveryDecision decision);  // reattach, adopt, re_execute, skip, ...
 Result<PhaseState> phase_state_from_name(std::string_view name);
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);
@@ -167,6 +168,12 @@ struct BudgetRow {
   // No step may start. While is_spent() is false, the end of an open step may free a part again.
   bool is_used_up() const { return cap && spent + reserved >= *cap; }
 };
+
+// For people: what is wrong with a run whose ledger names planned rows, when none is there, and what to do.
+inline constexpr std::string_view kPlannedRowsGone =
+    "the planned rows of the run are gone, as after `pawl migrate down` below version 11, and its plan's "
+    "text alone does not give those that its ledger names: restore the database from a backup, or start a "
+    "new run";
 
 // For people: "12.5 of 7200 seconds in sandboxes are spent", and the amount reserved.
 std::string budget_text(const BudgetRow& row);

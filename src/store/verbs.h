@@ -361,8 +361,8 @@ class Verbs {
                                  const Operator& who, WallTime now) = 0;
 
   // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. The caller
-  // that settles one makes sure first that its process is gone.
-  virtual Result<std::vector<Owed>> owed() = 0;
+  // that settles one makes sure first that its process is gone. Empty `run_id`: of all runs.
+  virtual Result<std::vector<Owed>> owed(const std::string& run_id) = 0;
   // Records what the agent of `owed` reported and settles its reservations. The chain of an ended phase is
   // opened for the rows and sealed again. REQUIRES: the step's process is gone, `told` has all reports since
   // owed.told_seq. No effect when the usage is settled already.

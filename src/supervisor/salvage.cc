@@ -60,7 +60,11 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   const std::string upper = os::join(spool.work_folder(), "upper");
   // An overlay's upper is not synced while the step runs: its content after a power cut is not evidence.
   if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return Salvage{};
-  PAWL_TRY(const Job job, spool.read_job());
+  const auto read = spool.read_job();
+  // Not the job that was begun: what it says of the workspace and of the probe's environment is no evidence.
+  if (!read && read.error().kind == ErrorKind::kForged) return Salvage{};
+  PAWL_OK(read);
+  const Job& job = *read;
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
   const auto lower = lower_folders(job.spec.workspace, workspaces);
   PAWL_TRY(const auto backend, sandbox::make_backend(job.backend));

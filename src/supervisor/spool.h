@@ -2,6 +2,9 @@
 //
 // The lock decides: only its holder may run the step or give it up. A supervisor waits for the lock, so that
 // a process that only reads the step cannot make it give up.
+//
+// Job and result have a seal (base/seal.h) under the key of the step. The executor derives that key again
+// after a crash. A supervisor gets it through a pipe, and no file has it.
 #pragma once
 
 #include <optional>
@@ -10,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/seal.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "sandbox/spec.h"
@@ -21,7 +25,8 @@ namespace pawl::supervisor {
 constexpr std::uint64_t kSpoolFileBytesMax =
     16 << 20;  // job.json and result.json: a spec or a run, never output
 
-constexpr std::string_view kIdentityFile = "supervisor";  // the name of the file in a spool
+// Names of files in a spool.
+constexpr std::string_view kIdentityFile = "supervisor", kJobFile = "job.json", kResultFile = "result.json";
 
 constexpr int kExitExhausted = 3;  // exit code of a supervisor: the disk is full
 
@@ -34,9 +39,11 @@ struct Job {
 
 class Spool {
  public:
-  explicit Spool(std::string folder) : folder_(std::move(folder)) {}
+  // REQUIRES: `key` is the key of this step (Seal::key_of_part), with kHashKeySize bytes.
+  Spool(std::string folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}
 
   const std::string& folder() const { return folder_; }
+  const std::string& key() const { return key_; }
   std::string pawl_folder() const;  // .pawl
   std::string id() const;           // the sandbox_run_id: the folder's name
   std::string work_folder() const;  // where its workspace is while it runs
@@ -44,7 +51,7 @@ class Spool {
 
   // Atomic, not durable.
   Status write_job(const Job& job) const;
-  Result<Job> read_job() const;  // kNotFound: there is none
+  Result<Job> read_job() const;  // kNotFound: there is none. kForged: it does not have the step's seal
 
   // Atomic, not durable.
   Status write_identity(const os::ProcessIdentity& identity) const;
@@ -52,15 +59,9 @@ class Spool {
 
   // Durable when it returns.
   Status write_result(const std::string& spec_hash, const sandbox::SandboxRun& run) const;
-  // Ids of the objects that the job and the result name, as far as these files exist.
-  Result<std::vector<std::string>> objects() const;
-  bool has_result() const { return os::exists(path("result.json")); }
-  struct SpooledResult {
-    std::string spec_hash;
-    sandbox::SandboxRun run;
-  };
-  Result<SpooledResult> read_any_result() const;  // kNotFound, or kCorrupt when it does not parse
-  // The same. Also kCorrupt when the spec hash differs.
+  bool has_result() const { return os::exists(path(kResultFile)); }
+  // kNotFound: there is none. kForged: it does not have the step's seal. kCorrupt: it does not parse, or has
+  // another spec hash.
   Result<sandbox::SandboxRun> read_result(const std::string& spec_hash) const;
 
   // Durable when it returns. REQUIRES: the caller holds the lock.
@@ -68,8 +69,12 @@ class Spool {
   bool abandoned() const { return os::exists(path("abandoned")); }
 
  private:
-  std::string folder_;
+  std::string folder_, key_;
 };
+
+// Ids of the objects that the job and the result in a spool name, as far as these files exist. Seals are not
+// checked: an id too many only keeps an object.
+Result<std::vector<std::string>> objects_named_in(const std::string& spool_folder);
 
 // The folders that a step's workspace is built from, topmost first.
 std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,

@@ -42,8 +42,7 @@ std::vector<std::string> supervisor_environment() {
 
 class SupervisedSteps final : public StepRunner {
  public:
-  SupervisedSteps(std::string folder, std::string executable, std::vector<std::string> hidden)
-      : folder_(std::move(folder)), executable_(std::move(executable)), hidden_(std::move(hidden)) {}
+  explicit SupervisedSteps(RunnerOptions options) : options_(std::move(options)) {}
 
   Status start(const std::string& sandbox_run_id, const std::string& backend,
                const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
@@ -52,13 +51,13 @@ class SupervisedSteps final : public StepRunner {
                   .backend = backend,
                   .spec = spec,
                   .agent = agent,
-                  .hidden = hidden_};
-    const Spool spool(spool_folder(folder_, sandbox_run_id));
+                  .hidden = options_.hidden};
+    const Spool spool = spool_of(sandbox_run_id);
     std::int64_t pid = 0;
     PAWL_OK(unless_forgotten([&]() -> Status {
       PAWL_OK(write_job(spool, job, context));
-      PAWL_TRY(pid, os::spawn_detached({executable_, spool.folder()}, supervisor_environment(),
-                                       spool.path("supervisor.log")));
+      PAWL_TRY(pid, os::spawn_detached({options_.executable, spool.folder()}, supervisor_environment(),
+                                       spool.path("supervisor.log"), spool.key()));
       return {};
     }));
     const std::lock_guard guard(mutex_);
@@ -67,7 +66,7 @@ class SupervisedSteps final : public StepRunner {
   }
 
   Result<Found> find(const std::string& sandbox_run_id) override {
-    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    const Spool spool = spool_of(sandbox_run_id);
     if (!os::is_folder(spool.folder())) return Found::kNothing;
     PAWL_TRY(const auto lock, os::FileLock::try_lock(spool.path("lock")));
     if (!lock) return Found::kRunning;
@@ -75,7 +74,7 @@ class SupervisedSteps final : public StepRunner {
   }
 
   Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override {
-    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    const Spool spool = spool_of(sandbox_run_id);
     for (;;) {
       const os::Exit exit = gone_within(sandbox_run_id, spool, kAskEveryMs);
       if (exit.gone && exit.code.value_or(0) != 0) return supervisor_failed(spool, *exit.code);
@@ -87,11 +86,11 @@ class SupervisedSteps final : public StepRunner {
 
   Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
                                       const std::string& spec_hash) override {
-    return Spool(spool_folder(folder_, sandbox_run_id)).read_result(spec_hash);
+    return spool_of(sandbox_run_id).read_result(spec_hash);
   }
 
   Status abandon(const std::string& sandbox_run_id) override {
-    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    const Spool spool = spool_of(sandbox_run_id);
     PAWL_OK(unless_forgotten([&]() -> Status {
       PAWL_OK(os::make_folders(spool.folder(), 0700));
       PAWL_TRY(const auto lock, lock_of_nobody_alive(spool));
@@ -101,7 +100,7 @@ class SupervisedSteps final : public StepRunner {
   }
 
   Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe) override {
-    return supervisor::salvage(Spool(spool_folder(folder_, sandbox_run_id)), probe);
+    return supervisor::salvage(spool_of(sandbox_run_id), probe);
   }
 
   void forget(const std::string& sandbox_run_id) override {
@@ -113,7 +112,7 @@ class SupervisedSteps final : public StepRunner {
   void forget_lost(const std::string& sandbox_run_id) override {
     forget_by(sandbox_run_id, [](const Spool& spool) {
       // Remove job.json first: without it no supervisor starts, whatever files are left.
-      static_cast<void>(os::remove_tree(spool.path("job.json")));
+      static_cast<void>(os::remove_tree(spool.path(kJobFile)));
       const auto names = os::list_folder(spool.folder());
       if (!names) return;
       for (const auto& name : *names)
@@ -123,8 +122,12 @@ class SupervisedSteps final : public StepRunner {
   }
 
  private:
+  Spool spool_of(const std::string& sandbox_run_id) const {
+    return {spool_folder(options_.folder, sandbox_run_id), Seal(options_.key, sandbox_run_id).key_of_part()};
+  }
+
   void forget_by(const std::string& sandbox_run_id, const std::function<void(const Spool&)>& remove) {
-    const Spool spool(spool_folder(folder_, sandbox_run_id));
+    const Spool spool = spool_of(sandbox_run_id);
     // gc finds what cannot be removed now, because the step's marker is not open any more. Remove under the
     // lock and at once. A waiting process must still find a live supervisor, and a late supervisor must not
     // take the rest for a job.
@@ -230,17 +233,16 @@ class SupervisedSteps final : public StepRunner {
                 words.empty() ? "the supervisor of a step failed without a word: " + spool.folder() : words);
   }
 
-  const std::string folder_, executable_;
-  const std::vector<std::string> hidden_;
+  const RunnerOptions options_;
   std::mutex mutex_;
   std::map<std::string, std::int64_t> children_;  // pids by sandbox_run_id; guarded by mutex_
 };
 
 }  // namespace
 
-std::unique_ptr<StepRunner> make_step_runner(std::string folder, std::string executable,
-                                             std::vector<std::string> hidden) {
-  return std::make_unique<SupervisedSteps>(std::move(folder), std::move(executable), std::move(hidden));
+std::unique_ptr<StepRunner> make_step_runner(RunnerOptions options) {
+  PAWL_CHECK(options.key.size() == kHashKeySize);
+  return std::make_unique<SupervisedSteps>(std::move(options));
 }
 
 Result<std::vector<std::string>> objects_in_use(const std::string& folder) {
@@ -249,7 +251,7 @@ Result<std::vector<std::string>> objects_in_use(const std::string& folder) {
   if (!steps && steps.error().kind == ErrorKind::kNotFound) return out;
   PAWL_OK(steps);
   for (const auto& step : *steps) {
-    PAWL_TRY(const auto used, Spool(spool_folder(folder, step)).objects());
+    PAWL_TRY(const auto used, objects_named_in(spool_folder(folder, step)));
     out.insert(out.end(), used.begin(), used.end());
   }
   return out;

@@ -76,11 +76,16 @@ int supervise(const std::string& spool_folder) {
   os::set_crash_role("supervisor");
   os::ignore_write_signals();
   umask(022);  // not the caller's: a step sees the folders made here
-  const Spool spool(spool_folder);
+  const auto key = os::take_standard_input();
+  if (!key || key->size() != kHashKeySize) {
+    std::fprintf(stderr, "pawl supervisor: no key of the step came through stdin\n");
+    return 1;
+  }
+  const Spool spool(spool_folder, *key);
   // Waits: a process that reads this step holds the lock for a moment only.
   auto lock = os::FileLock::lock(spool.path("lock"));
   // The step was given up, and no process waits for it.
-  const auto forgotten = [&] { return !os::exists(spool.path("job.json")); };
+  const auto forgotten = [&] { return !os::exists(spool.path(kJobFile)); };
   if (!lock) {
     if (forgotten()) return 0;
     std::fprintf(stderr, "pawl supervisor: %s\n", lock.error().message.c_str());

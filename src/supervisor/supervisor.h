@@ -2,7 +2,7 @@
 // the room.
 //
 // Each step has one folder, `.pawl/spool/<sandbox_run_id>/`:
-//   job.json     the job (written atomically, not durably, before the supervisor starts)
+//   job.json     the job, sealed (written atomically, not durably, before the supervisor starts)
 //   lock         flock(2), held by the supervisor while it lives
 //   supervisor   its process identity (os::to_text)
 //   output       stdout and stderr of the step, as they come
@@ -10,10 +10,11 @@
 //   context      the files that the step sees in /pawl, with an agent's socket
 //   operator.sock    of an agent's step: for `pawl answer`
 //   network, trace   JSON lines, if the step asked for them: attempts to reach the network; programs executed
-//   result.json  {"spec_hash", "run"}: written, fsynced, renamed, folder fsynced, before the supervisor exits
+//   result.json  {"spec_hash", "run", "seal"}: written, fsynced, renamed, folder fsynced, before the
+//                supervisor exits
 //   abandoned    written under the lock by a recovery that gave the step up: a late supervisor exits at once
-// A supervisor outlives the executor (its own session, no pipes to it). When it dies, every process in its
-// sandbox dies.
+// A supervisor outlives the executor: it has its own session. The only pipe to it, its stdin, brings the key
+// of its seals, and is closed before it starts. When it dies, every process in its sandbox dies.
 #pragma once
 
 #include <memory>
@@ -25,10 +26,14 @@
 
 namespace pawl::supervisor {
 
-// The result is thread-safe. `folder` is .pawl. `executable` is the program kProgram. `hidden` are paths that
-// the steps do not see, beside that folder: the sources of its runs.
-std::unique_ptr<StepRunner> make_step_runner(std::string folder, std::string executable,
-                                             std::vector<std::string> hidden = {});
+struct RunnerOptions {
+  std::string folder;               // .pawl
+  std::string executable;           // the program kProgram
+  std::string key;                  // the folder's secret for its steps' seals: kHashKeySize bytes
+  std::vector<std::string> hidden;  // paths that the steps do not see, beside .pawl: the sources of its runs
+};
+// The result is thread-safe. It takes only results that a supervisor with this key wrote.
+std::unique_ptr<StepRunner> make_step_runner(RunnerOptions options);
 
 // The names of an agent's socket in /pawl, and of the operator's socket beside it in the spool.
 inline constexpr std::string_view kAgentSocket = "agent.sock", kOperatorSocket = "operator.sock";
@@ -37,7 +42,7 @@ inline constexpr std::string_view kUsageCapReason =
     "it has spent what it may: the cap of its tokens or its money";
 
 // The program that hosts a step. It lies beside `pawl` and comes from the same build. It is not for users:
-// a StepRunner starts it as `pawl-supervisor <spool folder>`.
+// a StepRunner starts it as `pawl-supervisor <spool folder>`, with the step's key as its stdin.
 constexpr std::string_view kProgram = "pawl-supervisor";
 
 // Its main(). Returns 0 when a result was spooled, the step was abandoned or forgotten, or another supervisor

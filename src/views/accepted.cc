@@ -9,6 +9,50 @@
 #include "workspace/no_commit.h"
 
 namespace pawl::views {
+namespace {
+
+Status check_objects(const workspace::Workspaces& objects, const store::RunRow& run, const plan::Common& plan,
+                     const std::vector<store::LayerRow>& layers) {
+  PAWL_OK(objects.check_before_use(run.base_id, {}));
+  PAWL_OK(objects.check_before_use(run.plan_content, {}));
+  PAWL_OK(objects.check_before_use(plan.plan_for_agents, {}));
+  for (const auto& layer : layers)
+    if (!layer.layer_id.empty()) PAWL_OK(objects.check_before_use("", {layer.layer_id}));
+  return {};
+}
+
+Status copy_rows(store::Store& store, const std::string& run_id, Evidence& out) {
+  PAWL_TRY(out.run, store.run(run_id));
+  PAWL_TRY(out.plan, executor::common_of(store, out.run));
+  PAWL_TRY(out.plan_text, store.plan_text(run_id));
+  PAWL_TRY(out.phases, store.phases(run_id));
+  PAWL_TRY(out.layers, store.accepted_layers(run_id));
+  for (const auto& layer : out.layers) {
+    PAWL_TRY(auto phase, executor::phase_of(store, out.run, layer.phase_id));
+    out.accepted.push_back(
+        {.phase_id = layer.phase_id, .goal = std::move(phase.goal), .layer_id = layer.layer_id});
+  }
+  if (out.layers.empty()) return {};
+  const std::string& phase_id = out.layers.back().phase_id;
+  auto& last = out.last.emplace();
+  PAWL_TRY(last.row, store.phase(run_id, phase_id));
+  PAWL_TRY(last.planned, executor::phase_of(store, out.run, phase_id));
+  PAWL_TRY(auto attempts, store.attempts(run_id, phase_id));
+  if (attempts.empty()) return {};
+  last.attempt = std::move(attempts.back());
+  PAWL_TRY(last.base, store.base_layers(store::judged_on(*last.attempt)));
+  return {};
+}
+
+// Phases that changed no file have no layer.
+std::vector<std::string> layers_topmost_first(const std::vector<store::LayerRow>& layers) {
+  std::vector<std::string> out;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
+    if (!layer->layer_id.empty()) out.push_back(layer->layer_id);
+  return out;
+}
+
+}  // namespace
 
 Status check_evidence(const State& state, const store::RunRow& run) {
   const auto found = ledger::verify_run(*state.store, run.run_id, {.public_key = state.sealer->public_key()});
@@ -22,58 +66,41 @@ void make_readable(const State& state, const std::string& run_id) {
   if (const auto run = state.store->run(run_id)) static_cast<void>(executor::common_of(*state.store, *run));
 }
 
-Status with_evidence(const State& state, const std::string& run_id,
-                     const std::function<Status(const store::RunRow&)>& use) {
-  make_readable(state, run_id);
-  return state.store->read_together([&]() -> Status {
-    PAWL_TRY(const auto run, state.store->run(run_id));
-    PAWL_OK(check_evidence(state, run));
-    return use(run);
-  });
-}
-
 Status check_content_of(const State& state, const store::RunRow& run) {
-  const auto& objects = *state.workspaces;
-  PAWL_OK(objects.check_before_use(run.base_id, {}));
-  PAWL_OK(objects.check_before_use(run.plan_content, {}));
   PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
-  PAWL_OK(objects.check_before_use(plan.plan_for_agents, {}));
   PAWL_TRY(const auto layers, state.store->accepted_layers(run.run_id));
-  for (const auto& layer : layers)
-    if (!layer.layer_id.empty()) PAWL_OK(objects.check_before_use("", {layer.layer_id}));
-  return {};
+  return check_objects(*state.workspaces, run, plan, layers);
 }
 
-Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run) {
-  PAWL_TRY(const auto layers, store.accepted_layers(run.run_id));
-  std::vector<workspace::AppliedPhase> out;
-  for (const auto& layer : layers) {
-    PAWL_TRY(auto phase, executor::phase_of(store, run, layer.phase_id));
-    out.push_back({.phase_id = layer.phase_id, .goal = std::move(phase.goal), .layer_id = layer.layer_id});
-  }
+Result<Evidence> evidence_of(const State& state, const std::string& run_id) {
+  make_readable(state, run_id);
+  Evidence out;
+  const ledger::Trust trust{.public_key = state.sealer->public_key()};
+  PAWL_TRY(auto checked, ledger::check_run(*state.store, run_id, trust,
+                                           [&] { return copy_rows(*state.store, run_id, out); }));
+  if (!checked.report.ok) return ledger::not_whole(run_id, checked.report);
+  out.head = std::move(checked.report.head);
+  out.files = std::move(checked.files);
   return out;
 }
 
-std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases) {
-  std::vector<std::string> out;
-  for (auto phase = phases.rbegin(); phase != phases.rend(); ++phase)
-    if (!phase->layer_id.empty()) out.push_back(phase->layer_id);
-  return out;
+Status check_content(const workspace::Workspaces& objects, const Evidence& evidence) {
+  return check_objects(objects, evidence.run, evidence.plan, evidence.layers);
 }
 
-Result<workspace::Patch> patch_of(const State& state, const store::RunRow& run,
-                                  const std::vector<workspace::AppliedPhase>& accepted, Purpose purpose) {
-  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
+Result<workspace::Patch> patch_of(const workspace::Workspaces& objects, const Evidence& evidence,
+                                  Purpose purpose) {
+  const auto& run = evidence.run;
   auto target = workspace::Workspaces::patch_target(run.source_path);
-  if (!plan.source_ref)
+  if (!evidence.plan.source_ref)
     target.filters = {
         .source = run.source_path, .git_commit = run.base_commit, .keeps_lfs = purpose == Purpose::kGiven};
-  return state.workspaces->diff(run.base_id, {}, layers_topmost_first(accepted), target);
+  return objects.diff(run.base_id, {}, layers_topmost_first(evidence.layers), target);
 }
 
-Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
-                                      std::vector<workspace::AppliedPhase> accepted) {
-  if (accepted.empty())
+Result<workspace::Commits> commits_of(const Evidence& evidence) {
+  const auto& run = evidence.run;
+  if (evidence.accepted.empty())
     return fail(
         ErrorKind::kInvalid,
         "run " + run.run_id + " has no accepted phase to apply; see `pawl status " + run.run_id + "`");
@@ -83,21 +110,18 @@ Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& 
   if (run.base_commit.empty())
     return fail(ErrorKind::kInvalid,
                 workspace::why_no_commit(run.source_path) + "; use `pawl diff " + run.run_id + "`");
-  PAWL_TRY(const auto rows, store.ledger(run.run_id, "", 1, 1'000'000));
-  PAWL_TRY(const auto plan, executor::common_of(store, run));
   PAWL_TRY(const WallTime when, parse_rfc3339(run.ended_at));
-  return workspace::Commits{
-      .source = run.source_path,
-      .base = {.base_id = run.base_id, .git_commit = run.base_commit},
-      .phases = std::move(accepted),
-      .message =
-          [run_id = run.run_id, head = rows.empty() ? "" : rows.back().hash](const auto& phase) {
-            return fmt::format("{}: {}\n\nPawl-Run: {}\nPawl-Ledger-Head: {}\n", phase.phase_id, phase.goal,
-                               run_id, head);
-          },
-      .when_seconds = when.micros / 1'000'000,
-      .left_out = plan.source_exclude,
-      .of_work_tree = !plan.source_ref};
+  return workspace::Commits{.source = run.source_path,
+                            .base = {.base_id = run.base_id, .git_commit = run.base_commit},
+                            .phases = evidence.accepted,
+                            .message =
+                                [run_id = run.run_id, head = evidence.head](const auto& phase) {
+                                  return fmt::format("{}: {}\n\nPawl-Run: {}\nPawl-Ledger-Head: {}\n",
+                                                     phase.phase_id, phase.goal, run_id, head);
+                                },
+                            .when_seconds = when.micros / 1'000'000,
+                            .left_out = evidence.plan.source_exclude,
+                            .of_work_tree = !evidence.plan.source_ref};
 }
 
 bool is_missing(const store::PhaseRow& phase) { return phase.state != store::PhaseState::kComplete; }
@@ -109,48 +133,43 @@ Json missing_json(const std::vector<store::PhaseRow>& phases) {
   return out;
 }
 
-Status check_judged(store::Store& store, const store::RunRow& run, const ledger::Files& files) {
-  const std::string& run_id = run.run_id;
-  PAWL_TRY(const auto layers, store.accepted_layers(run_id));
-  if (layers.empty()) return {};
-  const auto& last = layers.back();
-  PAWL_TRY(const auto phase, store.phase(run_id, last.phase_id));
-  PAWL_TRY(const auto attempts, store.attempts(run_id, last.phase_id));
-  if (phase.outcome == store::PhaseOutcome::kApproved || attempts.empty()) return {};  // a fork shares it
-  PAWL_TRY(const auto base, store.base_layers(store::judged_on(attempts.back())));
-  for (const auto& layer : layers) {
-    if (layer.merge_seq == last.merge_seq || layer.layer_id.empty()) continue;
-    if (std::ranges::find(base, layer.layer_id) != base.end()) continue;
+Status check_judged(const Evidence& evidence) {
+  const auto& last = evidence.last;
+  if (!last || last->row.outcome == store::PhaseOutcome::kApproved) return {};
+  if (!last->attempt) return {};  // a fork shares it
+  for (const auto& layer : evidence.layers) {
+    if (layer.merge_seq == evidence.layers.back().merge_seq || layer.layer_id.empty()) continue;
+    if (std::ranges::find(last->base, layer.layer_id) != last->base.end()) continue;
     return fail(
         ErrorKind::kInvalid,
         fmt::format("no gate has seen the work of phase {} together with that of phase {}: run the plan "
                     "again",
-                    last.phase_id, layer.phase_id));
+                    last->row.phase_id, layer.phase_id));
   }
-  const std::string stack = ledger::stack_of(files, last.phase_id, attempts.back().attempt_id);
-  if (stack.empty() || stack == store::stack_hash(run.base_id, base)) return {};
-  return fail(ErrorKind::kForged, "the gates of " + attempts.back().attempt_id +
+  const auto& attempt_id = last->attempt->attempt_id;
+  const std::string stack = ledger::stack_of(evidence.files, last->row.phase_id, attempt_id);
+  if (stack.empty() || stack == store::stack_hash(evidence.run.base_id, last->base)) return {};
+  return fail(ErrorKind::kForged, "the gates of " + attempt_id +
                                       " saw another stack of layers than the database names; restore the "
                                       "state folder from a backup");
 }
 
 // Later phases' gates see the work of earlier ones as a whole. So the last one decides.
-Status check_seen(const State& state, const store::RunRow& run) {
-  PAWL_TRY(const auto layers, state.store->accepted_layers(run.run_id));
-  if (layers.empty() || layers.back().layer_id.empty()) return {};
+Status check_seen(const workspace::Workspaces& objects, const Evidence& evidence) {
+  const auto& layers = evidence.layers;
+  if (!evidence.last || layers.back().layer_id.empty()) return {};
+  if (evidence.last->row.outcome == store::PhaseOutcome::kApproved) return {};
   const auto& last = layers.back();
-  PAWL_TRY(const auto row, state.store->phase(run.run_id, last.phase_id));
-  if (row.outcome == store::PhaseOutcome::kApproved) return {};
-  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
-  PAWL_TRY(const auto phase, executor::phase_of(*state.store, run, last.phase_id));
+  const auto& plan = evidence.plan;
+  const auto& phase = evidence.last->planned;
   for (const auto& name : phase.gates)
     if (plan.gates.at(name).take_only.empty()) return {};
   std::vector<std::string> below;
   for (auto layer = layers.rbegin() + 1; layer != layers.rend(); ++layer)
     if (!layer->layer_id.empty()) below.push_back(layer->layer_id);
   std::vector<std::string> changed;
-  PAWL_OK(state.workspaces->each_change(
-      run.base_id, below, last.layer_id, [](const std::string&) { return false; },
+  PAWL_OK(objects.each_change(
+      evidence.run.base_id, below, last.layer_id, [](const std::string&) { return false; },
       [&](const FileChange& change) -> Status {
         changed.push_back(change.path);
         return {};

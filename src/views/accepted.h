@@ -1,12 +1,13 @@
 // Evidence and accepted work of a run.
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "executor/plans.h"
 #include "ledger/ledger.h"
 #include "store/store.h"
 #include "views/views.h"
@@ -19,27 +20,42 @@ namespace pawl::views {
 // not hold.
 Status check_evidence(const State& state, const store::RunRow& run);
 
-// Calls `use` with the run when check_evidence() holds. The check and all reads of `use` see one state of the
-// database, so no writer can change it in between. REQUIRES: `use` does not write to the database.
-Status with_evidence(const State& state, const std::string& run_id,
-                     const std::function<Status(const store::RunRow&)>& use);
-// Makes what an older version lacks in the database, as far as that can be: with_evidence() can't write.
+// Makes what an older version lacks in the database, as far as that can be: a reading transaction can't
+// write.
 void make_readable(const State& state, const std::string& run_id);
-
 // Only the last of these checks: the base, the accepted layers, and the files that steps see at /plan.
 // kNotFound: one of them is gone.
 Status check_content_of(const State& state, const store::RunRow& run);
 
-// Returns the accepted phases in the order of acceptance.
-Result<std::vector<workspace::AppliedPhase>> accepted_phases(store::Store& store, const store::RunRow& run);
-// Their layers, the newest first. Phases that changed no file have none.
-std::vector<std::string> layers_topmost_first(const std::vector<workspace::AppliedPhase>& phases);
+// The accepted work of a run, as one state of the database says it. Work on files can take long. It uses this
+// copy, since an open transaction would keep the database's log from being cut.
+struct Evidence {
+  store::RunRow run;
+  plan::Common plan;
+  std::string plan_text, head;  // head: the hash of the last row of the run
+  ledger::Files files;
+  std::vector<store::PhaseRow> phases;
+  std::vector<store::LayerRow> layers;            // accepted, in the order of acceptance
+  std::vector<workspace::AppliedPhase> accepted;  // the same
+  struct Last {                                   // of the phase that was accepted last
+    store::PhaseRow row;
+    plan::Phase planned;
+    std::optional<store::AttemptRow> attempt;  // the newest
+    std::vector<std::string> base;             // the layers below it
+  };
+  std::optional<Last> last;  // without accepted work: none
+};
+// kForged: the ledger does not verify, or the tables do not agree with its rows. Use the work after
+// check_content() only.
+Result<Evidence> evidence_of(const State& state, const std::string& run_id);
+// As check_content_of().
+Status check_content(const workspace::Workspaces& objects, const Evidence& evidence);
 
-// Returns the changes of these phases as a patch, for `git apply` anywhere in the work tree of the run's
-// source. With kGiven, contents of Git LFS are put where its filters look for them.
+// Returns the accepted changes as a patch, for `git apply` anywhere in the work tree of the run's source.
+// With kGiven, contents of Git LFS are put where its filters look for them.
 enum class Purpose { kShown, kGiven };
-Result<workspace::Patch> patch_of(const State& state, const store::RunRow& run,
-                                  const std::vector<workspace::AppliedPhase>& accepted, Purpose purpose);
+Result<workspace::Patch> patch_of(const workspace::Workspaces& objects, const Evidence& evidence,
+                                  Purpose purpose);
 
 // Whether the work of the phase is missing from the accepted work of its run.
 bool is_missing(const store::PhaseRow& phase);
@@ -48,12 +64,12 @@ Json missing_json(const std::vector<store::PhaseRow>& phases);
 
 // kInvalid: no gate has judged the last accepted work on top of the rest. An older version accepted such work
 // of phases that ran at once. Work that a person approved passes this check. kForged: its row names another
-// stack. REQUIRES: `files` are the run's, and verify.
-Status check_judged(store::Store& store, const store::RunRow& run, const ledger::Files& files);
+// stack.
+Status check_judged(const Evidence& evidence);
 
 // kInvalid: each gate of the phase that was accepted last takes only a part of the work (`take`), and the phase
 // changed something that none of these parts has. Work that a person approved passes this check.
-Status check_seen(const State& state, const store::RunRow& run);
+Status check_seen(const workspace::Workspaces& objects, const Evidence& evidence);
 
 // Returns the attempt whose work `pawl approve` takes: the newest one that is over. kInvalid: there is none,
 // or the work of its agent is lost or was never begun.
@@ -61,7 +77,6 @@ Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string
                                           const std::string& phase_id);
 
 // Returns the commits that `pawl apply` makes of a run that is over. kInvalid says why there are none.
-Result<workspace::Commits> commits_of(store::Store& store, const store::RunRow& run,
-                                      std::vector<workspace::AppliedPhase> accepted);
+Result<workspace::Commits> commits_of(const Evidence& evidence);
 
 }  // namespace pawl::views

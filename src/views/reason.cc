@@ -33,7 +33,7 @@ Result<Reason> of_lease(const State& state, const store::RunRow& run, const stor
   PAWL_TRY(const auto steps, state.store->steps(run.run_id, phase.phase_id));
   const auto open = std::ranges::find(steps, store::StepState::kOpen, &store::StepRow::state);
   if (open == steps.end()) return out;
-  PAWL_TRY(const auto client, executor::installed_step_runner(state.folder));
+  PAWL_TRY(const auto client, executor::installed_step_runner(state));
   PAWL_TRY(const auto found, client->find(open->sandbox_run_id));
   out.step = {.label = open->label, .started_at = open->started_at, .found = found};
   return out;

@@ -164,7 +164,7 @@ Result<Story> story_of(const State& state, const std::string& run_id, const Page
   PAWL_TRY(out.fork, store.fork_of(run_id));
   PAWL_TRY(out.budgets, store.budgets(run_id));
   PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
-  PAWL_TRY(const auto client, executor::installed_step_runner(state.folder));
+  PAWL_TRY(const auto client, executor::installed_step_runner(state));
   PAWL_TRY(auto phases, phases_of(store, run_id, page));
   out.more_phases = phases.size() > page.phases_max;
   if (out.more_phases) phases.pop_back();

@@ -10,6 +10,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "base/seal.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/parallel.h"
@@ -18,7 +19,6 @@
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
 #include "workspace/objects.h"
-#include "workspace/seal.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
 

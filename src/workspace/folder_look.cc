@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "os/file.h"
 #include "os/parallel.h"
+#include "os/walls.h"
 #include "workspace/objects.h"
 
 namespace pawl::workspace {
@@ -268,7 +269,8 @@ FolderMemory FolderMemory::load(const std::string& path, const Seal& seal) {
   const auto text = std::make_shared<const std::string>(*std::move(file));
   const std::string_view whole = *text;
   auto bytes = whole.substr(kMemoryFormat.size() + kHashHexSize);
-  if (!seal.holds(whole.substr(kMemoryFormat.size(), kHashHexSize), bytes)) return out;
+  const bool is_ours = seal.holds(whole.substr(kMemoryFormat.size(), kHashHexSize), bytes);
+  if (!is_ours && os::walls().objects) return out;
   out.base_id_ = bytes.substr(0, kHashHexSize);
   bytes.remove_prefix(kHashHexSize);
   out.entries_.reserve(bytes.size() / kRecordBytesUsual);

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "workspace/seal.h"
+#include "base/seal.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {

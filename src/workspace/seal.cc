@@ -1,5 +1,7 @@
 #include "workspace/seal.h"
 
+#include "base/hash.h"
+#include "base/seal.h"
 #include "os/file.h"
 #include "os/walls.h"
 #include "workspace/objects.h"
@@ -14,18 +16,6 @@ Seal seal_of(const Workspaces& workspaces, std::string_view kind, const std::str
 
 }  // namespace
 
-std::string Seal::of(std::string_view text) const {
-  Hasher hasher(key_);
-  hasher.update(name_);
-  hasher.update(std::string_view("\0", 1));
-  hasher.update(text);
-  return hasher.hex();
-}
-
-bool Seal::holds(std::string_view seal, std::string_view text) const {
-  return of(text) == seal || !os::walls().objects;
-}
-
 Status keep_record(const Workspaces& workspaces, std::string_view kind, const std::string& name,
                    std::string_view text) {
   return os::write_atomically(os::join(object_folder(workspaces.folder(), kind), name),
@@ -38,7 +28,8 @@ std::optional<std::string> record_of(const Workspaces& workspaces, std::string_v
       os::read_file(os::join(object_folder(workspaces.folder(), kind), name), kManifestBytesMax);
   if (!whole || whole->size() < kHashHexSize) return std::nullopt;
   std::string text = whole->substr(kHashHexSize);
-  if (!seal_of(workspaces, kind, name).holds(whole->substr(0, kHashHexSize), text)) return std::nullopt;
+  const bool is_ours = seal_of(workspaces, kind, name).holds(whole->substr(0, kHashHexSize), text);
+  if (!is_ours && os::walls().objects) return std::nullopt;
   return text;
 }
 

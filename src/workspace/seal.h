@@ -1,29 +1,14 @@
-// Seals of the caches that this room writes below objects/. Caches decide what a step sees, and processes
-// other than Pawl may write there. A cache is believed only with a seal, which needs the folder's key. A
-// detail of this room. Thread-safe.
+// Records that this room caches below objects/. Caches decide what a step sees, so one is believed only with
+// a seal (base/seal.h) of the folder's key. A detail of this room. Thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
-#include "base/hash.h"
 
 namespace pawl::workspace {
-
-// The seal of one record. `name` identifies the record, so that no record passes for another.
-class Seal {
- public:
-  // REQUIRES: `key` has kHashKeySize bytes.
-  Seal(std::string key, std::string name) : key_(std::move(key)), name_(std::move(name)) {}
-  std::string of(std::string_view text) const;  // kHashHexSize digits.
-  bool holds(std::string_view seal, std::string_view text) const;
-
- private:
-  std::string key_, name_;
-};
 
 class Workspaces;
 

@@ -7,6 +7,7 @@ import json
 import signal
 import sqlite3
 import threading
+import time
 import unittest
 
 from pawl_runs import WithRun
@@ -80,6 +81,20 @@ class Operators(WithRun):
         self.assertEqual(self.git("branch", "--list", "pawl/*", cwd=elsewhere), "")
         self.pawl("apply", "last")
 
+    def test_planned_rows_that_are_gone_are_said_in_the_same_words(self):
+        """As after `pawl migrate down` below the version that has them, and up again. Their start knew more than the plan's text."""
+        self.make_simple(gate="false", max_attempts=1)
+        self.commit_all("source")
+        self.pawl("run", "plan.yaml", expect=11)
+        with self.changed_in_database("UPDATE plans SET common = ''", "DELETE FROM planned_phases"):
+            for verb in (("verify", "last"), ("diff", "last"), ("attest", "last"), ("retry", "last", "p1"), ("resume", "last")):
+                done = self.pawl(*verb, expect=13)
+                self.assertIn("the planned rows of the run are gone", done.stdout + done.stderr, verb)
+            self.assertEqual(self.pawl_json("verify", "last", expect=13)["problems"][0]["kind"], "missing")
+            with contextlib.closing(sqlite3.connect(self.root / "source/.pawl/pawl.db")) as db:
+                self.assertEqual(db.execute("SELECT common FROM plans").fetchall(), [("",)])
+        self.pawl("verify", "last")
+
     def test_what_changes_between_check_and_use_is_not_used(self):
         """Another process changes the database to and fro. A command sees one state of it."""
         self.make_simple(agent="echo work of $PAWL_ATTEMPT >made", gate="grep -q 2 made", max_attempts=2)
@@ -106,6 +121,24 @@ class Operators(WithRun):
             over.set()
             attacker.join()
         self.assertIn("+work of 2", self.pawl("diff", "last").stdout)
+
+    def test_commands_that_work_on_files_let_the_log_be_cut(self):
+        """An open transaction of a reader keeps SQLite from writing its log from the beginning again."""
+        self.make_simple(agent="seq 3000000 >made")
+        self.commit_all("source")
+        self.pawl("run", "plan.yaml")
+        for verb in (("diff", "last"), ("apply", "last"), ("attest", "last", "-o", "run.json"), ("report", "last", "-o", "page.html")):
+            process, looks = self.start(*verb), []
+            with contextlib.closing(sqlite3.connect(self.root / "source/.pawl/pawl.db", timeout=0, isolation_level=None)) as db:
+                while process.poll() is None:
+                    try:
+                        db.execute("UPDATE runs SET plan_file = ?", (str(len(looks)),))  # which is only shown
+                        looks.append(db.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0])
+                    except sqlite3.OperationalError:
+                        looks.append(1)
+                    time.sleep(0.005)
+            self.assertEqual(process.returncode, 0, verb)
+            self.assertLess(sum(looks), len(looks) / 2, verb)
 
     def test_a_run_that_was_taken_away_is_found(self):
         self.make_simple(gate="true")

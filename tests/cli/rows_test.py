@@ -181,5 +181,48 @@ class Spooled(WithRun):
                 self.pawl("cost")
 
 
+    def forged_result(self, forge, env=None):
+        """A gate fails after its executor is killed, and `forge` changes the result that its supervisor left. Returns the exit code of
+        `pawl resume`, and what it found and decided."""
+        self.make_simple(gate="sleep 60 || true; exit 1", max_attempts=1)
+        executor = self.start("run", "plan.yaml")
+        self.wait_for_step("the gate runs", ".check.")
+        executor.send_signal(signal.SIGKILL)
+        executor.wait()
+        folder = self.steps_at_work(".check.")[0]
+        self.wake(".check.")
+        self.wait_until(lambda: (folder / "result.json").exists() and not self.steps_at_work(), "the result is spooled")
+        text = (folder / "result.json").read_text()
+        (folder / "result.json").write_text(forge(text))
+        self.assertNotEqual((folder / "result.json").read_text(), text)
+        resumed = self.start("resume", "last", env=env)
+        self.wait_until(lambda: self.steps_at_work(".check.") or resumed.poll() is not None, "the result is taken, or it is not")
+        if resumed.poll() is None:
+            self.wake(".check.")
+        code = resumed.wait(timeout=60)
+        rows = [row for row in self.chains(self.pawl_json("inspect", "last")["run_id"])["p1"] if row["type"] == "resume"]
+        return code, [(row["found"], row["decision"]) for row in rows]
+
+    def test_a_forged_result_of_a_step_is_not_taken(self):
+        def passes(text):
+            return text.replace('"exit_code":1', '"exit_code":0')
+
+        def without_seal(text):
+            return re.sub(r',"seal":"[0-9a-f]*"', "", passes(text))
+
+        def with_layer_of_nobody(text):
+            return re.sub(r'"copy_out":"[^"]*"', '"copy_out":"' + "0" * 64 + '"', text)
+
+        for forge in (passes, without_seal, with_layer_of_nobody):
+            with self.subTest(forge.__name__):
+                code, found = self.forged_result(forge)
+                self.assertEqual(found, [("result_refused", "re_execute")])
+                self.assertEqual(code, 11)
+                self.assertIn("found result_refused, re_execute", self.pawl("inspect", "last").stdout)
+        for forge in (passes, without_seal):
+            with self.subTest(forge.__name__ + ", without the defence"):
+                self.assertEqual(self.forged_result(forge, env={"PAWL_WALLS_OFF": "spool"}), (0, [("result_spooled", "adopt")]))
+
+
 if __name__ == "__main__":
     unittest.main()

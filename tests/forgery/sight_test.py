@@ -306,6 +306,7 @@ tiers: [{phases: [{id: p, goal: g, agent: {run: "true"}, gates: [check]}]}]
         secrets = {".env": "SECRET=1\n", ".ssh/id": "SECRET\n", "deploy": key, "notes.txt": "SECRET\n"}
         private = [".env", ".ssh/id", "deploy"]
         for path in (".envrc", "prod.env", ".npmrc", ".yarnrc.yml", "sub/x.tfstate", "x.tfstate.backup", "credentials", "sub/credentials.json", "k.p8", ".boto",
+                     ".vault_pass", "secrets.yml", "sub/terraform.tfvars", "db_password.txt", "secrets/of-prod",
                      ".config/gcloud/x", ".cargo/credentials.toml", ".m2/settings.xml", "kubeconfig", "ID_RSA", "Server.KEY", ".Ssh/x", "sub/.M2/Settings.xml"):
             secrets[path] = "SECRET\n"
             private.append(path)
@@ -329,8 +330,8 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may
                 self.pawl("run", f"{place}/plan.yaml", expect=11, env={"PAWL_WALLS_OFF": "plan_folder"})
 
     def test_files_that_only_look_like_keys_are_in_plan(self):
-        shown = "{steps: [{name: unit, run: \"cd /plan && cat sample.env .env.example .cargo/config.toml .m2/notes credentials.md keys/a\"}]}"
-        for path in ("sample.env", ".env.example", ".cargo/config.toml", ".m2/notes", "credentials.md", "keys/a"):
+        shown = "{steps: [{name: unit, run: \"cd /plan && cat sample.env .env.example .cargo/config.toml .m2/notes credentials.md keys/a check_secrets\"}]}"
+        for path in ("sample.env", ".env.example", ".cargo/config.toml", ".m2/notes", "credentials.md", "keys/a", "check_secrets"):
             self.write(f"plan/{path}", "x\n")
         self.assertEqual(self.run_plan("true >made", shown)[0], "passed")
 

@@ -98,6 +98,9 @@ TEST_F(Trust, PlannedRowsThatAreGoneAreFound) {
       const auto report = verified();
       ASSERT_TRUE(report);
       EXPECT_FALSE(report->ok) << change << more << ": what holds the source is gone";
+      const bool is_all = change.find("= ''; DELETE") != change.npos;
+      EXPECT_EQ(report->problems.front().kind, is_all ? "missing" : "forged") << change;
+      EXPECT_EQ(report->problems.front().detail == store::kPlannedRowsGone, is_all) << change;
       refused(export_run(*store_, *sealer_, "r", folder_ / "export", now_));
     }
   }
@@ -107,18 +110,18 @@ TEST_F(Trust, PlannedRowsThatAreGoneAreFound) {
 }
 
 // A trigger runs in transactions of the store itself, so no other process is seen to write.
+const std::string kAgain =
+    "CREATE TRIGGER again AFTER UPDATE ON phases WHEN NEW.max_attempts < 50 "
+    "BEGIN UPDATE phases SET max_attempts = 50 WHERE phase_id = NEW.phase_id; END";
+const std::vector<std::string> kForeignStatements = {
+    kAgain,
+    "ALTER TABLE accepted_layers RENAME TO real; CREATE VIEW accepted_layers AS SELECT run_id, merge_seq, "
+    "phase_id, layer_id FROM real",
+    "DROP TRIGGER cost_is_kept; CREATE TRIGGER cost_is_kept AFTER INSERT ON cost BEGIN DELETE FROM owed; END",
+    "ALTER TABLE attempts ADD COLUMN other TEXT REFERENCES runs(run_id) ON DELETE CASCADE"};
+
 TEST_F(Trust, ADatabaseThatRunsStatementsOfOthersIsNotUsed) {
-  const std::string again =
-      "CREATE TRIGGER again AFTER UPDATE ON phases WHEN NEW.max_attempts < 50 "
-      "BEGIN UPDATE phases SET max_attempts = 50 WHERE phase_id = NEW.phase_id; END";
-  for (const auto& change :
-       {again,
-        std::string("ALTER TABLE accepted_layers RENAME TO real; CREATE VIEW accepted_layers AS SELECT "
-                    "run_id, merge_seq, phase_id, layer_id FROM real"),
-        std::string("DROP TRIGGER cost_is_kept; CREATE TRIGGER cost_is_kept AFTER INSERT ON cost "
-                    "BEGIN DELETE FROM owed; END"),
-        std::string(
-            "ALTER TABLE attempts ADD COLUMN other TEXT REFERENCES runs(run_id) ON DELETE CASCADE")}) {
+  for (const auto& change : kForeignStatements) {
     begin_anew();
     sql(change);
     refused(claim());
@@ -130,10 +133,31 @@ TEST_F(Trust, ADatabaseThatRunsStatementsOfOthersIsNotUsed) {
   EXPECT_TRUE(claim()) << "a guard that is gone runs nothing";
   begin_anew();
   without_signer([&] {
-    sql(again);
+    sql(kAgain);
     for (int attempts = 0; attempts < 5; ++attempts) attempt("failed_retryable");
     EXPECT_EQ(store_->phase("r", "one")->attempts_total, 5) << "of 2: the check alone stops it";
   });
+}
+
+// A reader commits nothing, so it does not look for other writers. It looks where it begins to read evidence.
+TEST_F(Trust, AReaderSeesStatementsOfOthersThatCameAfterItConnected) {
+  for (const auto& change : kForeignStatements) {
+    begin_anew();
+    attempt("passed", "L");
+    const auto reader = open();
+    ASSERT_TRUE(reader->read_together([] { return Status(); }));
+    sql(change);
+    bool has_read = false;
+    const auto reads = [&] {
+      has_read = true;
+      return Status();
+    };
+    refused(reader->read_together(reads));
+    EXPECT_FALSE(has_read) << change;
+    refused(verify_run(*reader, "r", {}));
+    without_signer([&] { EXPECT_TRUE(reader->read_together(reads)) << change; });
+    EXPECT_TRUE(has_read) << "the check alone stops it, and leaves no transaction open";
+  }
 }
 
 TEST_F(Trust, AChainThatTheHeadListsIsListedAgain) {

@@ -53,6 +53,39 @@ TEST(SpawnDetached, RunsInItsOwnSessionWithNothingInherited) {
   EXPECT_NE(output.find(id + "\n" + id + "\n"), std::string::npos) << "it leads its session: " << output;
 }
 
+TEST(SpawnDetached, GivesTheProcessItsInput) {
+  std::string log = "/tmp/pawl-spawn-test.XXXXXX";
+  const UniqueFd file(mkstemp(log.data()));
+  const std::string input = std::string("a\0\n", 3) + std::string(kInputBytesMax - 3, 'x');
+  const auto pid = spawn_detached({"/bin/sh", "-c", "cat"}, {"PATH=/usr/bin:/bin"}, log, input);
+  ASSERT_TRUE(pid.has_value());
+  ASSERT_TRUE(wait_for_exit(*pid, 10'000).gone) << "the pipe has an end";
+  EXPECT_EQ(read_file(log, 10'000).value(), input);
+  unlink(log.c_str());
+}
+
+// Puts `bytes` in the place of stdin, and takes them.
+Result<std::string> taken_of(const std::string& bytes) {
+  const UniqueFd before(dup(STDIN_FILENO));
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  EXPECT_EQ(write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  close(ends[1]);
+  dup2(ends[0], STDIN_FILENO);
+  close(ends[0]);
+  auto out = take_standard_input();
+  char byte = 0;
+  EXPECT_EQ(read(STDIN_FILENO, &byte, 1), 0) << "what follows reads /dev/null";
+  if (before) dup2(before.get(), STDIN_FILENO);
+  return out;
+}
+
+TEST(TakeStandardInput, ReadsItOnce) {
+  for (const auto& bytes : {std::string(), std::string("a\0b", 3), std::string(kInputBytesMax, 'x')})
+    EXPECT_EQ(taken_of(bytes).value_or("none"), bytes);
+  EXPECT_FALSE(taken_of(std::string(kInputBytesMax + 1, 'x')));
+}
+
 TEST(KillProcess, EndsExactlyThatProcess) {
   const auto pid = spawn_detached({"/bin/sleep", "1000"}, {}, "/dev/null");
   ASSERT_TRUE(pid.has_value());

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
+#include "base/base64.h"
+#include "base/hash.h"
 #include "secrets/redact.h"
 
 namespace pawl::secrets {
@@ -220,6 +223,50 @@ TEST(Spellings, EachIsFoundAndIsNotWithoutThem) {
       EXPECT_EQ(redacted(out), out) << "twice is once";
     }
   }
+}
+
+using Encode = std::string (*)(std::string_view);
+const std::map<std::string, Encode> kEncodings = {
+    {"base64", [](std::string_view bytes) { return to_base64(bytes); }},
+    {"base64url",
+     [](std::string_view bytes) {
+       std::string out = to_base64(bytes);
+       std::ranges::replace(out, '+', '-');
+       std::ranges::replace(out, '/', '_');
+       return out.substr(0, out.find('='));
+     }},
+    {"hex", [](std::string_view bytes) { return to_hex(bytes); }},
+    {"HEX",
+     [](std::string_view bytes) {
+       std::string out = to_hex(bytes);
+       std::ranges::transform(out, out.begin(),
+                              [](char c) { return c >= 'a' ? static_cast<char>(c - 32) : c; });
+       return out;
+     }},
+    {"hex with colons", [](std::string_view bytes) {
+       std::string out;
+       for (const char c : bytes) out += (out.empty() ? "" : ":") + to_hex({&c, 1});
+       return out;
+     }}};
+
+// Each pair of encodings is decoded, also where other text stands before the secret. Deeper ones are not.
+TEST(Spellings, EverySecretIsFoundInDigitsOfDigits) {
+  const Redactor redactor(std::string(64, '0'), kValues);
+  for (const std::string& secret : {kGithubToken, "sk_live_" + kGithubToken.substr(4, 30),
+                                    std::string("postgres://me:hunter2hunter@db/x"), kValue})
+    for (const auto& [of_outer, outer] : kEncodings)
+      for (const auto& [of_inner, inner] : kEncodings)
+        for (const std::string before : {"", "x ", "of it: ", "a=1; "}) {
+          const std::string text = outer(before + inner(before + secret));
+          const std::string needle = text.substr(text.size() * 3 / 4 - 6, 10);
+          const std::string out = redactor.redact("before " + text + " behind");
+          const std::string what = of_outer + " of " + of_inner + " of " + before + secret;
+          EXPECT_THAT(out, HasSubstr("<redacted:")) << what << ": " << text;
+          EXPECT_THAT(out, Not(HasSubstr(needle))) << what << ": " << text << "\n" << out;
+          if (!before.empty()) continue;
+          const std::string third = kEncodings.at("hex")(text);
+          EXPECT_EQ(redactor.redact(third), third) << "the bound: " << what;
+        }
 }
 
 TEST(Spellings, NoneIsFoundWithTheirDefenceOff) {

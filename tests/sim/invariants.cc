@@ -144,7 +144,7 @@ void Invariants::check_budget(const Bounds& bounds) {
     all.reserved_tokens += spent.reserved_tokens;
     all.reserved_usd_nanos += spent.reserved_usd_nanos;
   }
-  const auto owed = World::must(store_.owed());
+  const auto owed = World::must(store_.owed(""));
   for (const auto& one : owed) {
     if (one.step.run_id != run_id_) continue;
     all.reserved_tokens += one.step.reserved_tokens;

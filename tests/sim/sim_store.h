@@ -125,7 +125,7 @@ class SimStore final : public store::Store {
                          const store::Operator& who, WallTime now) override {
     return with_faults([&] { return real().operator_budget(run_id, unit, cap, who, now); });
   }
-  Result<std::vector<store::Owed>> owed() override { return real().owed(); }
+  Result<std::vector<store::Owed>> owed(const std::string& run_id) override { return real().owed(run_id); }
   Status pay(const store::Owed& owed, const store::Told& told, WallTime now) override {
     world_.pass("pay");
     touched_.insert(owed.step.phase_id);

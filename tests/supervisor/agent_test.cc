@@ -59,7 +59,7 @@ class AgentSocketTest : public ::testing::Test {
   }
 
   testing::TempFolder temp_;
-  const Spool spool_{spool_folder(temp_.path(), "id")};
+  const Spool spool_{spool_folder(temp_.path(), "id"), std::string(kHashKeySize, 'k')};
 };
 
 TEST_F(AgentSocketTest, WhoEndsWhenItIsToldToHasBeenStopped) {

@@ -66,9 +66,13 @@ class Leftovers : public ::testing::Test {
     return {.env = {"STEP=" + temp_.path() + "/" + id}, .cmd = {"sh", "-c", script}};
   }
 
+  Spool spool_of(const std::string& id) const {
+    return {spool_folder(temp_.path(), id), testing::key_of_step(id)};
+  }
+
   // Kills the supervisor a few milliseconds after it has begun, however late a busy machine lets it begin.
   void kill_supervisor_of(const std::string& id, Kill when) {
-    const Spool spool(spool_folder(temp_.path(), id));
+    const Spool spool = spool_of(id);
     const auto has_begun = [&] {
       return os::read_file(spool.path("output"), 100).value_or("").find("begun") != std::string::npos;
     };
@@ -95,9 +99,11 @@ class Leftovers : public ::testing::Test {
     ASSERT_TRUE(found);
     EXPECT_EQ(processes_with(id), std::vector<std::string>()) << "its lock is free";
     if (*found == supervisor::Found::kSpooled) {
-      const auto result = Spool(spool_folder(temp_.path(), id)).read_any_result();
-      ASSERT_TRUE(result);
-      if (result->run.outcome == sandbox::Outcome::kExited && result->run.exit_code == 0) ++finished_;
+      const auto job = spool_of(id).read_job();
+      ASSERT_TRUE(job);
+      const auto run = client_->collect(id, sandbox::spec_hash(job->spec));
+      ASSERT_TRUE(run);
+      if (run->outcome == sandbox::Outcome::kExited && run->exit_code == 0) ++finished_;
     }
     if (*found == supervisor::Found::kNothing) {
       ASSERT_TRUE(client_->abandon(id));
@@ -145,8 +151,7 @@ class Leftovers : public ::testing::Test {
   testing::TempFolder temp_;
   os::SystemRandom random_;
   std::minstd_rand moments_{7};
-  std::unique_ptr<supervisor::StepRunner> client_ =
-      make_step_runner(temp_.path(), testing::supervisor_program());
+  std::unique_ptr<supervisor::StepRunner> client_ = make_step_runner(testing::runner_options(temp_.path()));
   const std::vector<std::string> orphans_before_ = testing::orphans_in_namespaces(), files_before_ = files(),
                                  mounts_before_ = testing::mounts_with(temp_.path());
   const std::int64_t namespaces_before_ = testing::namespaces_of_kernel();
@@ -166,7 +171,7 @@ TEST_F(Leftovers, SeveralMayGiveUpAStepWhileItStarts) {
   for (int round = 0; round < 40; ++round) {
     const auto id = os::uuid7(os::SystemClock().wall(), random_);
     const auto give_up = [&](int after_ms) {
-      const auto client = make_step_runner(temp_.path(), testing::supervisor_program());
+      const auto client = make_step_runner(testing::runner_options(temp_.path()));
       os::SystemClock().sleep_ms(after_ms);
       const auto abandoned = client->abandon(id);
       EXPECT_TRUE(abandoned) << abandoned.error().message;
@@ -193,7 +198,7 @@ TEST_F(Leftovers, AStepOfAnUnknownBackendIsGivenUpByEveryBackend) {
   ASSERT_TRUE(client_->start(id, sandbox::default_backend(),
                              step(id, std::string(kDaemon) + "echo begun; exec sleep 300"), {}, {}));
   kill_supervisor_of(id, Kill::kAtWork);
-  const Spool spool(spool_folder(temp_.path(), id));
+  const Spool spool = spool_of(id);
   auto job = *spool.read_job();
   job.backend = "unknown";
   ASSERT_TRUE(spool.write_job(job));

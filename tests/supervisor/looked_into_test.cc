@@ -59,9 +59,8 @@ class OfOrdinaryUser : public ::testing::Test {
   testing::TempFolder temp_;
   os::SystemRandom random_;
   const std::string id_ = os::uuid7(os::SystemClock().wall(), random_);
-  const Spool spool_{spool_folder(temp_.path(), id_)};
-  std::unique_ptr<supervisor::StepRunner> client_ =
-      make_step_runner(temp_.path(), testing::supervisor_program());
+  const Spool spool_{spool_folder(temp_.path(), id_), testing::key_of_step(id_)};
+  std::unique_ptr<supervisor::StepRunner> client_ = make_step_runner(testing::runner_options(temp_.path()));
 };
 
 TEST_F(OfOrdinaryUser, SupervisorIsClosedToItsUserBeforeItsSandbox) {

@@ -19,6 +19,7 @@ class ViewsTest : public store::StoreTest {
     state_.folder = temp_.path();
     state_.location = "sqlite:" + path_;
     state_.store = open();
+    state_.sealer = std::make_shared<store::PlainSealer>();
     auto workspaces = workspace::Workspaces::open(state_.folder);
     ASSERT_TRUE(workspaces) << workspaces.error().message;
     state_.workspaces = std::make_unique<workspace::Workspaces>(*std::move(workspaces));

@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "base/hash.h"
+#include "base/seal.h"
 #include "workspace/folder_look.h"
 #include "workspace/repository.h"
-#include "workspace/seal.h"
 
 namespace pawl::workspace {
 namespace {

@@ -17,14 +17,11 @@ Result<Applied> apply_run(const StateOptions& options, const std::string& text) 
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   Applied out{.branch = "pawl/" + run_id};
-  workspace::Commits commits;
-  PAWL_OK(views::with_evidence(state, run_id, [&](const store::RunRow& run) -> Status {
-    PAWL_TRY(auto accepted, views::accepted_phases(*state.store, run));
-    PAWL_TRY(commits, views::commits_of(*state.store, run, std::move(accepted)));
-    PAWL_TRY(out.phases, state.store->phases(run_id));
-    return {};
-  }));
+  PAWL_TRY(auto evidence, views::evidence_of(state, run_id));
+  PAWL_OK(views::check_content(*state.workspaces, evidence));
+  PAWL_TRY(const auto commits, views::commits_of(evidence));
   PAWL_TRY(out.commit, state.workspaces->apply(out.branch, commits));
+  out.phases = std::move(evidence.phases);
   return out;
 }
 

@@ -25,48 +25,42 @@ struct Made {
 
 // Returns "" when apply makes no commit, and says why on stderr. The commit follows from the run alone. An
 // earlier `pawl apply` makes no difference, and a branch is not trusted because it may have been moved.
-Result<std::string> commit_of(const State& state, const store::RunRow& run,
-                              std::vector<workspace::AppliedPhase> accepted) {
+Result<std::string> commit_of(const State& state, const views::Evidence& evidence) {
   const auto found = [&]() -> Result<std::string> {
-    PAWL_TRY(const auto commits, views::commits_of(*state.store, run, std::move(accepted)));
+    PAWL_TRY(const auto commits, views::commits_of(evidence));
     return state.workspaces->commit_id(commits);
   }();
   if (!found) tell("pawl: no commit is attested: {}\n", found.error().message);
   return found.value_or("");
 }
 
-Result<ledger::Work> work_of(const State& state, const store::RunRow& run) {
+Result<ledger::Work> work_of(const State& state, const views::Evidence& evidence) {
   ledger::Work out;
-  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
-  PAWL_TRY(out.plan_text, state.store->plan_text(run.run_id));
-  if (plan.policy) out.policy_blake3 = plan.policy->blake3;
-  PAWL_TRY(out.layers, state.store->accepted_layers(run.run_id));
-  PAWL_TRY(auto accepted, views::accepted_phases(*state.store, run));
-  if (auto whole = views::check_content_of(state, run); !whole)
+  out.plan_text = evidence.plan_text;
+  out.layers = evidence.layers;
+  if (const auto& policy = evidence.plan.policy) out.policy_blake3 = policy->blake3;
+  if (auto whole = views::check_content(*state.workspaces, evidence); !whole)
     return std::unexpected(std::move(whole).error().in(
         "what the run changed can't be read any more (`pawl gc` takes it from old runs: attest before)"));
-  PAWL_TRY(auto patch, views::patch_of(state, run, accepted, views::Purpose::kShown));
+  PAWL_TRY(auto patch, views::patch_of(*state.workspaces, evidence, views::Purpose::kShown));
   for (const auto& left_out : patch.left_out)
     tell("pawl: not in the attested patch: {}: {}\n", printable(left_out.path), left_out.reason);
   out.patch = std::move(patch.text);
-  PAWL_TRY(out.commit, commit_of(state, run, std::move(accepted)));
+  PAWL_TRY(out.commit, commit_of(state, evidence));
   return out;
 }
 
-// REQUIRES: all its reads see one state of the database.
 Result<Made> attest(const State& state, const std::string& run_id) {
   PAWL_TRY(const auto run, state.store->run(run_id));
   if (run.state == store::RunState::kExecuting)
     return fail(ErrorKind::kInvalid, "run " + run_id + " is not over; finish it with `pawl resume " + run_id +
                                          "`, then attest it");
-  const std::string& key = state.sealer->public_key();
-  PAWL_TRY(const auto checked, ledger::check_run(*state.store, run_id, {.public_key = key}));
-  if (!checked.report.ok) return ledger::not_whole(run_id, checked.report);
-  const auto& files = checked.files;
-  PAWL_OK(views::check_judged(*state.store, run, files));
-  PAWL_TRY(const auto work, work_of(state, run));
-  PAWL_OK(views::check_seen(state, run));
-  PAWL_TRY(Json statement, ledger::statement_of(run, files, work, key));
+  PAWL_TRY(const auto evidence, views::evidence_of(state, run_id));
+  PAWL_OK(views::check_judged(evidence));
+  PAWL_TRY(const auto work, work_of(state, evidence));
+  PAWL_OK(views::check_seen(*state.workspaces, evidence));
+  PAWL_TRY(Json statement,
+           ledger::statement_of(evidence.run, evidence.files, work, state.sealer->public_key()));
   std::string envelope =
       ledger::sealed_envelope(*state.sealer, ledger::kStatementPayloadType, canonical(statement)) + "\n";
   if (envelope.size() > ledger::kEnvelopeBytesMax)
@@ -74,8 +68,8 @@ Result<Made> attest(const State& state, const std::string& run_id) {
                 fmt::format("the attestation of run {} would have more than the {} bytes that `pawl verify` "
                             "reads; `pawl export` it instead",
                             run_id, ledger::kEnvelopeBytesMax));
-  if (run.state != store::RunState::kComplete)
-    tell("pawl: run {} is {}: that is what is attested\n", run_id, name(run.state));
+  if (evidence.run.state != store::RunState::kComplete)
+    tell("pawl: run {} is {}: that is what is attested\n", run_id, name(evidence.run.state));
   return Made{.envelope = std::move(envelope), .subjects = std::move(statement["subject"])};
 }
 
@@ -89,12 +83,7 @@ void print_written(const AttestOptions& options, const std::string& run_id, cons
 Status attest(const AttestOptions& options, bool to_stdout) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
-  views::make_readable(state, run_id);
-  Made made;
-  PAWL_OK(state.store->read_together([&]() -> Status {
-    PAWL_TRY(made, attest(state, run_id));
-    return {};
-  }));
+  PAWL_TRY(const auto made, attest(state, run_id));
   PAWL_OK(write_output("attest", options.output, made.envelope));
   if (!to_stdout) print_written(options, run_id, made);
   return {};

@@ -35,14 +35,10 @@ Json to_json(const std::vector<workspace::Patch::LeftOut>& left_out) {
 Result<bool> diff(const StateOptions& options, const std::string& text, bool raw) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
-  workspace::Patch patch;
-  std::vector<store::PhaseRow> phases;
-  PAWL_OK(views::with_evidence(state, run_id, [&](const store::RunRow& run) -> Status {
-    PAWL_TRY(const auto accepted, views::accepted_phases(*state.store, run));
-    PAWL_TRY(patch, views::patch_of(state, run, accepted, views::Purpose::kGiven));
-    PAWL_TRY(phases, state.store->phases(run_id));
-    return {};
-  }));
+  PAWL_TRY(const auto evidence, views::evidence_of(state, run_id));
+  PAWL_OK(views::check_content(*state.workspaces, evidence));
+  PAWL_TRY(const auto patch, views::patch_of(*state.workspaces, evidence, views::Purpose::kGiven));
+  const auto& phases = evidence.phases;
   tell_left_out(patch);
   tell_ignore_files(patch);
   tell_missing(phases);

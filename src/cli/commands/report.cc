@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/hash.h"
 #include "cli/context.h"
@@ -88,10 +89,10 @@ void add_logs(const State& state, page::Content& content) {
 }
 
 // Made only from a base and layers that match the rows.
-Result<std::string> accepted_work(const State& state, const store::RunRow& run) {
-  PAWL_OK(views::check_evidence(state, run));
-  PAWL_TRY(const auto accepted, views::accepted_phases(*state.store, run));
-  PAWL_TRY(auto patch, views::patch_of(state, run, accepted, views::Purpose::kShown));
+Result<std::string> accepted_work(const State& state, const Result<views::Evidence>& evidence) {
+  if (!evidence) return std::unexpected(evidence.error());
+  PAWL_OK(views::check_content(*state.workspaces, *evidence));
+  PAWL_TRY(auto patch, views::patch_of(*state.workspaces, *evidence, views::Purpose::kShown));
   return std::move(patch.text);
 }
 
@@ -99,10 +100,17 @@ Result<ledger::Report> verify(const State& state, const store::RunRow& run) {
   return ledger::verify_run(*state.store, run.run_id, {.public_key = state.sealer->public_key()});
 }
 
-// The page reports what can't be read (gc removed it, a row is damaged), because people need a page just
-// then.
-Result<page::Content> gather(const State& state, const std::string& run_id) {
+// The part of a page that rows say.
+struct Rows {
   page::Content content;
+  std::optional<Result<views::Evidence>> evidence;
+};
+
+// The page reports what can't be read (gc removed it, a row is damaged), because people need a page just
+// then. REQUIRES: all reads see one state of the database.
+Result<Rows> rows_of(const State& state, const std::string& run_id) {
+  Rows out;
+  page::Content& content = out.content;
   PAWL_TRY(
       content.story,
       views::story_of(state, run_id, {.attempts_max = kAttemptsReported, .phases_max = kPhasesReported}));
@@ -116,7 +124,12 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
     content.verified = *std::move(verified);
   else
     content.verify_failed = verified.error().message;
-  auto patch = accepted_work(state, run);
+  out.evidence = views::evidence_of(state, run_id);
+  return out;
+}
+
+void add_files(const State& state, const Result<views::Evidence>& evidence, page::Content& content) {
+  auto patch = accepted_work(state, evidence);
   if (patch) {
     content.patch = *std::move(patch);
   } else {
@@ -127,19 +140,19 @@ Result<page::Content> gather(const State& state, const std::string& run_id) {
   }
   add_logs(state, content);
   content.made_at = rfc3339(os::SystemClock().wall());
-  return content;
 }
 
 Status report_run(const ReportOptions& options, bool to_stdout) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   views::make_readable(state, run_id);
-  page::Content content;
+  Rows rows;
   PAWL_OK(state.store->read_together([&]() -> Status {
-    PAWL_TRY(content, gather(state, run_id));
+    PAWL_TRY(rows, rows_of(state, run_id));
     return {};
   }));
-  const std::string html = page::render(content);
+  add_files(state, *rows.evidence, rows.content);  // takes long, so it is not part of the transaction
+  const std::string html = page::render(rows.content);
   PAWL_OK(write_output("report", options.output, html));
   if (to_stdout) return {};
   if (options.state.json)

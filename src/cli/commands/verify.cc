@@ -6,6 +6,7 @@
 #include "ledger/attestation.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "views/accepted.h"
 
 namespace pawl::cli {
 namespace {
@@ -18,6 +19,7 @@ struct VerifyOptions {
 
 Result<ledger::Report> verify(const State& state, const store::RunRow& run, ledger::Trust trust) {
   if (trust.public_key.empty()) trust.public_key = state.sealer->public_key();
+  views::make_readable(state, run.run_id);
   return ledger::verify_run(*state.store, run.run_id, trust);
 }
 

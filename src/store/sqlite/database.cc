@@ -17,6 +17,15 @@ Status SqliteDatabase::begin_transaction(std::string_view verb, std::string_view
   return {};
 }
 
+// A view that was made since the connection was opened would decide what the reads see. The check is the
+// first read, so it looks at the schema of the state that they see.
+Status SqliteDatabase::begin_reading() {
+  PAWL_OK(run("begin_reading"));
+  auto checked = connection_->schema_version() == 0 ? Status() : connection_->check_programs();
+  if (!checked) static_cast<void>(end_reading());
+  return checked;
+}
+
 Status SqliteDatabase::run(std::string_view statement) {
   PAWL_TRY(auto prepared, connection_->query(statement));
   return prepared.run();

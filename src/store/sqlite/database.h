@@ -37,7 +37,7 @@ class SqliteDatabase final : public Database {
   bool in_transaction() override { return connection_->in_transaction(); }
   std::int64_t epoch() const override { return connection_->epoch(); }
   bool shares_transaction() const override { return connection_->shares_transaction(); }
-  Status begin_reading() override { return run("begin_reading"); }
+  Status begin_reading() override;
   Status end_reading() override { return run("rollback"); }
 
  private:

@@ -38,7 +38,7 @@ const std::array<Migration, 17>& migrations() {
        {"owed", sql::m0010_owed_up, sql::m0010_owed_down, "count_owed",
         "ended step(s) of agents whose use is not written down yet; `pawl gc` does it,"},
        {"plans", sql::m0011_plans_up, sql::m0011_plans_down, "count_planned",
-        "run(s) whose planned rows their ledgers name, which can't be made again,"},
+        "run(s) whose planned rows their ledgers name, and which nothing uses without these rows,"},
        {"wide_rows", sql::m0012_wide_rows_up, sql::m0012_wide_rows_down, "", ""},
        {"plan_texts", sql::m0013_plan_texts_up, sql::m0013_plan_texts_down, "", ""},
        {"base_places", sql::m0014_base_places_up, sql::m0014_base_places_down, "", ""},

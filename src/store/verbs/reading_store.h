@@ -25,7 +25,7 @@ class ReadingStore : public Store {
  public:
   Result<Candidate> candidate(const ClaimRequest& request) override;
   Result<bool> holds(const Lease& lease) override;
-  Result<std::vector<Owed>> owed() override;
+  Result<std::vector<Owed>> owed(const std::string& run_id) override;
   Status read_together(const std::function<Status()>& reads) override;
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;

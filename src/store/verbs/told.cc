@@ -27,8 +27,9 @@ Status RunStore::record_told(const StepRow& ended, const Told& told, WallTime no
   return append_row(ended.run_id, ended.phase_id, usage_row(ended, told.usage), now);
 }
 
-Result<std::vector<Owed>> ReadingStore::owed() {
+Result<std::vector<Owed>> ReadingStore::owed(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("owed"));
+  query.bind(run_id);
   const int told_seq = columns_of_step();
   std::vector<Owed> out;
   for (;;) {

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/seal.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "workspace/bases.h"

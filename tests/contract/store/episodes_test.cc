@@ -113,11 +113,30 @@ TEST_P(Episodes, GatesThatAnOperatorEndsAreEndedByTheNextWhoLooks) {
   }
   ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
   const auto rows = store_->ledger(run, "a", 1, 100)->size();
-  const auto owed = *store_->owed();
+  const auto owed = *store_->owed("");
   ASSERT_EQ(owed.size(), 2U);
   for (const auto& each : owed) ASSERT_TRUE(store_->pay(each, {}, now_));
-  EXPECT_TRUE(store_->owed()->empty());
+  EXPECT_TRUE(store_->owed("")->empty());
   EXPECT_EQ(store_->ledger(run, "a", 1, 100)->size(), rows) << "a gate has no last words";
+}
+
+TEST_P(Episodes, WhatIsOwedOfARunIsReadAlone) {
+  std::vector<std::string> runs;
+  for (const std::string id : {"x", "y"}) {
+    runs.push_back(create({{"a"}}));
+    const Claim held = claim();
+    auto start = agent(1);
+    start.sandbox_run_id = id;
+    ASSERT_TRUE(begin(held, start));
+    ASSERT_TRUE(store_->operator_cancel(held.run.run_id, "a", {}, now_));
+  }
+  EXPECT_EQ(store_->owed("")->size(), 2U);
+  for (const auto& run : runs) {
+    const auto owed = *store_->owed(run);
+    ASSERT_EQ(owed.size(), 1U);
+    EXPECT_EQ(owed.front().step.run_id, run);
+  }
+  EXPECT_TRUE(store_->owed("another")->empty());
 }
 
 TEST_P(Episodes, AnOperatorEndsAllThatRun) {
@@ -128,7 +147,7 @@ TEST_P(Episodes, AnOperatorEndsAllThatRun) {
   ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
   const auto steps = *store_->steps(run, "a");
   for (const auto& row : steps) EXPECT_EQ(row.state, StepState::kLost);
-  EXPECT_EQ(store_->owed()->size(), 2U);
+  EXPECT_EQ(store_->owed("")->size(), 2U);
   EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
 }

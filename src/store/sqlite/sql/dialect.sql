@@ -7,14 +7,15 @@ SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_i
 -- name: open_chain
 INSERT OR IGNORE INTO open_chains (run_id, chain) VALUES (?1, ?2);
 -- name: owed
--- Reads the whole table: it has few rows, and each for a short time. Without CROSS and the plus signs, SQLite
--- would build an index of all steps for them.
+-- Without a run, all rows. Reads the whole table: it has few rows, and each for a short time. Steps are read
+-- for the wanted rows only. Without CROSS and the plus signs, SQLite would build an index of all steps.
 SELECT {steps},
   CASE steps.episode WHEN 0 THEN attempts.told_seq
     ELSE (SELECT MAX(told_seq) FROM steps AS other WHERE other.run_id = steps.run_id AND other.phase_id = steps.phase_id
           AND other.attempt_id = steps.attempt_id AND other.episode = steps.episode) END
 FROM owed CROSS JOIN steps ON steps.run_id = owed.run_id AND steps.phase_id = owed.phase_id AND +steps.sandbox_run_id = owed.sandbox_run_id
 CROSS JOIN attempts ON attempts.run_id = steps.run_id AND attempts.phase_id = steps.phase_id AND +attempts.attempt_id = steps.attempt_id
+WHERE ?1 = '' OR owed.run_id = ?1
 ORDER BY owed.sandbox_run_id;
 -- name: phases_that_began
 SELECT {phases}
