@@ -262,6 +262,14 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
     for (const auto& step : gate.steps) {
       if (!step_gives(step, gates::kTestsFamily)) continue;
       const auto option = gates::stop_option_behind(step.argv, text_of);
+      if (option.word.empty() && !option.not_searched.empty())
+        out.push_back(at_signals(
+            shown, gate,
+            fmt::format(
+                "whether an option or a setting ends the runner of step {} at a failure is not known: "
+                "the search for one stopped at {}. Where such a step fails, its tests count as some "
+                "of them, never as all: let `run` name fewer folders and files, or the runner itself",
+                step.name, visible(option.not_searched))));
       if (option.word.empty()) continue;
       out.push_back(at_signals(
           shown, gate,
@@ -274,20 +282,33 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
 }
 
 std::vector<plan::Problem> partial_gates(const std::string& shown, const plan::Plan& plan) {
+  const auto takes_all = [&](const plan::Phase& phase) {
+    return std::ranges::any_of(phase.gates,
+                               [&](const auto& name) { return plan.gates.at(name).take_only.empty(); });
+  };
   std::vector<plan::Problem> out;
-  for (const auto& tier : plan.tiers)
-    for (const auto& phase : tier.phases) {
-      const auto takes_part = [&](const auto& name) { return !plan.gates.at(name).take_only.empty(); };
-      if (!std::ranges::all_of(phase.gates, takes_part)) continue;
-      auto problem = at_signals(
-          shown, plan.gates.at(phase.gates.front()),
-          fmt::format(
-              "each gate of phase {} takes a part of the work, so what else its agent changes is accepted "
-              "unseen, and `pawl attest` refuses it: give the phase a gate without `take`, too",
-              phase.id));
-      if (std::ranges::find(out, problem.message, &plan::Problem::message) == out.end())
-        out.push_back(std::move(problem));
+  bool seen_later = false;  // by a gate of a phase that comes later
+  for (auto tier = plan.tiers.rbegin(); tier != plan.tiers.rend(); ++tier) {
+    // Parallel phases are judged together, so a gate of one of them sees the work of all.
+    if (tier->parallel && std::ranges::any_of(tier->phases, takes_all)) {
+      seen_later = true;
+      continue;
     }
+    for (auto phase = tier->phases.rbegin(); phase != tier->phases.rend(); ++phase) {
+      if (takes_all(*phase)) {
+        seen_later = true;
+        continue;
+      }
+      out.push_back(at_signals(
+          shown, plan.gates.at(phase->gates.front()),
+          fmt::format(
+              "each gate of phase {} takes a part of the work, so what else its agent changes is "
+              "accepted unseen, {}: give the phase a gate without `take`, too",
+              phase->id,
+              seen_later ? "and first seen by gates of later phases" : "and `pawl attest` refuses it")));
+    }
+  }
+  std::ranges::reverse(out);
   return out;
 }
 

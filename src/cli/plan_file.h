@@ -30,7 +30,8 @@ std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan:
 // `check` reports them.
 std::vector<plan::Problem> early_stops(const std::string& shown, const std::string& file,
                                        const plan::Plan& plan);
-// Warnings of phases whose gates all take a part of the work only. `check` reports them.
+// Warnings of phases whose gates all take a part of the work only, unless a phase beside them in a parallel tier
+// has a gate that takes all. `check` reports them.
 std::vector<plan::Problem> partial_gates(const std::string& shown, const plan::Plan& plan);
 // Prints "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);

@@ -16,6 +16,7 @@
 #include "os/process.h"
 #include "sandbox/backend.h"
 #include "views/budget.h"
+#include "views/seen.h"
 #include "views/status.h"
 
 namespace pawl::cli {
@@ -124,13 +125,15 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
     const auto spent = views::spent_budget(store, *run);
     const int code = code_of(*run, *phases, spent, worked);
     worst = std::max(worst, code);
+    const auto seen = views::seen_in_part(state, *run);
     if (options.state.json) {
-      Json summary = views::summary_json(store, *run);
+      Json summary = views::summary_json(store, *run, seen);
       summary["exit_code"] = code;
       print_json(summary);
       continue;
     }
     print_summary(stdout, store, *run, *phases);
+    if (seen) say("  {}\n", seen_text(*seen));
     if (code == kInterrupted)
       say("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
     if (spent) say("Stopped: {}; {}.\n", budget_text(*spent), what_goes_on(store, *phases));

@@ -5,6 +5,7 @@
 
 #include "base/glob.h"
 #include "base/hash.h"
+#include "base/planted.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
 #include "gates/declared.h"
@@ -377,7 +378,7 @@ Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) con
   // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
   const auto taken = taken_layers_.find(step.gate_id);
   const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
-  if (is_gate && !agents.empty()) layers.push_back(agents);
+  if (is_gate && !agents.empty() && !planted("gates_without_the_work")) layers.push_back(agents);
   // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
   if (has_earlier && os::walls().lid) {
     PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight_of(step.gate_id)));

@@ -71,8 +71,8 @@ std::int64_t failing_in(const StepFacts& step, std::string_view family) {
 
 // The option, with its file: "`bail` in .mocharc.yml".
 std::string shown_option(const StepFacts& step) {
-  const auto& [word, failures, file] = step.stop_option;
-  return "`" + word + "`" + (file.empty() ? "" : " in " + printable(file));
+  const auto& option = step.stop_option;
+  return "`" + option.word + "`" + (option.file.empty() ? "" : " in " + printable(option.file));
 }
 
 // Most runners that end at a failure leave an ordinary report. The end shows in their output, or by an option
@@ -89,7 +89,10 @@ std::string stopped_at_failure(const StepFacts& step) {
 void add_early_stops(const std::vector<StepFacts>& steps, Report& to) {
   for (const auto& step : steps) {
     auto why = stopped_at_failure(step);
-    if (why.empty()) continue;
+    if (why.empty()) {
+      if (to.lower_bound.empty()) to.lower_bound = end_not_known(step);
+      continue;
+    }
     std::int64_t tests = 0;
     for (const auto& file : step.reports)
       if (file.family == kTestsFamily && file.report)
@@ -101,6 +104,15 @@ void add_early_stops(const std::vector<StepFacts>& steps, Report& to) {
 }
 
 }  // namespace
+
+std::string end_not_known(const StepFacts& step) {
+  if (step.stop_option.not_searched.empty() || failing_in(step, kTestsFamily) == 0) return "";
+  if (!stopped_at_failure(step).empty()) return "";
+  return fmt::format(
+      "whether the runner of {} ended at a failure is not known: the search for options that end it stopped "
+      "at {}",
+      step.step_name, printable(step.stop_option.not_searched));
+}
 
 void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
   std::int64_t egress = 0, total = 0;

@@ -38,6 +38,10 @@ struct Reports {
 };
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family);
 
+// Why tests of a step with failures may not have run: the search for options that end its runner reached a
+// bound. "" when the search looked through everything, or when it is known how the runner ended.
+std::string end_not_known(const StepFacts& step);
+
 // The declared report of the family that the step did not write, in words: " of tap" for a format without any
 // report, " at a.xml" for a pattern without wildcards. "" when the step wrote no report of the family.
 // nullopt when no report is missing.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/glob.h"
 #include "executor/start_run.h"
 #include "workspace/no_commit.h"
 
@@ -152,42 +151,6 @@ Status check_judged(const Evidence& evidence) {
   return fail(ErrorKind::kForged, "the gates of " + attempt_id +
                                       " saw another stack of layers than the database names; restore the "
                                       "state folder from a backup");
-}
-
-// Later phases' gates see the work of earlier ones as a whole. So the last one decides.
-Status check_seen(const workspace::Workspaces& objects, const Evidence& evidence) {
-  const auto& layers = evidence.layers;
-  if (!evidence.last || layers.back().layer_id.empty()) return {};
-  if (evidence.last->row.outcome == store::PhaseOutcome::kApproved) return {};
-  const auto& last = layers.back();
-  const auto& plan = evidence.plan;
-  const auto& phase = evidence.last->planned;
-  for (const auto& name : phase.gates)
-    if (plan.gates.at(name).take_only.empty()) return {};
-  std::vector<std::string> below;
-  for (auto layer = layers.rbegin() + 1; layer != layers.rend(); ++layer)
-    if (!layer->layer_id.empty()) below.push_back(layer->layer_id);
-  std::vector<std::string> changed;
-  PAWL_OK(objects.each_change(
-      evidence.run.base_id, below, last.layer_id, [](const std::string&) { return false; },
-      [&](const FileChange& change) -> Status {
-        changed.push_back(change.path);
-        return {};
-      }));
-  const auto sees_all = [&](const std::string& gate) {
-    return std::ranges::all_of(
-        changed, [&](const auto& path) { return any_covers(plan.gates.at(gate).take_only, path); });
-  };
-  if (std::ranges::any_of(phase.gates, sees_all)) return {};
-  const auto unseen = std::ranges::find_if(changed, [&](const auto& path) {
-    return std::ranges::none_of(
-        phase.gates, [&](const auto& gate) { return any_covers(plan.gates.at(gate).take_only, path); });
-  });
-  return fail(
-      ErrorKind::kInvalid,
-      fmt::format("no gate has seen the work of phase {} as a whole, since each takes a part of it{}: add a "
-                  "gate without `take` to the phase, and run the plan again",
-                  last.phase_id, unseen == changed.end() ? "" : ", and none takes " + printable(*unseen)));
 }
 
 Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,

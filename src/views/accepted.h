@@ -67,10 +67,6 @@ Json missing_json(const std::vector<store::PhaseRow>& phases);
 // stack.
 Status check_judged(const Evidence& evidence);
 
-// kInvalid: each gate of the phase that was accepted last takes only a part of the work (`take`), and the phase
-// changed something that none of these parts has. Work that a person approved passes this check.
-Status check_seen(const workspace::Workspaces& objects, const Evidence& evidence);
-
 // Returns the attempt whose work `pawl approve` takes: the newest one that is over. kInvalid: there is none,
 // or the work of its agent is lost or was never begun.
 Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,

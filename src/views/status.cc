@@ -61,6 +61,7 @@ Result<RunStatus> status_of(const State& state, const std::string& run_id) {
   PAWL_TRY(out.forked_from, store.fork_of(run_id));
   PAWL_TRY(out.questions, open_questions(state, run_id));
   add_waits(store, out);
+  out.seen_in_part = seen_in_part(state, out.run);
   return out;
 }
 
@@ -72,6 +73,7 @@ Json to_json(const RunStatus& status) {
   for (const auto& phase : status.phases) out["phases"].push_back(phase_json(phase));
   out["questions"] = to_json(status.questions);
   out["waits_for"] = name(status.waits_for);
+  if (status.seen_in_part) out["seen_in_part"] = to_json(*status.seen_in_part);
   return out;
 }
 
@@ -81,7 +83,7 @@ Json to_json(const std::vector<store::RunRow>& runs) {
   return {{"runs", std::move(list)}};
 }
 
-Json summary_json(store::Store& store, const store::RunRow& run) {
+Json summary_json(store::Store& store, const store::RunRow& run, const std::optional<SeenInPart>& seen) {
   Json phases = Json::array();
   if (const auto rows = store.phases(run.run_id)) {
     for (const auto& phase : *rows) {
@@ -93,10 +95,12 @@ Json summary_json(store::Store& store, const store::RunRow& run) {
                         {"last_failure_reason", phase.last_failure_reason}});
     }
   }
-  return {{"run_id", run.run_id},
-          {"state", name(run.state)},
-          {"phases", std::move(phases)},
-          {"ledger_head", ledger_head(store, run.run_id)}};
+  Json out = {{"run_id", run.run_id},
+              {"state", name(run.state)},
+              {"phases", std::move(phases)},
+              {"ledger_head", ledger_head(store, run.run_id)}};
+  if (seen) out["seen_in_part"] = to_json(*seen);
+  return out;
 }
 
 std::string ledger_head(store::Store& store, const std::string& run_id) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "views/questions.h"
+#include "views/seen.h"
 #include "views/views.h"
 #include "views/waits.h"
 
@@ -25,6 +26,7 @@ struct RunStatus {
   std::optional<store::BudgetRow> spent;  // with kBudget
   std::string failed_phase;               // the first FAILED phase, with kPerson; "" when an agent asks
   bool has_work = false;                  // `failed_phase` has work that a person can approve
+  std::optional<SeenInPart> seen_in_part;
 };
 // kNotFound: there is no such run.
 Result<RunStatus> status_of(const State& state, const std::string& run_id);
@@ -35,8 +37,8 @@ Json to_json(const RunStatus& status);
 Json to_json(const std::vector<store::RunRow>& runs);
 
 // The object of `pawl run --json` for a run that it leaves, without the exit code: {run_id, state, phases,
-// ledger_head}.
-Json summary_json(store::Store& store, const store::RunRow& run);
+// ledger_head}, and {seen_in_part} when no gate saw its work as a whole.
+Json summary_json(store::Store& store, const store::RunRow& run, const std::optional<SeenInPart>& seen);
 // The hash of the run's last row, as the newest signed head names it; "" when there is none.
 std::string ledger_head(store::Store& store, const std::string& run_id);
 

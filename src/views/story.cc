@@ -164,6 +164,7 @@ Result<Story> story_of(const State& state, const std::string& run_id, const Page
   PAWL_TRY(out.fork, store.fork_of(run_id));
   PAWL_TRY(out.budgets, store.budgets(run_id));
   PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
+  out.seen_in_part = seen_in_part(state, out.run);
   PAWL_TRY(const auto client, executor::installed_step_runner(state));
   PAWL_TRY(auto phases, phases_of(store, run_id, page));
   out.more_phases = phases.size() > page.phases_max;
@@ -188,6 +189,7 @@ Json to_json(const Story& story) {
     for (const auto& attempt : phase.attempts) shown["attempts"].push_back(to_json(attempt));
     out["phases"].push_back(std::move(shown));
   }
+  if (story.seen_in_part) out["seen_in_part"] = to_json(*story.seen_in_part);
   return out;
 }
 

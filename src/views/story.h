@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "views/seen.h"
 #include "views/views.h"
 
 namespace pawl::views {
@@ -59,12 +60,14 @@ struct Story {
   std::vector<Json> operators;  // operators' decisions about the run as a whole
   std::vector<PhaseStory> phases;
   bool more_phases = false;  // the run has more phases than the page
+  std::optional<SeenInPart> seen_in_part;
 };
 
 // kNotFound: the run, the phase, or the attempt of it does not exist.
 Result<Story> story_of(const State& state, const std::string& run_id, const Page& page);
 
-// The object of `pawl inspect --json`: {run_id, state, phases}.
+// The object of `pawl inspect --json`: {run_id, state, phases}, and {seen_in_part} when no gate saw the work of
+// the run as a whole.
 Json to_json(const Story& story);
 
 }  // namespace pawl::views

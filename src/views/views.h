@@ -10,6 +10,7 @@
 //   stats.h      counts over runs
 //   step_log.h   output, trace or network record of a step
 //   accepted.h   evidence and accepted work
+//   seen.h       whether a gate saw the accepted work as a whole
 //   budget.h, waits.h   words that these share
 //
 // Views print nothing and change no row, with one exception: accepted.h may store the plan rows of a run that

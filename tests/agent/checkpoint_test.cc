@@ -153,6 +153,21 @@ TEST_F(Checkpoints, PruningFreesTheChunksThatNobodyNeeds) {
   expect_payload("a", shared);
 }
 
+TEST_F(Checkpoints, WhatWasPrunedIsStoredAgain) {
+  const std::string state = state_text(200'000, 1), more = state + state_text(50'000, 2);
+  ASSERT_TRUE(save(*journal_, "a", state));
+  ASSERT_TRUE(save(*journal_, "b", more));
+  EXPECT_EQ(*journal_->prune("b", true), 1) << "the one saved last, with chunks that the other keeps";
+  ASSERT_TRUE(save(*journal_, "b", more));
+  expect_payload("b", more);
+  EXPECT_EQ(*journal_->prune("", false), 2);
+  EXPECT_EQ(chunk_count(), 0);
+  ASSERT_TRUE(save(*journal_, "a", more));
+  expect_payload("a", more);
+  reopen();
+  expect_payload("a", more);
+}
+
 TEST_F(Checkpoints, PruningTakesThePrefixAndNothingElse) {
   for (const char* id : {"a", "a/1.0", "a/1.1", "ab", "b", "ä"}) ASSERT_TRUE(save(*journal_, id, id));
   EXPECT_EQ(*journal_->prune("a", true), 1);

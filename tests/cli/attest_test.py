@@ -397,6 +397,60 @@ tiers:
                 self.assertIn(said, refused)
                 self.assertEqual("no gate has seen the work of phase p1" in refused, bool(said), refused)
 
+    def write_tiers(self, *tiers, whole="true"):
+        """Each tier: its keys, and its phases, each with its agent's command and its gates."""
+        takes = {"one": ", take: {only: [a]}", "two": ", take: {only: [b]}", "whole": ""}
+        text = "version: 1\nworkflow: parts\nsource: {path: source}\nmax_attempts: 1\ngates:\n"
+        for name, take in takes.items():
+            text += f"  {name}: {{steps: [{{name: unit, run: [\"{whole if name == 'whole' else 'true'}\"]}}], signals: [build]{take}}}\n"
+        text += "tiers:\n"
+        for keys, phases in tiers:
+            listed = ", ".join(f"{{id: {name}, goal: g, agent: {{run: '{agent}'}}, gates: [{gates}]}}" for name, agent, gates in phases)
+            text += f"  - {{{keys}phases: [{listed}]}}\n"
+        self.write("plan.yaml", text)
+
+    def expect_seen(self, run, part):
+        """What is said of a run that is over: `part` is None when a gate saw its work as a whole."""
+        told = part and "no gate saw the whole work of {phase_id}; seen in part: {all}{none}".format(
+            all=", ".join(part["gates"]), none=f"; seen by none: {part['not_taken']}" if part["not_taken"] else "", **part)
+        for said in (run.stdout, self.pawl("status", "last").stdout, " ".join(self.pawl("inspect", "last").stdout.split())):
+            self.assertIn(told, said) if told else self.assertNotIn("no gate saw", said)
+        for command in ("status", "inspect"):
+            self.assertEqual(self.pawl_json(command, "last").get("seen_in_part"), part)
+        refused = self.attest(expect=1 if part else 0).stderr
+        self.assertEqual("as a whole" in refused, bool(part), refused)
+
+    def test_gates_of_phases_beside_it_see_the_last_work_as_a_whole(self):
+        self.make_simple()
+        p1, p2, both = ("p1", "echo >>x"), ("p2", "echo >>a; echo >>b"), "parallel: true, "
+        part = {"phase_id": "p2", "not_taken": None}
+        for name, tiers, seen in (
+            ("judged together with all of p1's gates", [(both, [(*p1, "whole"), (*p2, "one")])], None),
+            ("the other way round", [(both, [(*p2, "one"), (*p1, "whole")])], None),
+            ("all of them take a part", [(both, [(*p1, "two"), (*p2, "one")])], {**part, "gates": ["one", "two"]}),
+            ("p1's gate did not see p2", [("", [(*p1, "whole")]), ("", [(*p2, "one, two")])], {**part, "gates": ["one", "two"]}),
+            ("the same in one tier", [("", [(*p1, "whole"), (*p2, "two")])], {**part, "gates": ["two"], "not_taken": "a"}),
+            ("a later phase sees it", [("", [(*p2, "one")]), ("", [(*p1, "whole")])], None),
+        ):
+            with self.subTest(name):
+                self.write_tiers(*tiers)
+                warned = self.pawl("check", "plan.yaml").stderr
+                self.assertEqual("each gate of phase p2 takes a part" in warned, bool(seen) or "later" in name, warned)
+                self.assertEqual("and first seen by gates of later phases" in warned, "later" in name, warned)
+                self.expect_seen(self.pawl("run", "plan.yaml"), seen)
+        self.assertNotIn("seen_in_part", self.pawl_json("run", "plan.yaml"))
+
+    def test_a_phase_that_a_person_took_adds_no_gate_that_sees_the_others(self):
+        self.make_simple()
+        self.write_tiers(("parallel: true, ", [("p1", "echo >>x", "whole"), ("p2", "echo >>a; echo >>b", "one")]), whole="false")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.pawl("approve", "last", "p1", "--reason", "the gate is wrong")
+        self.expect_seen(self.pawl("resume", "last"), {"phase_id": "p2", "gates": ["one"], "not_taken": "b"})
+        self.write_tiers(("", [("p1", "echo >>a; echo >>b", "one")]))
+        told = self.pawl_json("run", "plan.yaml")
+        self.assertEqual(told["seen_in_part"], {"phase_id": "p1", "gates": ["one"], "not_taken": "b"})
+        self.assertEqual(told["exit_code"], 0)
+
     def test_a_fork_says_what_it_shares_and_with_whom(self):
         self.make_simple(phases=2, agent='echo "$PAWL_PHASE_ID" >> file')
         self.pawl("run", "plan.yaml")

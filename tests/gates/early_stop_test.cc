@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 
 #include "gates/gates.h"
@@ -126,8 +127,131 @@ TEST(EarlyStop, NoTextMakesTheSearchLong) {
   EXPECT_LE(bytes, std::size_t{40} << 20);
 }
 
+// Where the search for the options of a command ended.
+std::string bound_of(const std::string& run, const std::function<std::string(const std::string&)>& text_of) {
+  return stop_option_behind({"bash", "-e", "-c", run}, text_of).not_searched;
+}
+
+TEST(EarlyStop, ASearchThatReachesABoundSaysWhich) {
+  const auto no_text = [](const std::string&) { return std::string(); };
+  std::string folders, paths, scripts, long_script = "pytest\n";
+  for (int i = 0; i < 70; ++i) folders += "python3 -m pytest -I x" + std::to_string(i) + "; ";
+  for (int i = 0; i < 600; ++i) paths += "pytest t/" + std::to_string(i) + "; ";
+  for (int i = 0; i < 30; ++i) {
+    scripts += "python3 -m pytest -I x" + std::to_string(i) + "; ";
+    for (int k = 0; k < 3; ++k) scripts += "sh s/" + std::to_string(3 * i + k) + "; ";
+  }
+  while (long_script.size() < 70'000) long_script += "echo words that no runner reads\n";
+  EXPECT_EQ(bound_of("pytest", no_text), "");
+  EXPECT_EQ(bound_of(folders, no_text), "64 folders");
+  EXPECT_EQ(bound_of(paths, no_text), "500 paths in a command");
+  EXPECT_EQ(bound_of(scripts, no_text), "2000 files");
+  EXPECT_EQ(bound_of("sh t", [&](const std::string& path) { return path == "t" ? long_script : ""; }),
+            "the first 64 KiB of t");
+  EXPECT_EQ(bound_of("sh 1", [](const std::string& path) { return "sh " + path + "1\n"; }), "200 commands");
+  std::string makes;
+  for (int i = 0; i < 40; ++i) makes += "make -C x" + std::to_string(i) + "; ";
+  EXPECT_EQ(bound_of(makes, [](const std::string&) { return std::string(std::size_t{1} << 20, '#'); }),
+            "32 MiB of files");
+  std::string rules;
+  for (int i = 0; i < 1'100; ++i) rules += "t" + std::to_string(i) + ":\n\tcc\n";
+  EXPECT_EQ(bound_of("make", [&](const std::string& path) { return path == "Makefile" ? rules : ""; }),
+            "the first rules of a Makefile");
+}
+
+TEST(EarlyStop, FoldersNearTheRootAreLookedThroughFirst) {
+  std::string run;
+  for (char name = 'a'; name <= 'k'; ++name) run += std::string("(cd ") + name + "; npx mocha); ";
+  EXPECT_EQ(behind(run, {{"k/.mocharc.yml", "bail: true\n"}}), "bail 1 k/.mocharc.yml");
+}
+
+TEST(EarlyStop, WhatWasNotLookedThroughIsALowerBound) {
+  auto step = step_of({"junit", kPytest, "pytest", ""}, 1);
+  step.stop_option = {.word = {}, .failures = 0, .file = {}, .not_searched = "64 folders"};
+  const auto base = on_base("g", {"tests"}, {step}).inventories.at("tests");
+  EXPECT_EQ(base.state, State::kLowerBound);
+  EXPECT_NE(base.reason.find("stopped at 64 folders"), std::string::npos) << base.reason;
+  const Inventory known{.names = {"t::a", "t::b"}};
+  const auto signal =
+      evaluate({.gate_id = "g", .required = {"tests"}, .steps = {step}, .base = {{"tests", known}}}).at(0);
+  EXPECT_NE(text_in(signal.details, "problem").find("stopped at 64 folders"), std::string::npos);
+  EXPECT_FALSE(signal.details.contains("gone")) << "it may not have run";
+  step.said_stop.words = "stopping after 1 failures";
+  const auto said = on_base("g", {"tests"}, {step}).inventories.at("tests");
+  EXPECT_EQ(said.reason, "unit says: stopping after 1 failures") << "then it is known";
+  auto passes = step_of({"junit", "<testsuite><testcase name='x'/></testsuite>", "pytest", ""}, 0);
+  passes.stop_option.not_searched = "64 folders";
+  EXPECT_EQ(on_base("g", {"tests"}, {passes}).inventories.at("tests").state, State::kKnown)
+      << "no failure, so no early end";
+}
+
 TEST(EarlyStop, AVersionIsNoNumberOfFailures) {
   EXPECT_EQ(behind("npx jest", {{"package.json", "{\"dependencies\": {\"bail\": \"2.0.2\"}}"}}), "");
+}
+
+TEST(EarlyStop, OnlyTheRunnersOwnObjectHasItsKeys) {
+  const struct {
+    const char *run, *file, *text;
+  } others[] = {
+      {"npx jest", "package.json",
+       R"({"bail": true, "dependencies": {"bail": 2}, "scripts": {"bail": "true"}})"},
+      {"npx jest", "package.json", R"({"mocha": {"bail": true}, "jest": {"verbose": true}})"},
+      {"npx jest", "package.json", R"({"jest": {"globals": {"bail": 1}}, "x": {"jest": {"bail": 1}}})"},
+      {"npx mocha", "package.json", R"({"jest": {"bail": 1}, "nyc": {"bail": true}})"},
+      {"npx ava", "package.json", R"({"ava": {"files": []}, "xo": {"failFast": true}})"},
+      {"npx jest", "jest.config.js", "module.exports = {\n  reporters: [['x', { bail: 1 }]],\n};"},
+      {"npx jest", "jest.config.ts", "const config: Config = {\n  globals: { a: {}, bail: 1 },\n};"},
+      {"npx jest", "jest.config.js", "module.exports = { displayName: 'bail: 1' /* bail: 1 */ }; // bail: 1"},
+      {"npx vitest", "vite.config.ts",
+       "export default defineConfig({ build: { bail: 1 }, test: { globals: true } })"},
+      {"npx vitest", "vitest.config.ts",
+       "defineConfig({ plugins: [check({ bail: true })], test: { pool: { bail: 1 } } })"},
+      {"npx mocha", ".mocharc.yml", "reporter-options:\n  bail: true\nno-bail: true\n"},
+      {"npx mocha", ".mocharc.json", R"({"reporterOptions": {"bail": true}})"},
+      {"npx playwright test", "playwright.config.ts", "export default { use: { maxFailures: 3 } };"},
+  };
+  for (const auto& [run, file, text] : others)
+    EXPECT_EQ(behind(run, {{file, text}}), "") << file << ": " << text;
+}
+
+TEST(EarlyStop, TheRunnersOwnObjectIsFoundInAnyForm) {
+  const struct {
+    const char *run, *file, *text;
+  } own[] = {
+      {"npx jest", "package.json", R"({"files": [], "jest": {"globals": {"a": [{}]}, "bail": 1}, "x": {}})"},
+      {"npx react-scripts test", "package.json", R"({"jest": {"bail": true}})"},
+      {"npx jest", "jest.config.js", "const config = {\n  testRegex: /[^'\"{]x\\.js$/,\n  bail: 1,\n};"},
+      {"npx jest", "jest.config.ts",
+       "const config: Config = {\n  globals: {},\n  bail: true,\n};\nexport default config;"},
+      {"npx jest", "jest.config.mjs",
+       "export default async () => {\n  return { verbose: true, 'bail': 1 };\n};"},
+      {"npx jest", "jest.config.js", "config.bail = true;"},
+      {"npx vitest", "vite.config.ts",
+       "export default defineConfig(({ mode }) => ({ plugins: [a()], test: { bail: 1 } }))"},
+      {"npx vitest", "vite.config.ts", "defineConfig({ test: mode.CI ? { bail: 1 } : {} })"},
+      {"npx mocha", ".mocharc.yaml", "# options\n---\nspec: a\n\"bail\": true\n"},
+      {"npx mocha", ".mocharc.yml", "{reporter: dot, bail: true}"},
+      {"npx mocha", ".mocharc.cjs", "module.exports = { bail: true, spec: ['a/**/*.js'] };"},
+  };
+  for (const auto& [run, file, text] : own) {
+    const auto word = std::string("bail 1 ") + file;
+    EXPECT_EQ(behind(run, {{file, text}}), word) << file << ": " << text;
+  }
+}
+
+TEST(EarlyStop, ARecipeIsNamedByTheFileThatHasIt) {
+  const std::string recipe = "test:\n\tpytest -x\n";
+  for (const auto* name : {"GNUmakefile", "makefile", "Makefile"})
+    EXPECT_EQ(behind("make test", {{name, recipe}}), "-x 1 " + std::string(name));
+  EXPECT_EQ(behind("make test", {{"GNUmakefile", recipe}, {"Makefile", "test:\n\tpytest\n"}}),
+            "-x 1 GNUmakefile");
+  EXPECT_EQ(behind("make -f ci.mk test", {{"ci.mk", recipe}}), "-x 1 ci.mk");
+  EXPECT_EQ(behind("make -C web test", {{"web/makefile", recipe}}), "-x 1 web/makefile");
+  EXPECT_EQ(behind("make test", {{"Makefile", "include build/test.mk\n"}, {"build/test.mk", recipe}}),
+            "-x 1 build/test.mk");
+  EXPECT_EQ(
+      behind("make test", {{"Makefile", "test: a\n\tls\ninclude a.mk\n"}, {"a.mk", "a:\n\tpytest -x\n"}}),
+      "-x 1 a.mk");
 }
 
 TEST(EarlyStop, ASettingOfTheRunnerIsFoundInItsFiles) {
@@ -302,7 +426,7 @@ TEST(EarlyStop, ATestBehindTheStopIsMissedWhereTheReportCountsThem) {
 
 TEST(EarlyStop, ASettingThatEndedTheRunnerIsNamedWithItsFile) {
   auto step = step_of({"mocha", kMocha, "npm test", ""}, 1);
-  step.stop_option = {.word = "bail", .failures = 1, .file = ".mocharc.yml"};
+  step.stop_option = {.word = "bail", .failures = 1, .file = ".mocharc.yml", .not_searched = {}};
   const auto base = on_base("g", {"tests"}, {step}).inventories.at("tests");
   EXPECT_EQ(text_of(base), "lower bound: `bail` in .mocharc.yml ends the runner at a failure");
   step.stop_option.failures = 2;

@@ -195,6 +195,17 @@ TEST(Failure, AnEndIsComparedWithoutWhatDiffersEachTime) {
   other("a template is bad", "a tempest is bad");
 }
 
+TEST(Failure, AUuidEndsWithItsWord) {
+  // Without a digit in them, these words are no other name that differs each time.
+  const auto of = [](const std::string& start, const std::string& end) {
+    return failure_of(ended(1, "no row " + start + "-bbbb-cccc-dddd-eeeeeeeeeeee" + end + " here\n"));
+  };
+  EXPECT_EQ(of("aaaaaaaa", ""), of("cccccccc", ""));
+  EXPECT_EQ(of("aaaaaaaa", "."), of("cccccccc", "."));
+  for (const auto* letters : {"z", "_of", "é"})
+    EXPECT_NE(of("aaaaaaaa", letters), of("cccccccc", letters)) << letters;
+}
+
 TEST(Failure, APathOfElsewhereIsOneWhateverIsBeforeIt) {
   for (const char* before :
        {"", "no ", "'", "\"", "`", "(", "[", "<", "{", "=", ":", ",", ";", "|", "--root="})

@@ -2,6 +2,7 @@
 #include "sandbox/shown.h"
 
 #include <gmock/gmock.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +13,7 @@
 
 #include "os/file.h"
 #include "support/temp_folder.h"
+#include "workspace/own_mounts.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -82,6 +84,32 @@ TEST(Shown, LooksForThemHoweverDeepTheyLie) {
   EXPECT_THAT(why("homes"), HasSubstr("your home is in it: " + (temp / "homes/me")));
   EXPECT_EQ(why("homes/me/here"), "");
   setenv("HOME", home.c_str(), 1);
+}
+
+// Ends the process: with 0 when each path below this HOME is shown, or refused, as it should be.
+[[noreturn]] void look_at_a_home_below_usr() {
+  const auto fails = [](const char* path, const char* why) {
+    const auto status = check_shown(path);
+    return !status && status.error().message.find(why) != std::string::npos;
+  };
+  PAWL_CHECK(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
+  PAWL_CHECK(mount("tmpfs", "/usr/share", "tmpfs", 0, nullptr) == 0);
+  for (const char* folder : {"/usr/share/me/keys/a/.ssh", "/usr/share/me/fine/a", "/usr/share/tool/a/.ssh"})
+    PAWL_CHECK(os::make_folders(folder).has_value());
+  setenv("HOME", "/usr/share/me", 1);
+  const bool holds = fails("/usr/share/me/keys", "it has a .ssh in it") &&
+                     fails("/usr/share/me", "it is a home folder") && check_shown("/usr/share/me/fine") &&
+                     check_shown("/usr/share/tool");  // all steps see that one
+  _exit(holds ? 0 : 1);
+}
+
+TEST(Shown, AHomeBelowUsrIsLookedThroughLikeAnyOther) {
+  EXPECT_EXIT(
+      {
+        testing::enter_namespaces();
+        look_at_a_home_below_usr();
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

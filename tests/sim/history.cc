@@ -11,6 +11,7 @@
 #include "sim/episodes.h"
 #include "sim/invariants.h"
 #include "sim/objects.h"
+#include "sim/operators.h"
 #include "sim/sandboxes.h"
 #include "sim/scene.h"
 #include "sim/sim_store.h"
@@ -355,11 +356,14 @@ class History {
     const char* const words[] = {"retry", "skip", "cancel", "approve"};
     if (what != 2) ++bounds_.retries;  // these commands queue phases that were stopped
     reopened_ = phase_ids_;
+    const bool has_ended = !ended_phases(store_, run_id_, phase).empty();
     auto changed = what == 0   ? store_.operator_retry(run_id_, phase, who, now)
                    : what == 1 ? store_.operator_skip(run_id_, phase, who, now)
                    : what == 2 ? store_.operator_cancel(run_id_, phase, who, now)
                                : approve(who);
     if (!changed) {
+      World::require(what != 0 || !has_ended || changed.error().kind != ErrorKind::kInvalid,
+                     "a phase that ended can't be retried");
       reopened_if_found_ = true;
       return;
     }
@@ -382,10 +386,7 @@ class History {
 
   // Approves a phase that ended without being accepted; sometimes with an attempt that is not its newest.
   Result<std::vector<std::string>> approve(const store::Operator& who) {
-    const auto phases = World::must(store_.phases(run_id_));
-    std::vector<store::PhaseRow> ended;
-    for (const auto& row : phases)
-      if (is_terminal(row.state) && row.state != store::PhaseState::kComplete) ended.push_back(row);
+    const auto ended = ended_phases(store_, run_id_, "");
     if (ended.empty()) return fail(ErrorKind::kInvalid, "nothing to approve");
     const auto phase = world_.dice.one_of(ended);
     const auto attempts = World::must(store_.attempts(run_id_, phase.phase_id));
@@ -398,7 +399,7 @@ class History {
     auto approved = store_.operator_approve(
         run_id_, {.phase_id = phase.phase_id, .attempt_id = attempt.attempt_id, .layer = attempt.agent_layer},
         overlaps, who, world_.clock.wall());
-    World::require(approved || !newest || approved.error().kind != ErrorKind::kInvalid,
+    World::require(approved || !newest || may_refuse(store_, objects_, attempt, approved.error().kind),
                    "a phase that ended can't be approved");
     return approved;
   }

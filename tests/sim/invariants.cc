@@ -49,6 +49,16 @@ bool agent_exited_well(const store::AttemptRow& attempt, std::int64_t episode,
 
 }  // namespace
 
+bool Invariants::saw_work(const store::AttemptRow& attempt, const store::StepRow& step) {
+  auto tree = World::must(store_.base_layers(store::judged_on(attempt)));
+  const auto accepted = World::must(store_.accepted_layers(run_id_));
+  const auto work = std::ranges::find(accepted, attempt.phase_id, &store::LayerRow::phase_id);
+  if (work == accepted.end()) return false;
+  if (!work->layer_id.empty()) tree.insert(tree.begin(), work->layer_id);
+  const auto seen = sandboxes_.layers_of(step.sandbox_run_id);
+  return seen.size() >= tree.size() && std::equal(tree.rbegin(), tree.rend(), seen.rbegin());
+}
+
 bool Invariants::held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
                          const std::vector<store::StepRow>& steps) {
   const auto known = [&](const store::StepRow& row) {
@@ -68,7 +78,8 @@ bool Invariants::held_in(const store::AttemptRow& attempt, const GateStep& plann
     // The report of a step that may fail is judged, too.
     const bool reported =
         !planned.known_failing || failed_in(std::string(value_of(row.run, "copy_out"))).empty() || known(row);
-    return value_of(row.run, "outcome") == "exited" && (code == 0 || may_fail) && reported;
+    return value_of(row.run, "outcome") == "exited" && (code == 0 || may_fail) && reported &&
+           saw_work(attempt, row);
   });
 }
 

@@ -71,8 +71,8 @@ class Invariants {
                       const std::vector<store::EpisodeRow>& episodes);
   // An attempt passed only under three conditions:
   // - its agent ended with 0, or the plan accepts any exit code,
-  // - every step of every gate of its phase ran and passed in the chosen episode; under `known_failing` its
-  //   tests may fail that fail on base,
+  // - every step of every gate of its phase ran and passed in the chosen episode, on the work that is accepted;
+  //   under `known_failing` its tests may fail that fail on base,
   // - every gate has signals, and all of them passed.
   void check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
                     const std::vector<store::StepRow>& steps, const std::vector<store::EpisodeRow>& episodes);
@@ -80,7 +80,9 @@ class Invariants {
   // phases that passed before passed, too. `kept`: the episode whose steps count.
   void check_together(const store::AttemptRow& attempt, const Bounds& bounds,
                       const std::vector<store::StepRow>& steps, std::int64_t kept);
-  // Whether the step passed in the round in which the attempt passed.
+  // Whether the step worked on what the attempt left, on top of what the gates of its newest round started from.
+  bool saw_work(const store::AttemptRow& attempt, const store::StepRow& step);
+  // Whether the step passed on that in the round in which the attempt passed.
   bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
                const std::vector<store::StepRow>& steps);
   // Within a revision no failure repeats more often in a row than a plan allows. No two models share a

@@ -230,6 +230,11 @@ void SimSandboxes::of_run(std::string run_id, GatesOfPhases gates, CapsOfPhases 
   started_ = 0;
 }
 
+std::vector<std::string> SimSandboxes::layers_of(const std::string& sandbox_run_id) const {
+  const auto step = steps_.find(sandbox_run_id);
+  return step == steps_.end() ? std::vector<std::string>() : step->second.layers;
+}
+
 std::vector<std::string> SimSandboxes::ended() const {
   std::vector<std::string> out;
   for (const auto& [id, step] : steps_)
@@ -272,6 +277,7 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string&
   check_together(*marker, spec);
   ++started_;
   step.label = spec.label;
+  step.layers = spec.workspace.layers;
   step.watcher = world_.current;
   step.spec_hash = std::move(spec_hash);
   step.run = outcome_of(sandbox_run_id, spec);

@@ -70,6 +70,8 @@ class SimSandboxes final : public supervisor::StepRunner {
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
   // The tests that failed in any run of the gate on base with these layers.
   TestNames failing_on_base(std::vector<std::string> layers, const std::string& gate) const;
+  // The layers that a step of this run saw, the topmost first; empty for a step that never started.
+  std::vector<std::string> layers_of(const std::string& sandbox_run_id) const;
   // The response of a hook or the report of a step, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;
 
@@ -85,6 +87,7 @@ class SimSandboxes final : public supervisor::StepRunner {
     State state = State::kRunning;
     std::int64_t ends_at_micros = 0;
     std::string spec_hash, label;
+    std::vector<std::string> layers;  // of its workspace
     sandbox::SandboxRun run;
     std::optional<OnBase> on_base;
     std::string watcher;  // the executor that started it, or that waits for it since

@@ -8,6 +8,7 @@
 #include "executor/start_run.h"
 #include "ledger/attestation.h"
 #include "views/accepted.h"
+#include "views/seen.h"
 
 namespace pawl::cli {
 namespace {

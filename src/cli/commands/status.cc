@@ -83,6 +83,7 @@ std::string text_of(const views::RunStatus& status) {
     for (const auto& phase : status.phases)
       if (phase.tier_index == tier.tier_index) out += phase_line(phase, width);
   }
+  if (status.seen_in_part) out += seen_text(*status.seen_in_part) + "\n";
   out += waits_text(status);
   for (const auto& question : status.questions)
     out += fmt::format("{}\n  {}\n", question_line(question), answer_command(run.run_id));

@@ -99,6 +99,13 @@ std::string question_line(const views::OpenQuestion& open) {
 
 std::string answer_command(const std::string& run_id) { return "pawl answer " + run_id; }
 
+std::string seen_text(const views::SeenInPart& seen) {
+  std::string gates;
+  for (const auto& gate : seen.gates) gates += (gates.empty() ? "" : ", ") + gate;
+  return fmt::format("no gate saw the whole work of {}; seen in part: {}{}", seen.phase_id, gates,
+                     seen.not_taken.empty() ? "" : "; seen by none: " + visible(seen.not_taken));
+}
+
 std::string cap_option(const store::BudgetRow& row) {
   if (row.unit == store::kTokens) return "--tokens N";
   return row.unit == store::kUsdNanos ? "--usd N" : "--sandbox-seconds N";

@@ -77,7 +77,9 @@ bool take_assignment(std::string_view line, Makefile& to) {
 void add_command(std::string_view command, Rule& rule, Makefile& to) {
   to.bytes += command.size();
   to.is_cut = to.is_cut || to.bytes > kRecipeBytesMax || rule.recipe.size() >= kTargetsMax;
-  if (!to.is_cut) rule.recipe.emplace_back(command);
+  if (to.is_cut) return;
+  rule.recipe.emplace_back(command);
+  rule.files.push_back(to.files.size() - 1);
 }
 
 void take_rule(std::string_view line, Makefile& to, TargetNames& open) {
@@ -120,7 +122,8 @@ bool take_include(std::string_view line, Makefile& to) {
   return true;
 }
 
-void read_into(std::string_view text, Makefile& out) {
+void read_into(std::string_view text, const std::string& path, Makefile& out) {
+  out.files.push_back(path);
   TargetNames open;  // targets of the current rule
   for (const auto& line : logical_lines(text)) {
     if (line.starts_with('\t')) {
@@ -137,7 +140,7 @@ void read_into(std::string_view text, Makefile& out) {
 
 Makefile read_makefile(std::string_view text) {
   Makefile out;
-  read_into(text, out);
+  read_into(text, "", out);
   return out;
 }
 
@@ -368,13 +371,13 @@ MakeFolder read_make_folder(const std::string& folder, const std::vector<std::st
                             const std::function<std::string(const std::string& path)>& text_of) {
   const auto start = folder.empty() ? std::string() : folder + "/";
   MakeFolder out;
-  for (const auto& name : names) read_into(text_of(start + name), out.base);
+  for (const auto& name : names) read_into(text_of(start + name), start + name, out.base);
   std::vector<Include> includes;
   for (std::size_t i = 0; i < out.base.includes.size() && includes.size() < kTargetsMax; ++i) {
     const auto include = out.base.includes[i];
     for (auto& path : included_paths(folder, include.path, out.base)) {
       const bool known = std::ranges::find(includes, path, &Include::path) != includes.end();
-      if (!known && path.find('*') == path.npos) read_into(text_of(path), out.base);
+      if (!known && path.find('*') == path.npos) read_into(text_of(path), path, out.base);
       if (!known) includes.push_back({.path = std::move(path), .leads = include.leads});
     }
   }

@@ -19,6 +19,7 @@ using TargetNames = std::set<std::string, std::less<>>;
 struct Rule {
   TargetNames needs;
   std::vector<std::string> recipe;
+  std::vector<std::size_t> files;  // of each line of the recipe: its place in Makefile::files
 };
 // A file that a Makefile includes.
 struct Include {
@@ -30,11 +31,12 @@ struct Makefile {
   std::vector<Include> includes;
   std::map<std::string, Rule, std::less<>> rules;
   std::map<std::string, std::string, std::less<>> variables;
-  std::string first;         // the first target
-  bool ignores = false;      // .IGNORE without a target, or -i in MAKEFLAGS
-  std::string runs_nothing;  // the line by which make, or its shell, runs no command
-  std::size_t bytes = 0;     // bytes of its recipes
-  bool is_cut = false;       // a part of it is over the limits and was not read
+  std::string first;               // the first target
+  bool ignores = false;            // .IGNORE without a target, or -i in MAKEFLAGS
+  std::string runs_nothing;        // the line by which make, or its shell, runs no command
+  std::size_t bytes = 0;           // bytes of its recipes
+  bool is_cut = false;             // a part of it is over the limits and was not read
+  std::vector<std::string> files;  // the paths that were read, as far as they are known
 };
 
 // The Makefile of base in a folder, for the targets of a gate.

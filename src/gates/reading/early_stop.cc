@@ -107,7 +107,8 @@ StopOption option_of_command(const std::vector<std::string_view>& words) {
       is_for_it[k] = is_for_it[k] || option.program.empty() || names_program(words[i], option.program);
       if (!is_for_it[k] || word.size() < 2 || word.front() != '-') continue;
       const auto failures = failures_of(option, word, next);
-      if (failures > 0) return {.word = std::string(option.word), .failures = failures, .file = {}};
+      if (failures > 0)
+        return {.word = std::string(option.word), .failures = failures, .file = {}, .not_searched = {}};
     }
   }
   return {};

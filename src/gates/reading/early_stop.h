@@ -14,6 +14,8 @@ struct StopOption {
   std::string word;           // "" when there is no such option
   std::int64_t failures = 0;  // the number of failures that end the runner
   std::string file;           // the file that has the option; "": the command itself
+  // Where the search for other options ended: "64 folders". "": it looked through everything.
+  std::string not_searched;
 };
 // The first such option in a command (its words, or a script among them): -x of pytest, --maxfail, -failfast,
 // --bail, --stop-on-failure, ...

@@ -1,8 +1,9 @@
 #include "gates/reading/stop_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -13,6 +14,7 @@
 #include "gates/policy/run_targets.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
+#include "gates/reading/own_keys.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -22,8 +24,8 @@ using TextOf = std::function<std::string(const std::string& path)>;
 using WordList = std::span<const std::string_view>;
 
 constexpr std::size_t kTextsMax = 200;        // commands that are read: scripts, recipes, lines
-constexpr std::size_t kScriptWordsMax = 500;  // words of a command that may be a script's path
-// An agent may have written all of these texts. Beyond these bounds a path has no text.
+constexpr std::size_t kScriptWordsMax = 500;  // words of a text that may be a script's path
+// An agent may have written all of these texts. Beyond these bounds a path has no text, and the result says so.
 constexpr std::size_t kFoldersMax = 64, kLookupsMax = 50'000, kFilesMax = 2'000, kBytesMax = 32 << 20;
 
 // `files` have commands of `programs`, which run them.
@@ -47,8 +49,14 @@ constexpr CommandFiles kCommandFiles[] = {
 // `files`: settings of `programs`. `keys`: settings whose value is true, or a number of failures.
 struct StopSettings {
   WordList programs, files, keys;
-  // `options`: the file consists of options of the command, or has them behind this key.
-  enum class Options { kNone, kWhole, kAddopts } options = Options::kNone;
+  enum class Form {
+    kKeys,     // the keys may be anywhere in the file
+    kObjects,  // the file has objects, and other programs and plugins may have equal keys in theirs
+    kOptions,  // the file consists of options of the command
+    kAddopts,  // the file has options of the command behind this key
+  } form = Form::kKeys;
+  // kObjects: the object with the keys in package.json, and the one that may have them in other files.
+  std::string_view section = {}, within = {};
 };
 // From the manuals of the runners: docs.pytest.org, mochajs.org, jestjs.io, vitest.dev, rspec.info,
 // docs.phpunit.de, playwright.dev, github.com/avajs/ava, cmake.org, docs.gradle.org, maven.apache.org/surefire
@@ -84,15 +92,15 @@ constexpr std::string_view kGradle[] = {"gradle", "gradlew"}, kGradleKeys[] = {"
 constexpr std::string_view kGradleStopFiles[] = {"build.gradle", "build.gradle.kts"};
 constexpr std::string_view kMaven[] = {"mvn", "mvnw"}, kMavenKeys[] = {"skipAfterFailureCount"};
 constexpr std::string_view kMavenStopFiles[] = {"pom.xml"};
-using Options = StopSettings::Options;
+using Form = StopSettings::Form;
 constexpr StopSettings kStopSettings[] = {
-    {kPytest, kPytestStopFiles, {}, Options::kAddopts},
-    {kMocha, kMochaStopFiles, kBail},
-    {kJest, kJestStopFiles, kBail},
-    {kVitest, kVitestStopFiles, kBail},
-    {kAva, kAvaStopFiles, kFailFast},
-    {kPlaywright, kPlaywrightStopFiles, kMaxFailures},
-    {kRspec, kRspecStopFiles, {}, Options::kWhole},
+    {kPytest, kPytestStopFiles, {}, Form::kAddopts},
+    {kMocha, kMochaStopFiles, kBail, Form::kObjects, "mocha"},
+    {kJest, kJestStopFiles, kBail, Form::kObjects, "jest"},
+    {kVitest, kVitestStopFiles, kBail, Form::kObjects, {}, "test"},
+    {kAva, kAvaStopFiles, kFailFast, Form::kObjects, "ava"},
+    {kPlaywright, kPlaywrightStopFiles, kMaxFailures, Form::kObjects},
+    {kRspec, kRspecStopFiles, {}, Form::kOptions},
     {kRspec, kRspecHelpers, kRspecKeys},
     {kPhpunit, kPhpunitStopFiles, kPhpunitKeys},
     {kCtest, kCtestStopFiles, kCtestKeys},
@@ -126,8 +134,21 @@ StopOption key_in(std::string_view text, WordList keys) {
       const auto end = at + key.size();
       if (at > 0 && (is_word(text[at - 1]) || text[at - 1] == '-')) continue;
       if (const auto failures = failures_behind(text.substr(end)); failures > 0)
-        return {.word = std::string(key), .failures = failures, .file = {}};
+        return {.word = std::string(key), .failures = failures, .file = {}, .not_searched = {}};
     }
+  return {};
+}
+
+StopOption own_key_in(std::string_view text, std::string_view file, const StopSettings& of) {
+  const bool is_package = file == "package.json";
+  const bool is_yaml = file.ends_with(".yml") || file.ends_with(".yaml");
+  const auto found =
+      is_yaml
+          ? own_keys_of_yaml(text, of.keys)
+          : own_keys(text, of.keys, {.name = is_package ? of.section : of.within, .is_required = is_package});
+  for (const auto& [key, end] : found)
+    if (const auto failures = failures_behind(text.substr(end)); failures > 0)
+      return {.word = std::string(key), .failures = failures, .file = {}, .not_searched = {}};
   return {};
 }
 
@@ -155,13 +176,15 @@ std::string addopts_in(std::string_view text) {
   return out;
 }
 
-StopOption setting_in(std::string_view text, const StopSettings& of) {
-  switch (of.options) {
-    case Options::kNone:
+StopOption setting_in(std::string_view text, std::string_view file, const StopSettings& of) {
+  switch (of.form) {
+    case Form::kKeys:
       return key_in(text, of.keys);
-    case Options::kWhole:
+    case Form::kObjects:
+      return own_key_in(text, file, of);
+    case Form::kOptions:
       return stop_option_in({std::string(text)});
-    case Options::kAddopts:
+    case Form::kAddopts:
       break;
   }
   return stop_option_in({"pytest", addopts_in(text)});
@@ -175,6 +198,13 @@ class StopSearch {
   StopSearch& operator=(const StopSearch&) = delete;
 
   StopOption find(const std::vector<std::string>& argv) {
+    auto out = found(argv);
+    out.not_searched = std::move(bound_);
+    return out;
+  }
+
+ private:
+  StopOption found(const std::vector<std::string>& argv) {
     std::string command;
     for (const auto& word : argv) command += word + " ";
     add(std::move(command), "");
@@ -183,54 +213,80 @@ class StopSearch {
       if (auto option = stop_option_in({text}); !option.word.empty()) return in(file, std::move(option));
       follow(text);
     }
-    for (const auto& settings : kStopSettings)
-      for (const auto& folder : folders())
+    const auto places = folders();
+    for (const auto& settings : kStopSettings) {
+      if (std::ranges::none_of(settings.programs, [&](auto name) { return names_.contains(name); })) continue;
+      for (const auto& folder : places)
         for (const auto file : settings.files) {
-          if (std::ranges::none_of(settings.programs, [&](auto name) { return names_.contains(name); }))
-            break;
           const auto path = folder + std::string(file);
-          auto option = setting_in(without_comments(text_at(path)), settings);
+          auto option = setting_in(without_comments(text_at(path)), file, settings);
           if (!option.word.empty()) return in(path, std::move(option));
         }
+    }
     return {};
   }
 
- private:
+  // Keeps the first bound that the search reached.
+  void reach(std::string bound) {
+    if (bound_.empty()) bound_ = std::move(bound);
+  }
+
   static StopOption in(const std::string& file, StopOption option) {
     option.file = file;
     return option;
   }
 
   std::string looked_up(const TextOf& text_of, const std::string& path) {
-    if (++lookups_ > kLookupsMax) return {};
+    if (++lookups_ > kLookupsMax) {
+      reach(fmt::format("{} looks at files", kLookupsMax));
+      return {};
+    }
     if (const auto known = known_.find(path); known != known_.end()) return known->second;
-    if (known_.size() == kFilesMax || bytes_ > kBytesMax) return {};
+    if (known_.size() >= kFilesMax) {
+      reach(fmt::format("{} files", kFilesMax));
+      return {};
+    }
+    if (bytes_ > kBytesMax) {
+      reach(fmt::format("{} MiB of files", kBytesMax >> 20));
+      return {};
+    }
     auto text = text_of(path);
     bytes_ += text.size();
     return known_.emplace(path, std::move(text)).first->second;
   }
 
-  std::string text_at(const std::string& path) const {
-    auto text = text_of_(path);
-    text.resize(std::min(text.size(), kCommandBytesMax));
+  std::string cut(std::string text, const std::string& path) {
+    if (text.size() <= kCommandBytesMax) return text;
+    constexpr std::size_t kPathShown = 200;
+    reach(fmt::format("the first {} KiB of {}", kCommandBytesMax >> 10,
+                      path.empty() ? "a command" : path.substr(0, kPathShown)));
+    text.resize(kCommandBytesMax);
     return text;
   }
 
+  std::string text_at(const std::string& path) { return cut(text_of_(path), path); }
+
   // A call of Python or a list of JSON may have several lines.
-  std::string commands_at(const std::string& path) const {
+  std::string commands_at(const std::string& path) {
     auto text = without_comments(text_at(path));
     if (path.ends_with(".py") || path.ends_with(".json")) std::ranges::replace(text, '\n', ' ');
     return text;
   }
 
-  std::set<std::string> modules() const {
-    auto end = places_.modules.begin();
-    std::advance(end, std::min(places_.modules.size(), kFoldersMax));
-    return {places_.modules.begin(), end};
+  // The folders nearest to the root: each `cd` adds one below all that may be reached, and most are guesses.
+  std::vector<std::string> modules() {
+    std::vector<std::pair<std::ptrdiff_t, std::string>> by_depth;
+    for (const auto& folder : places_.modules) by_depth.emplace_back(std::ranges::count(folder, '/'), folder);
+    const auto kept = std::min(by_depth.size(), kFoldersMax);
+    if (kept < by_depth.size()) reach(fmt::format("{} folders", kFoldersMax));
+    std::ranges::partial_sort(by_depth, by_depth.begin() + static_cast<std::ptrdiff_t>(kept));
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < kept; ++i) out.push_back(std::move(by_depth[i].second));
+    return out;
   }
 
   // The root and the folders that commands go to, each as the beginning of a path.
-  std::vector<std::string> folders() const {
+  std::vector<std::string> folders() {
     std::vector<std::string> out{""};
     for (const auto& folder : modules())
       if (!folder.empty()) out.push_back(folder + "/");
@@ -238,9 +294,11 @@ class StopSearch {
   }
 
   void add(std::string text, const std::string& file) {
-    text.resize(std::min(text.size(), kCommandBytesMax));
-    if (texts_.size() < kTextsMax && !text.empty() && seen_.insert(text).second)
-      texts_.emplace_back(std::move(text), file);
+    text = cut(std::move(text), file);
+    if (text.empty() || seen_.contains(text)) return;
+    if (texts_.size() >= kTextsMax) return reach(fmt::format("{} commands", kTextsMax));
+    seen_.insert(text);
+    texts_.emplace_back(std::move(text), file);
   }
 
   void follow(const std::string& text) {
@@ -272,17 +330,22 @@ class StopSearch {
   }
 
   void add_recipes(RunTargets& targets) {
-    targets.read_makefiles(modules(), text_of_);
+    const auto places = modules();
+    targets.read_makefiles(std::set<std::string>(places.begin(), places.end()), text_of_);
     for (auto& make : targets.makes) {
       make.base.variables.try_emplace("MAKE", "make");
+      if (make.base.is_cut) reach("the first rules of a Makefile");
       for (const auto& name : make.reached)
         if (const auto rule = make.base.rules.find(name); rule != make.base.rules.end())
-          for (const auto& line : rule->second.recipe) add(expanded(line, make.base), "Makefile");
+          for (std::size_t i = 0; i < rule->second.recipe.size(); ++i)
+            add(expanded(rule->second.recipe[i], make.base), make.base.files.at(rule->second.files.at(i)));
     }
   }
 
   void add_shell_scripts(const std::vector<std::string_view>& words) {
-    for (std::size_t i = 0; i < words.size() && i < kScriptWordsMax; ++i) {
+    const auto places = folders();
+    std::size_t tried = 0;
+    for (std::size_t i = 0; i < words.size(); ++i) {
       auto path = words[i];
       if (path.starts_with("/workspace/")) path.remove_prefix(11);
       while (path.starts_with("./")) path.remove_prefix(2);
@@ -290,15 +353,17 @@ class StopSearch {
           i > 0 && is_any_of(name_of(words[i - 1]), {"sh", "bash", "dash", "ksh", "zsh", "."});
       const bool may_be = is_read || path.find('/') != path.npos || path.ends_with(".sh");
       if (!may_be || path.starts_with('/') || path.starts_with('-')) continue;
-      for (const auto& folder : folders()) {
-        const auto file = folder + std::string(path);
-        auto text = text_at(file);
-        const auto first = std::string_view(text).substr(0, text.find('\n'));
-        const bool is_shell =
-            is_read || path.ends_with(".sh") || (first.starts_with("#!") && first.ends_with("sh"));
-        if (is_shell) add(without_comments(text), file);
-      }
+      if (++tried > kScriptWordsMax) return reach(fmt::format("{} paths in a command", kScriptWordsMax));
+      for (const auto& folder : places) add_shell_script(folder + std::string(path), is_read);
     }
+  }
+
+  void add_shell_script(const std::string& file, bool is_read) {
+    auto text = text_of_(file);
+    const auto first = std::string_view(text).substr(0, text.find('\n'));
+    const bool is_shell =
+        is_read || file.ends_with(".sh") || (first.starts_with("#!") && first.ends_with("sh"));
+    if (is_shell) add(without_comments(cut(std::move(text), file)), file);
   }
 
   const TextOf text_of_;  // Cached and bounded.
@@ -308,6 +373,7 @@ class StopSearch {
   std::set<std::string> seen_;
   std::set<std::string, std::less<>> names_;  // programs, and all other words
   SearchFolders places_;
+  std::string bound_;
 };
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace pawl::gates {
 
 // The first one of a command (its words, or a script among them). A variable of the environment, and a
-// settings file that runs code, can have others. `text_of`: the text that the workspace has at a path, "" when it
-// has none.
+// settings file that runs code, can have others. The search has bounds, and the result says which one it reached
+// first. `text_of`: the text that the workspace has at a path, "" when it has none.
 StopOption stop_option_behind(const std::vector<std::string>& argv,
                               const std::function<std::string(const std::string& path)>& text_of);
 

@@ -193,6 +193,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
       compare_with_base(facts, reports.all, *base, signal);
     if (!reports.all.stopped.empty())
       add_problem(signal, "tests behind the failure did not run: " + printable(reports.all.stopped));
+    for (const auto& step : facts.steps) add_problem(signal, end_not_known(step));
     return signal;
   }
   if (reports.declared && lacks_reports(reports, signal)) return signal;

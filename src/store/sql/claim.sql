@@ -13,9 +13,6 @@ ORDER BY phase_index;
 -- name: first_lease_to_end
 SELECT MIN(lease_until_mono) FROM phases
 WHERE run_id = ?1 AND tier_index = ?2 AND outcome = '' AND phase_index >= ?3 AND phase_index < ?4;
--- name: began_elsewhere
-SELECT 1 FROM attempts JOIN phases ON phases.run_id = attempts.run_id AND phases.phase_id = attempts.phase_id
-WHERE attempts.run_id = ?1 AND attempts.finished = 0 AND phases.tier_index <> ?2 LIMIT 1;
 -- name: open_tier
 -- A barrier: later tiers wait for this one.
 SELECT tier_index FROM phases WHERE run_id = ?1 AND outcome = '' ORDER BY tier_index LIMIT 1;

@@ -1,6 +1,7 @@
 // An operator approves: the work of an attempt that did not pass becomes part of the run.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "store/overlap.h"
 #include "store/verbs/run_store.h"
 
@@ -22,7 +23,7 @@ Status RunStore::check_approved(const PhaseRow& phase, const Approved& what, con
   const bool there = std::ranges::any_of(steps, [](const StepRow& step) {
     return step.gate_id == kAgentGate && step.state == StepState::kDone;
   });
-  if (!there)
+  if (!there || planted("ended_work_counts_as_lost"))
     return fail(ErrorKind::kNotFound, "what the agent of " + attempt.attempt_id +
                                           " did was lost: there is no work to take; `pawl retry` or `pawl "
                                           "skip` the phase");

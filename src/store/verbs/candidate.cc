@@ -115,13 +115,7 @@ Result<std::optional<Candidate>> ReadingStore::candidate_among_ours(const std::s
 // Remembers `held`, extended by the phases up to `first`, or to the end of the tier.
 Status ReadingStore::remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first) {
   memory_.held.erase(run_id);
-  if (!first) {
-    PAWL_TRY(auto query, database_->query("began_elsewhere"));
-    query.bind(run_id).bind(held.tier_index);
-    PAWL_TRY(const bool row, query.next());
-    if (row) return {};
-    held.all = true;
-  }
+  if (!first) held.all = true;
   if (first != held.next_index) {
     PAWL_TRY(auto query, database_->query("first_lease_to_end"));
     query.bind(run_id).bind(held.tier_index).bind(held.next_index);

@@ -25,7 +25,7 @@ struct Held {
   std::string mono_id;
   MonoTime until;
   std::int64_t tier_index = 0, next_index = 0;
-  // They hold all the others too, and no phase of another tier has begun: the run has no phase to claim.
+  // They hold all the others too. Phases of other tiers that began are looked at without this memory.
   bool all = false;
 };
 

@@ -164,6 +164,9 @@ Result<std::vector<std::string>> RunStore::operate(const std::string& run_id, co
     PAWL_TRY(auto row, phase(run_id, phase_id));
     targets.push_back(std::move(row));
   }
+  if (event == PhaseEvent::kOperatorRetry && targets.front().state == PhaseState::kCancelled &&
+      planted("cancelled_phases_stay"))
+    return fail(ErrorKind::kInvalid, "planted");
   if (event == PhaseEvent::kOperatorRetry && !phase_id.empty()) {
     PAWL_TRY(auto stopped, stopped_because_of(run_id, phase_id));
     std::ranges::move(stopped, std::back_inserter(targets));

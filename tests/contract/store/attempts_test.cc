@@ -153,6 +153,29 @@ TEST_P(Attempts, AnAttemptThatBeganGoesOnWhateverAnOperatorQueuesBeforeIt) {
   }
 }
 
+// Workers of one process remember that they hold all phases of a tier, and look first for work elsewhere.
+TEST_P(Attempts, AnAttemptThatBeganGoesOnThoughThisProcessHoldsTheTierBefore) {
+  const auto run = create({{"a"}, {"b"}}, true);
+  const auto of = [&](const std::string& owner) {
+    auto out = request(owner);
+    out.mono_id = "boot";
+    out.mono = {1'000'000};
+    return out;
+  };
+  ASSERT_TRUE(store_->operator_skip(run, "a", {}, now_));
+  ASSERT_EQ(store_->claim(of("process/1"))->claim->phase.phase_id, "b");
+  ASSERT_TRUE(store_->operator_retry(run, "a", {}, now_));
+  ASSERT_EQ(store_->claim(of("process/2"))->claim->phase.phase_id, "a");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(store_->claim(of("process/3"))->not_claimable, NotClaimable::kLeased) << "both are held";
+  auto later = of("process/3");
+  later.owner_is_dead = [](std::string_view owner) { return owner == "process/1"; };
+  const auto again = *store_->claim(later);
+  ASSERT_TRUE(again.claim) << again.waits_for;
+  EXPECT_EQ(again.claim->phase.phase_id, "b");
+  EXPECT_TRUE(again.claim->continued);
+}
+
 TEST_P(Attempts, AnAttemptIsAllOrNothing) {
   const auto run = create({{"a"}});
   const auto held = claim();

@@ -123,6 +123,31 @@ TEST_P(Reports, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   EXPECT_FALSE(store_->budgets(run)->empty());
 }
 
+TEST_P(Reports, GatesGoOnThoughWhatAgentsSpendIsSpent) {
+  for (const auto unit : {kTokens, kUsdNanos}) {
+    const std::string run = create({{"a"}}, false, true, 10'000);
+    ASSERT_TRUE(store_->operator_budget(run, unit, unit == kTokens ? 200 : 10, {}, now_));
+    auto request_of_run = request();
+    request_of_run.run_ids = {run};
+    const Claim held = *store_->claim(request_of_run)->claim;
+    const std::string agent_id = "agent of " + run;
+    begin(held, agent(agent_id));
+    auto end = ended(agent_id);
+    end.told = told(1, 2);
+    end.duration_ms = 12'000;
+    const auto gate =
+        store_->begin_step(held.lease, marker("gate of " + run, 1, 1000), end, std::nullopt, now_);
+    ASSERT_TRUE(gate && !gate->started) << "the seconds are spent, too";
+    EXPECT_EQ(store_->claim(request_of_run)->not_claimable, NotClaimable::kBudget);
+    ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 20'000, {}, now_));
+    const auto again = *store_->claim(request_of_run);
+    ASSERT_TRUE(again.claim) << unit << ": " << again.waits_for;
+    EXPECT_TRUE(again.claim->continued) << "a gate spends neither tokens nor money";
+    ASSERT_TRUE(finish(*again.claim, step(*again.claim, 1, 1000), "failed_retryable"));
+    EXPECT_EQ(store_->claim(request_of_run)->not_claimable, NotClaimable::kBudget) << "the next agent waits";
+  }
+}
+
 PAWL_STORE_CONTRACT(Reports);
 
 }  // namespace
