@@ -212,17 +212,7 @@ std::unique_ptr<ByteSource> file_source(std::string path, std::uint64_t bytes_ma
 }
 
 Result<std::string> read_file(const std::string& path, std::uint64_t bytes_max) {
-  const auto source = file_source(path, bytes_max);
-  for (std::string out;;) {
-    PAWL_TRY(const auto piece, source->next());
-    if (piece.empty()) return out;
-    out += piece;
-    // A large text that grows piece by piece is copied again and again. A file that changes meanwhile may have
-    // another size.
-    struct stat status {};
-    if (out.size() == ByteSource::kPieceBytes && stat(path.c_str(), &status) == 0)
-      out.reserve(std::min(static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0)), bytes_max));
-  }
+  return read_all(*file_source(path, bytes_max));
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path, std::uint64_t bytes_max) {
