@@ -27,7 +27,7 @@ Result<std::set<std::string>> gates_of(const store::AttemptRow& attempt) {
   for (const auto& signal : signals) {
     // A signal `base` says what base has, also for a gate that did not run.
     if (!signal.is_object() || text_in(signal, "kind") == "base") continue;
-    const bool held = signal.value("passed", Json()) == true;
+    const bool held = flag_in(signal, "passed");
     (held ? out : failed).insert(text_in(signal, "gate_id"));
   }
   for (const auto& gate : failed) out.erase(gate);
@@ -82,13 +82,7 @@ SeenInPart in_part(const LastWork& work, std::string not_taken) {
 
 // REQUIRES: is_in_part(work).
 Result<std::optional<SeenInPart>> compared(const workspace::Workspaces& objects, const LastWork& work) {
-  std::vector<std::string> changed;
-  PAWL_OK(objects.each_change(
-      work.base_id, work.below, work.layer_id, [](const std::string&) { return false; },
-      [&](const FileChange& change) -> Status {
-        changed.push_back(change.path);
-        return {};
-      }));
+  PAWL_TRY(const auto changed, objects.changed_paths(work.base_id, work.below, work.layer_id));
   const bool whole = std::ranges::any_of(work.gates, [&](const auto& gate) {
     return std::ranges::all_of(changed, [&](const auto& path) { return any_covers(gate.second, path); });
   });

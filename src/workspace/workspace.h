@@ -329,6 +329,10 @@ class Workspaces {
   // folder.
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t most) const;
+  // The paths of the changes that each_change() visits. Needs no libgit2.
+  Result<std::vector<std::string>> changed_paths(const std::string& base_id,
+                                                 const std::vector<std::string>& below,
+                                                 const std::string& layer) const;
   // Visits the changes of `layer` to the files and links of base + `below` (topmost first), in the order of
   // their paths. Paths that end as they were are skipped. `reads` selects the files to read, up to
   // kPolicyReadMax each, and to compare by lines as git does. References in a change are valid until visit()

@@ -492,9 +492,8 @@ class Keeping(WithRun):
         self.pawl("migrate", "up")
         problem, = self.pawl_json("verify", "last", expect=13)["problems"]
         self.assertEqual(problem["kind"], "missing")
-        for verb in ("verify", "diff"):
-            done = self.pawl(verb, "last", expect=13)
-            self.assertIn(problem["detail"], done.stdout + done.stderr)
+        said = {verb: self.pawl(verb, "last", expect=13) for verb in ("verify", "diff")}
+        self.assertTrue(all(problem["detail"] in done.stdout + done.stderr for done in said.values()), said)
 
 
 if __name__ == "__main__":

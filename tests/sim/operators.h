@@ -1,4 +1,4 @@
-// What a person can always do with a phase that ended without being accepted.
+// Operators can always retry or approve a phase that ended without being accepted.
 #pragma once
 
 #include <string>

@@ -69,18 +69,12 @@ Status compare_lines(const Side& before, const Side& after, FileChange& change) 
   return {};
 }
 
-// Compares unread contents by their hashes. To git other permission bits or times are not a change.
+// Contents that were read are compared as they are.
 Result<bool> same(const GitFile& from, const Side& before, const GitFile& to, const Side& after,
                   bool contents) {
-  if (before.version->is_link != after.version->is_link ||
-      before.version->is_executable != after.version->is_executable)
-    return false;
-  const bool known = after.version->is_link || (contents && !before.unread && !after.unread);
-  if (known) return before.content == after.content;
-  if (before.version->size != after.version->size) return false;
-  PAWL_TRY(const auto one, hash_of_file(from.full));
-  PAWL_TRY(const auto other, hash_of_file(to.full));
-  return one == other;
+  if (!contents || before.unread || after.unread || from.is_link) return same_file(from, to);
+  return from.is_link == to.is_link && from.is_executable == to.is_executable &&
+         before.content == after.content;
 }
 
 Status visit_one(const std::string& path, const std::optional<GitFile>& from,

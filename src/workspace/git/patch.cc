@@ -177,30 +177,6 @@ Result<git_oid> blob_id(const GitFile& file) {
   return git_failure(ErrorKind::kUnavailable, file.full);
 }
 
-std::optional<GitFile> git_file_of(const View& base, const std::string& path) {
-  const auto full = base.find(path);
-  struct stat status {};
-  if (!full || lstat(full->c_str(), &status) != 0) return std::nullopt;
-  if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) return std::nullopt;
-  return GitFile{
-      .full = *full, .is_link = S_ISLNK(status.st_mode), .is_executable = (status.st_mode & 0100U) != 0};
-}
-
-Result<GitFiles> git_files(const View& base, const Changes& changes) {
-  GitFiles out;
-  for (const auto& [path, change] : changes) {
-    const auto& entry = change.entry;
-    // Everything at or below the path in the base is gone, unless a later entry brings it back.
-    if (entry.type != EntryType::kFolder || git_file_of(base, path))
-      base.each_file(path, [&](const std::string& below) { out[below] = std::nullopt; });
-    if (entry.type == EntryType::kFile || entry.type == EntryType::kSymlink)
-      out[path] = GitFile{.full = os::join(change.tree, path),
-                          .is_link = entry.type == EntryType::kSymlink,
-                          .is_executable = (entry.mode & 0100U) != 0};
-  }
-  return out;
-}
-
 Result<Patch> Workspaces::diff(const std::string& base_id, const std::vector<std::string>& before,
                                const std::vector<std::string>& after, const PatchTarget& target) const {
   if (!has_base(base_id))

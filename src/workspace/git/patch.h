@@ -1,29 +1,12 @@
-// Layers in git's terms: the changed paths, each before and after. A detail of this room.
+// Contents and modes of files in git's terms. A detail of this room.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "workspace/changes.h"
+#include "workspace/changed_files.h"
 #include "workspace/git/git.h"
-#include "workspace/tree.h"
 
 namespace pawl::workspace {
-
-// A file or symlink as git sees it: the full path of the content on disk. git has no folders.
-struct GitFile {
-  std::string full;
-  bool is_link = false;
-  bool is_executable = false;
-};
-using GitFiles = std::map<std::string, std::optional<GitFile>>;  // nullopt: deleted.
-
-// The effect of `changes` on the files of `base`. A deleted or replaced folder counts as all its files.
-Result<GitFiles> git_files(const View& base, const Changes& changes);
-// The file or link of `base` at `path`; nullopt for all else.
-std::optional<GitFile> git_file_of(const View& base, const std::string& path);
 
 // The id that git gives the content, without a repository.
 Result<git_oid> blob_id(const GitFile& file);
