@@ -125,7 +125,7 @@ class ObjectCheck {
     if (!S_ISDIR(status.st_mode) || !is_open(status) || hides_by_attribute(tree_)) return was_changed(tree_);
     return walk_by_level<Seen>(
         tree_, [this](const std::string& folder, auto found) { return see(folder, std::move(found)); },
-        [this](Seen seen, auto& below) -> Status {
+        [this](Seen&& seen, auto& below) -> Status {
           std::ranges::move(seen.below, std::back_inserter(below));
           found_count_ += seen.part.size();
           unread_count_ += seen.unread.size();

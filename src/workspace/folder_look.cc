@@ -95,7 +95,7 @@ class Looker {
   Result<FolderLook> look() {
     PAWL_OK(walk_by_level<Seen>(
         root_, [this](const std::string& path, auto found) { return see(path, std::move(found)); },
-        [this](Seen seen, auto& below) { return add(std::move(seen), below); }));
+        [this](Seen&& seen, auto& below) { return add(std::move(seen), below); }));
     const bool is_same = unread_ == 0 && differ_ == 0 && entries_ == memory_.entries().size();
     FolderLook out{.is_as_remembered = is_same, .has_new_stamps = restamped_ > 0};
     if (is_same && !out.has_new_stamps) return out;
@@ -188,7 +188,7 @@ class Looker {
     return {};
   }
 
-  Status add(Seen seen, std::vector<std::string>& below) {
+  Status add(Seen&& seen, std::vector<std::string>& below) {
     std::ranges::move(seen.below, std::back_inserter(below));
     entries_ += seen.part.size();
     bytes_ += seen.bytes;

@@ -102,7 +102,7 @@ template <typename Seen>
 Status walk_by_level(
     const std::string& root,
     const std::function<Result<Seen>(const std::string& folder, Result<std::vector<Found>> found)>& read,
-    const std::function<Status(Seen seen, std::vector<std::string>& below)>& visit) {
+    const std::function<Status(Seen&& seen, std::vector<std::string>& below)>& visit) {
   for (std::vector<std::string> folders{""}, below; !folders.empty(); folders.swap(below)) {
     below.clear();
     for (std::size_t begin = 0; begin < folders.size(); begin += kListedAtOnce) {

@@ -1,0 +1,36 @@
+// Functions of glibc that no static program calls, but refers to: c-ares looks up services by name, SQLite loads extensions,
+// and what pawl-engine does with a plan's folder is compiled together with what pawl-reader needs. In a static program glibc's own would load shared libraries at run time, and the linker warns of that.
+// These are called instead (ld's --wrap), and fail as the manual pages say. No option hides the warnings: it would hide
+// undefined references, too.
+#include <errno.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <stddef.h>
+
+struct servent* __wrap_getservbyname(const char* name, const char* protocol) {
+  (void)name;
+  (void)protocol;
+  return NULL;
+}
+
+int __wrap_getservbyport_r(int port, const char* protocol, struct servent* entry, char* buffer, size_t size,
+                    struct servent** result) {
+  (void)port;
+  (void)protocol;
+  (void)entry;
+  (void)buffer;
+  (void)size;
+  *result = NULL;
+  return ENOENT;
+}
+
+void* __wrap_dlopen(const char* file, int mode) {
+  (void)file;
+  (void)mode;
+  return NULL;
+}
+
+struct passwd* __wrap_getpwuid(uid_t user) {
+  (void)user;
+  return NULL;
+}
