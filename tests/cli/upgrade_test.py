@@ -104,6 +104,24 @@ class Upgrade(PawlTest):
             self.assertEqual(status["database"], version or status["program"])
         self.assertEqual(len(self.runs()), 3)
 
+    def test_a_crash_leaves_all_planned_rows_of_a_run_or_none(self):
+        self.pawl("migrate", "up")
+        killed = self.runs()["killed"]["run_id"]
+        self.assertIn("not signed by the key", self.pawl("cancel", killed, expect=13).stderr)  # makes this folder's key
+        self.sign_heads()
+        with sqlite3.connect(self.database) as db:
+            for used in db.execute("SELECT base_id, plan_content FROM runs WHERE run_id = ?", (killed,)).fetchone():
+                (self.root / ".pawl/objects/bases" / used / "tree").mkdir(parents=True, exist_ok=True)
+        db.close()
+        for label, rows in (("store.put_plan.before_commit", 0), ("store.put_plan.after_commit", 1)):
+            env = {"PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_COUNT": str(self.root / label), "PAWL_CRASH_AT": "1",
+                   "PAWL_CRASH_LABEL": label}
+            self.pawl("resume", killed, expect=-9, env=env)
+            with sqlite3.connect(self.database) as db:
+                found = db.execute("SELECT COUNT(*) FROM planned_phases WHERE run_id = ?", (killed,)).fetchone()
+            db.close()
+            self.assertEqual(found, (rows,))
+
     def test_nobody_migrates_under_one_who_works(self):
         with sqlite3.connect(self.database) as db:
             db.execute("UPDATE phases SET lease_owner = 'elsewhere/b/1/1/0', "
