@@ -60,6 +60,10 @@ void read_lists(const Mapping& top, Plan& plan, Problems& problems) {
     plan.models = read_strings(node, "models", problems);
     if (node.IsSequence() && (node.size() == 0 || node.size() > kListMax))
       problems.add(node, "models: expected 1 to 1000 names");
+    for (const auto& model : plan.models)
+      if (model.size() > kWordBytesMax)
+        problems.add(node, "models: a name of " + std::to_string(model.size()) + " bytes; at most " +
+                               std::to_string(kWordBytesMax) + " fit into PAWL_MODEL");
   }
   read_guarded(top, plan.guarded, problems);
   plan.allow_shadowing = read_patterns(top, "allow_shadowing", "source", problems);

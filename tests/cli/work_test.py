@@ -415,6 +415,10 @@ class Sizes(WithRun):
         self.replace("goal: ", "g" * (self.MOST + 1))
         self.refused(r"plan\.yaml:\d+:\d+: error: goal: 131001 bytes; at most 131000 .*/plan")
 
+    def test_a_model_that_does_not_is_refused(self):
+        self.make_simple(models="[" + "m" * (self.MOST + 1) + "]")
+        self.refused(r"plan\.yaml:\d+:\d+: error: models: a name of 131001 bytes; at most 131000 fit into PAWL_MODEL")
+
     def test_a_script_and_a_word_that_are_too_long_are_refused(self):
         self.make_simple(agent="true " + "x" * self.MOST)
         self.refused(r"plan\.yaml:\d+:\d+: error: run: 131005 bytes; .*/plan")

@@ -15,6 +15,8 @@ KINDS = SCHEMA["$defs"]["gate"]["properties"]["signals"]["items"]["enum"]
 # Evidence for every kind: a step that leaves it gets every signal.
 GOOD = ("run: \"cp /plan/out.xml /plan/out.sarif /plan/osv.json .\", trace: true, "
         "reports: {junit: [out.xml], sarif: [out.sarif], osv: [osv.json]}")
+# A failing command, and a script of which only the last line is true.
+FAILS = ("exit 1", "false | tee log\\ntrue")
 
 
 class Steps(PawlTest):
@@ -45,9 +47,10 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: echo y >>answer}}, gates: [fi
         self.write("out.xml", "<testsuite><testcase name='a'/></testsuite>")
         self.write("out.sarif", '{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "t"}}, "results": []}]}')
         self.write("osv.json", '{"results": []}')
-        for order in itertools.permutations(((kind, GOOD), ("unit", "run: \"exit 1\""), ("third", "run: \"true\""))):
-            with self.subTest(order=[name for name, _ in order]):
-                code, attempt, ran = self.run_steps(order, [kind])
+        for run, order in itertools.product(FAILS, itertools.permutations((kind, "unit", "third"))):
+            with self.subTest(run=run, order=order):
+                steps = {kind: GOOD, "unit": f"run: \"{run}\"", "third": "run: \"true\""}
+                code, attempt, ran = self.run_steps([(name, steps[name]) for name in order], [kind])
                 self.assertEqual((code, attempt["verdict"]), (11, "escalate"))
                 named = [s for s in attempt["signals"] if not s["passed"] and s["details"].get("step") == "unit"]
                 self.assertTrue(named, attempt["signals"])

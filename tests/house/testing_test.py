@@ -79,6 +79,21 @@ def left_out_problems(page, rooms, lines):
              if not any(re.fullmatch(pattern, name) for name in left.get(room, ()))])
 
 
+def quick_problems(page, labels):
+    """`labels` maps names of tests to the words of their labels. The row of --quick must list the tests of the rooms that it leaves out."""
+    row = re.search(r"\| `scripts/test --quick` (?:.*\n)(?:\| \| .*\n)*", page)[0].split("not ", 1)[1]
+    told = [pattern.replace(".", r"\.").replace("*", ".*") for pattern in re.findall(r"`([^`]+)`", row)]
+    rooms = {path.name for path in (ROOT / "src").iterdir()}
+    left = {name for name, words in labels.items() if name.split(".")[0] in rooms and words[1] in rooms and "quick" not in words}
+    return ([f"--quick leaves out {name}, and docs/testing.md does not say so" for name in left if not fits(told, name)] +
+            [f"--quick leaves out nothing that is called {pattern}" for pattern in told if not any(re.fullmatch(pattern, name) for name in left)])
+
+
+def lost(dev, asan):
+    """Both map names to builds. The tests that the build dev leaves to the build asan, which does not have them; and the reverse."""
+    return {name for name, builds in dev.items() if "asan" in builds} - set(asan) | {name for name, builds in asan.items() if "dev" in builds}
+
+
 def cases_in(tests):
     """Every case of GoogleTest in the sources below `tests`: room.Suite.Name."""
     return {f"{path.relative_to(tests).parts[0]}.{suite}.{name}" for path in tests.rglob("*.cc")
@@ -108,6 +123,22 @@ class Testing(unittest.TestCase):
             tests = {name: builds for name, builds in tests.items() if "tsan" in builds}
         self.assertGreater(len(tests), 100)
         self.assertEqual(problems(rows_of(PAGE.read_text()), tests, preset), [])
+
+    def test_each_test_is_in_the_build_that_runs_it(self):
+        self.assertEqual(lost({"a": ["asan"], "b": ["dev"]}, {"a": ["asan"]}), set())
+        self.assertEqual(lost({"a": ["asan"]}, {"b": ["asan"], "c": ["dev"]}), {"a", "c"})
+        build = pathlib.Path(os.environ["BUILD"])
+        if os.environ["PRESET"] == "asan" and (build.parent / "dev/build.ninja").exists():  # scripts/test builds both
+            self.assertEqual(lost(tests_of(build.parent / "dev"), tests_of(build)), set())
+
+    def test_the_page_has_what_quick_leaves_out(self):
+        if os.environ["PRESET"] != "dev":
+            return
+        labels = {test["name"]: words_of(test) for test in listed(os.environ["BUILD"])}
+        page = PAGE.read_text()
+        self.assertEqual(quick_problems(page, labels), [])
+        self.assertEqual(len(quick_problems(page, labels | {"store.Some.Test": ["asan", "store"]})), 1)
+        self.assertEqual(len(quick_problems(page.replace("`agent.api`", "`agent.gone`"), labels)), 2)
 
     def test_each_reader_that_is_fuzzed_has_a_row_and_seeds(self):
         readers = fuzzed()
