@@ -70,7 +70,7 @@ class Applier {
     database_.reset(database);
     PAWL_TRY(committed_, listing_at(*root_));
     PAWL_TRY(rules_, Rules::open(found_, scratch_));
-    lfs_ = lfs_storage(repository_);
+    lfs_ = lfs_storage(found_);
     files_ = files_of_base(base_);
     PAWL_OK(rules_->learn(root_.get(), files_));
     return check_base();
@@ -151,9 +151,10 @@ class Applier {
           before->second.mode != GIT_FILEMODE_LINK)
         entry.mode = before->second.mode;
     }
-    if (!cleaned) {
-      PAWL_TRY(entry.id, blob_id(file));
-      if (keeps_) PAWL_OK(keep(file, entry.id));
+    if (!cleaned || !cleaned->file.empty()) {
+      const GitFile committed = cleaned ? GitFile{.full = cleaned->file} : file;
+      PAWL_TRY(entry.id, blob_id(committed));
+      if (keeps_) PAWL_OK(keep(committed, entry.id));
       return entry;
     }
     if (keeps_ && cleaned->is_lfs_pointer && !cleaned->bytes.empty())
