@@ -7,6 +7,7 @@
 #include "os/file.h"
 #include "workspace/git/lfs.h"
 #include "workspace/git/rules.h"
+#include "workspace/git/stand_in.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -75,9 +76,8 @@ class Committer {
 Result<std::vector<Patch::LeftOut>> put_committed(const PatchTarget::Filters& filters, const View& tree,
                                                   const std::string& scratch, PatchFiles& files) {
   std::vector<Patch::LeftOut> out;
-  auto found = find_repository(filters.source);
-  // No git filters apply there, or libgit2 can't tell which.
-  if (!found) return out;
+  PAWL_TRY(const auto found, repository_or_stand_in(filters.source, scratch));
+  if (!found) return out;  // No git filters apply there.
   PAWL_TRY(auto rules, Rules::open(*found, scratch));
   const std::string lfs = lfs_storage(*found);
   const auto root = tree_of(*found->repository, filters.git_commit);
