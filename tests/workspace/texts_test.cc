@@ -36,7 +36,9 @@ TEST_F(TextsTest, AreCommittedAsGitAddMakesThem) {
       ASSERT_TRUE(os::write_atomically(temp_ / ("texts/" + std::to_string(i)), random_text(random)));
   };
   write_all();
-  git("cp ../texts/[1-3]? ../texts/? . && git -c core.autocrlf=false add -A && git commit -q -m texts");
+  // git converts this file as well under some rules, though no step changes it.
+  git("git rm -q binary && cp ../texts/[1-3]? ../texts/? . && git -c core.autocrlf=false add -A && git "
+      "commit -q -m texts");
   // Three values of core.autocrlf take turns. They count where no attribute says it.
   const char* const configurations[] = {"true", "Input", "false"};
   std::size_t turn = 0;
@@ -63,8 +65,9 @@ TEST_F(TextsTest, AreCommittedAsGitAddMakesThem) {
                                  "* -text ident"}) {
     const std::string configured = configurations[turn++ % std::size(configurations)];
     SCOPED_TRACE(rule + " " + configured);
-    git("git config core.autocrlf false && git reset -q --hard && echo '" + rule +
-        "' > .git/info/attributes && git config core.autocrlf " + configured);
+    // Under the rule of the last turn git could check out other bytes than the committed ones.
+    git("rm -f .git/info/attributes && git config core.autocrlf false && git reset -q --hard && echo '" +
+        rule + "' > .git/info/attributes && git config core.autocrlf " + configured);
     take_folder();
     write_all();
     const std::string script = "cp " + (temp_ / "texts") + "/* .";
@@ -72,7 +75,8 @@ TEST_F(TextsTest, AreCommittedAsGitAddMakesThem) {
     ASSERT_NE(made, "") << refusal_;
     const auto expected = git("rm -rf ../by-git && cp -a . ../by-git && cd ../by-git && " + script +
                               " && git add -A 2>/dev/null && git write-tree");
-    EXPECT_EQ(tree_of(made), expected) << git("git diff --name-only " + made + " " + expected);
+    EXPECT_EQ(tree_of(made), expected)
+        << git("cd ../by-git && git diff --name-only " + made + " " + expected);
     git("git branch -D -q $(git branch --list 'pawl/*')");
   }
 }
