@@ -1,5 +1,6 @@
 // Configuration from [include] and [includeIf]: git itself is the reference for its meaning.
 #include "workspace/commits.h"
+#include "workspace/own_mounts.h"
 
 namespace pawl::workspace {
 namespace {
@@ -98,6 +99,31 @@ TEST_F(IncludesTest, OfAFilterAreSeenByAllWhoAskForIt) {
       << refused.error().message;
   write("gitconfig", "[includeIf \"onbranch:elsewhere\"]\n\tpath = shout\n");
   EXPECT_TRUE(Workspaces::check_source(source_));
+}
+
+class MachineTest : public IncludesTest {
+ protected:
+  static void SetUpTestSuite() { testing::enter_namespaces(); }
+};
+
+// See gitattributes(5): the machine's file comes first, and a later rule wins.
+TEST_F(MachineTest, AttributesAreReadAsGitReadsThem) {
+  take("printf 'a\\r\\n' > new.txt && printf 'b\\r\\n' > new.other");
+  sh("mkdir " + (temp_ / "etc"));
+  ASSERT_EQ(mount((temp_ / "etc").c_str(), "/etc", nullptr, MS_BIND, nullptr), 0);
+  write("etc/gitattributes", "*.txt text\n*.other -text\n*.loud filter=shout\n");
+  expect_as_git("", "", "new.txt");
+  expect_as_git("[core]\n\tautocrlf = true\n", "", "new.txt");
+  write("mine", "*.other text\n*.txt -text\n");
+  expect_as_git("[core]\n\tattributesFile = ~/mine\n", "", "new.other");
+  setenv("GIT_ATTR_NOSYSTEM", "1", 1);
+  expect_as_git("", "", "");
+  unsetenv("GIT_ATTR_NOSYSTEM");
+  git("echo l > a.loud && git add -A && git commit -q -m loud && git config filter.shout.clean cat");
+  const auto refused = Workspaces::check_source(source_);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("a.loud has filter=shout"), std::string::npos);
+  ASSERT_EQ(umount("/etc"), 0);
 }
 
 // libgit2 alone would read this repository without its configuration.

@@ -377,6 +377,42 @@ TEST_F(RandomPatches, OfALargeFileThePatchHasAllButNewContent) {
   EXPECT_EQ(line("cd repo && git write-tree"), tree_of(temp_ / "work"));
 }
 
+// git converts the line ends of a file of any size. A patch has the rest.
+TEST_F(RandomPatches, LargeFilesOfAFolderAreCommittedAsGitAddMakesThem) {
+  for (const auto* rule : {"* text=auto", "*.txt text ident"}) {
+    SCOPED_TRACE(rule);
+    line(std::string("rm -rf repo upper pawl by-git && git init -q -b main repo && cd repo && git config "
+                     "core.autocrlf true "
+                     "&& echo 1 >f && echo '") +
+         rule +
+         "' >.gitattributes && git add -A && git -c user.name=t -c "
+         "user.email=t@example.org commit -q -m base");
+    auto workspaces = *Workspaces::open(temp_ / "pawl");
+    const auto base = *workspaces.snapshot_directory(temp_ / "repo");
+    const std::string script =
+        "truncate -s 513M big.txt && printf 'a\\r\\n$Id: x$\\r\\n' >>big.txt && echo 2 >f";
+    line("cp -a " + workspaces.base_tree(base.base_id) + " upper && cd upper && " + script);
+    const auto collected = workspaces.collect(temp_ / "upper", workspaces.trees_of(base.base_id, {}), true);
+    ASSERT_TRUE(collected) << collected.error().message;
+    const auto patch = workspaces.diff(
+        base.base_id, {}, {collected->layer_id},
+        {.folder = "", .filters = {{.source = temp_ / "repo", .git_commit = base.git_commit}}});
+    ASSERT_TRUE(patch) << patch.error().message;
+    ASSERT_EQ(patch->left_out.size(), 1U);
+    EXPECT_EQ(patch->left_out.front().path, "big.txt");
+    EXPECT_NE(patch->text.find("b/f"), std::string::npos);
+    const auto made = workspaces.apply(
+        "pawl/run", {.source = temp_ / "repo",
+                     .base = base,
+                     .phases = {{.phase_id = "p", .goal = "", .layer_id = collected->layer_id}},
+                     .message = [](const auto&) { return "m"; },
+                     .of_work_tree = true});
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(line("cd repo && git rev-parse pawl/run^{tree}"),
+              line("cp -a repo by-git && cd by-git && " + script + " && git add -A && git write-tree"));
+  }
+}
+
 TEST_F(RandomPatches, ManyMovedFilesAreGoneAndNew) {
   const auto patch = patch_of(
       "mkdir a && for i in $(seq 70); do { echo $i; head -c 1000000 /dev/zero; } >a/$i; done", "mv a b");

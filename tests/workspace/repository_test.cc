@@ -51,12 +51,28 @@ TEST_F(RepositoryTest, ApplyMakesACommitAPhaseAndTouchesNothingElse) {
 
 TEST_F(RepositoryTest, ExtensionsThatAReaderMayIgnoreAreIgnored) {
   sh("cd " + source_ + " && git config core.repositoryformatversion 1");
-  for (const auto* extension : {"worktreeConfig true", "partialClone origin", "preciousObjects true",
-                                "relativeWorktrees true", "objectFormat sha1"}) {
+  for (const auto* extension :
+       {"worktreeConfig true", "partialClone origin", "preciousObjects true", "relativeWorktrees true",
+        "objectFormat sha1", "refStorage files", "compatObjectFormat sha256"}) {
     // Written to the file, because the installed git need not know all extensions.
     sh("git config -f " + source_ + "/.git/config extensions." + extension);
     EXPECT_TRUE(workspaces_->snapshot_git(source_, "HEAD")) << extension;
   }
+  // git has a second name for each object there, which libgit2 does not write.
+  const Commits commits{.source = source_,
+                        .base = base_,
+                        .phases = {{.phase_id = "p", .layer_id = layer("echo 1 >> text")}},
+                        .message = [](const auto&) { return "m"; }};
+  const auto applied = workspaces_->apply("pawl/run", commits);
+  ASSERT_FALSE(applied);
+  EXPECT_NE(applied.error().message.find("`pawl diff`"), std::string::npos) << applied.error().message;
+  sh("git config -f " + source_ + "/.git/config --unset extensions.compatObjectFormat");
+  EXPECT_TRUE(workspaces_->apply("pawl/run", commits));
+  sh("git config -f " + source_ + "/.git/config extensions.refStorage reftable");
+  const auto reftable = workspaces_->snapshot_git(source_, "HEAD");
+  ASSERT_FALSE(reftable);
+  EXPECT_NE(reftable.error().message.find("reftable"), std::string::npos) << reftable.error().message;
+  sh("git config -f " + source_ + "/.git/config --unset extensions.refStorage");
   sh("git config -f " + source_ + "/.git/config extensions.somethingNew true");
   const auto unknown = workspaces_->snapshot_git(source_, "HEAD");
   ASSERT_FALSE(unknown);
@@ -100,6 +116,25 @@ TEST_F(RepositoryTest, ACloneWithoutTreesSaysItToo) {
     EXPECT_NE(missing.error().message.find("git fetch --refetch --no-filter"), std::string::npos)
         << missing.error().message;
   }
+}
+
+// `git clone --filter=tree:0 --sparse` need not bring the trees outside of the checkout.
+TEST_F(RepositoryTest, AFolderIsTakenWithoutTheTreesThatItsSparseCheckoutLeavesOut) {
+  sh("git init -q " + (temp_ / "lib") + " && cd " + (temp_ / "lib") +
+     " && git -c user.name=t -c user.email=t@example.org commit -q --allow-empty -m lib && cd " + source_ +
+     " && mkdir -p far/off near && echo 1 >far/off/f && git -c protocol.file.allow=always submodule --quiet "
+     "add " +
+     (temp_ / "lib") +
+     " near/lib && git add -A && git commit -q -m folders && git sparse-checkout set dir near");
+  const auto whole = workspaces_->snapshot_directory(source_);
+  ASSERT_TRUE(whole) << whole.error().message;
+  sh("cd " + source_ +
+     " && id=$(git rev-parse HEAD:far) && rm -f .git/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-)");
+  Workspaces fresh = *Workspaces::open(temp_ / "fresh");
+  const auto partial = fresh.snapshot_directory(source_);
+  ASSERT_TRUE(partial) << partial.error().message;
+  EXPECT_EQ(partial->base_id, whole->base_id) << "with its submodules";
+  EXPECT_EQ(partial->git_commit, whole->git_commit);
 }
 
 TEST_F(RepositoryTest, ANameThatCantBeUsedIsShownSafely) {

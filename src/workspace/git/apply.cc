@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "os/file.h"
 #include "workspace/git/committed.h"
+#include "workspace/git/config.h"
 #include "workspace/git/lfs.h"
 #include "workspace/objects.h"
 #include "workspace/workspace.h"
@@ -70,7 +71,7 @@ class Applier {
     database_.reset(database);
     PAWL_TRY(committed_, listing_at(*root_));
     PAWL_TRY(rules_, Rules::open(found_, scratch_));
-    lfs_ = lfs_storage(repository_);
+    lfs_ = lfs_storage(found_);
     files_ = files_of_base(base_);
     PAWL_OK(rules_->learn(root_.get(), files_));
     return check_base();
@@ -151,9 +152,10 @@ class Applier {
           before->second.mode != GIT_FILEMODE_LINK)
         entry.mode = before->second.mode;
     }
-    if (!cleaned) {
-      PAWL_TRY(entry.id, blob_id(file));
-      if (keeps_) PAWL_OK(keep(file, entry.id));
+    if (!cleaned || !cleaned->file.empty()) {
+      const GitFile committed = cleaned ? GitFile{.full = cleaned->file} : file;
+      PAWL_TRY(entry.id, blob_id(committed));
+      if (keeps_) PAWL_OK(keep(committed, entry.id));
       return entry;
     }
     if (keeps_ && cleaned->is_lfs_pointer && !cleaned->bytes.empty())
@@ -316,11 +318,23 @@ Status check_repository_owner(git_repository& repository, const std::string& bra
                   git, status.st_uid, status.st_gid, state, branch.substr(branch.rfind('/') + 1)));
 }
 
+// git has a second name for each object of such a repository, in a list that libgit2 does not write.
+Status check_second_names(const FoundRepository& found) {
+  const auto format = setting(settings_of(*found.repository), "extensions.compatobjectformat");
+  if (format.empty()) return {};
+  return fail(
+      ErrorKind::kInvalid,
+      fmt::format("{} names its objects by {}, too (extensions.compatObjectFormat), and git could not "
+                  "use commits of Pawl there; take the work with `pawl diff` and `git apply`",
+                  git_repository_path(found.repository.get()), printable(format)));
+}
+
 }  // namespace
 
 Result<std::string> Workspaces::apply(const std::string& branch, const Commits& commits) {
   PAWL_TRY(auto found, find_repository(commits.source));
   PAWL_OK(check_repository_owner(*found.repository, branch, folder_));
+  PAWL_OK(check_second_names(found));
   PAWL_TRY(const git_oid last, commit_all(*this, found, commits, true));
   PAWL_OK(make_branch(*found.repository, branch, last));
   return text_of(last);

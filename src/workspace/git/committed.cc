@@ -78,6 +78,10 @@ class Comparison {
     if (git_oid_equal(&raw, &id) != 0) return true;
     PAWL_TRY(const auto cleaned, rules_.cleaned(path, file, &id));
     git_oid clean{};
+    if (cleaned && !cleaned->file.empty()) {
+      PAWL_TRY(clean, blob_id({.full = cleaned->file}));
+      return git_oid_equal(&clean, &id) != 0;
+    }
     return cleaned &&
            git_odb_hash(&clean, cleaned->bytes.data(), cleaned->bytes.size(), GIT_OBJECT_BLOB) == 0 &&
            git_oid_equal(&clean, &id) != 0;

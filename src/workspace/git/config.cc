@@ -17,7 +17,8 @@ namespace {
 
 using GitConfigIterator = GitOwner<git_config_iterator, git_config_iterator_free>;
 
-constexpr std::size_t kIncludeDepthMax = 10;  // The limit of git itself (config.c).
+constexpr std::size_t kIncludeDepthMax = 10;      // The limit of git itself (config.c).
+constexpr std::uint64_t kHeadBytesMax = 1 << 16;  // A reference has at most 4096 bytes.
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -63,11 +64,21 @@ std::vector<std::string> files_of_person() {
   return out;
 }
 
+// The branch that HEAD names, also before its first commit; "" when HEAD is a commit.
+std::string branch_in(git_repository& repository) {
+  git_reference* raw = nullptr;
+  if (git_reference_lookup(&raw, &repository, "HEAD") != 0) return {};
+  const GitReference head(raw);
+  const char* target = git_reference_symbolic_target(raw);
+  return target == nullptr ? "" : after("refs/heads/", target).value_or("");
+}
+
 // Implements "Includes" and "Conditional includes" of git-config(1).
 class Reader {
  public:
-  explicit Reader(git_repository& repository)
-      : repository_(repository), git_folder_(real(git_repository_path(&repository))) {}
+  // `branch`: see branch_in().
+  Reader(const GitFolder& git, std::string branch)
+      : common_(git.common), git_folder_(real(git.own)), branch_(std::move(branch)) {}
 
   Settings read() {
     read_all();
@@ -83,7 +94,7 @@ class Reader {
       if (name.starts_with("remote.") && name.ends_with(".url")) remotes_.push_back(value);
     settings_.clear();
     for (const auto& path : files_of_person()) file(path, 0);
-    const std::string own = os::join(git_repository_commondir(&repository_), "config");
+    const std::string own = os::join(common_, "config");
     file(own, 0);
     if (is_true(own_settings(own), "extensions.worktreeconfig"))
       file(os::join(git_folder_, "config.worktree"), 0);
@@ -109,10 +120,8 @@ class Reader {
       return matches_parts(folder_pattern(*pattern, from), git_folder_);
     if (const auto pattern = after("gitdir/i:", condition))
       return matches_parts(in_small_letters(folder_pattern(*pattern, from)), in_small_letters(git_folder_));
-    if (const auto pattern = after("onbranch:", condition)) {
-      const auto now = branch();
-      return !now.empty() && matches_parts(with_all_below(*pattern), now);
-    }
+    if (const auto pattern = after("onbranch:", condition))
+      return !branch_.empty() && matches_parts(with_all_below(*pattern), branch_);
     const auto url = after("hasconfig:remote.*.url:", condition);
     asks_for_remotes_ = asks_for_remotes_ || url;
     return url &&
@@ -130,17 +139,7 @@ class Reader {
     return with_all_below(std::move(out));
   }
 
-  // The branch that HEAD names, also before its first commit; "" when HEAD is a commit.
-  std::string branch() const {
-    git_reference* raw = nullptr;
-    if (git_reference_lookup(&raw, &repository_, "HEAD") != 0) return {};
-    const GitReference head(raw);
-    const char* target = git_reference_symbolic_target(raw);
-    return target == nullptr ? "" : after("refs/heads/", target).value_or("");
-  }
-
-  git_repository& repository_;
-  const std::string git_folder_;
+  const std::string common_, git_folder_, branch_;
   Settings settings_;
   std::vector<std::string> remotes_;
   bool asks_for_remotes_ = false;
@@ -148,7 +147,18 @@ class Reader {
 
 }  // namespace
 
-Settings settings_of(git_repository& repository) { return Reader(repository).read(); }
+Settings settings_of(git_repository& repository) {
+  return Reader({.own = git_repository_path(&repository), .common = git_repository_commondir(&repository)},
+                branch_in(repository))
+      .read();
+}
+
+// Reftables leave no branch in the file HEAD.
+Settings settings_of(const GitFolder& git) {
+  const auto head = os::read_file(os::join(git.own, "HEAD"), kHeadBytesMax);
+  const auto branch = head ? after("ref: refs/heads/", *head) : std::nullopt;
+  return Reader(git, branch ? branch->substr(0, branch->find_last_not_of("\r\n") + 1) : "").read();
+}
 
 Settings own_settings(const std::string& file) {
   Settings out;

@@ -18,6 +18,8 @@ using Settings = std::vector<Setting>;  // In git's order: the last setting of a
 // The settings for the repository: from the machine, the person and the repository itself. A file that can't
 // be read counts as empty.
 Settings settings_of(git_repository& repository);
+// The same for a repository that libgit2 can't read.
+Settings settings_of(const GitFolder& git);
 // The settings of one file, without included files.
 Settings own_settings(const std::string& file);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "workspace/bases.h"
 #include "workspace/git/git_tree.h"
 #include "workspace/git/rules.h"
+#include "workspace/git/stand_in.h"
 #include "workspace/objects.h"
 
 namespace pawl::workspace {
@@ -65,29 +67,77 @@ class NotThere {
   std::vector<std::string> submodules_, sparse_;
 };
 
+Status check_filter(const Rules& rules, const std::string& path, bool has_commit) {
+  PAWL_TRY(const auto command, rules.command_of(path));
+  if (command.empty()) return {};
+  return fail(ErrorKind::kInvalid,
+              "source: " + printable(path) + " has " + printable(command) +
+                  " (`git check-attr -a`), which Pawl does not undo, so no patch or commit of it would be "
+                  "right; " +
+                  (has_commit ? "set source.ref to take the files as they are committed, or " : "") +
+                  "name it in source.exclude");
+}
+
 Status check_filters(const Rules& rules, const std::vector<std::string>& left_out) {
   return rules.each_tracked([&](const Rules::Tracked& file) -> Status {
     if (file.is_link || file.is_submodule || is_left_out(left_out, file.path)) return {};
-    PAWL_TRY(const auto command, rules.command_of(file.path));
-    if (command.empty()) return {};
-    return fail(ErrorKind::kInvalid,
-                "source: " + printable(file.path) + " has " + printable(command) +
-                    " (`git check-attr -a`), which Pawl does not undo, so no patch or commit of it would be "
-                    "right; set source.ref to take the files as they are committed, or name it in "
-                    "source.exclude");
+    return check_filter(rules, file.path, true);
   });
+}
+
+// The regular files of a folder of the source, and its folders, as paths below the source.
+struct Below {
+  std::vector<std::string> files, folders;
+};
+
+Below below_of(const std::string& folder, const Result<std::vector<Found>>& found,
+               const std::vector<std::string>& left_out) {
+  Below out;
+  if (!found) return out;  // The snapshot says it.
+  for (const auto& [name, status] : *found) {
+    if (name == ".git" && !folder.empty()) return {};  // Another repository, with rules of its own.
+    const std::string path = child(folder, name);
+    if (!is_kept_name(name) || is_left_out(left_out, path)) continue;
+    if (S_ISDIR(status.st_mode)) out.folders.push_back(path);
+    if (S_ISREG(status.st_mode)) out.files.push_back(path);
+  }
+  return out;
+}
+
+// Checks all files of a folder that no readable commit has. `git apply` filters them, too.
+Status check_uncommitted(const Rules& rules, const std::string& source,
+                         const std::vector<std::string>& left_out) {
+  std::set<std::string> folders{""};
+  std::vector<std::string> files;
+  PAWL_OK(walk_by_level<Below>(
+      source,
+      [&](const std::string& folder, Result<std::vector<Found>> found) -> Result<Below> {
+        return below_of(folder, found, left_out);
+      },
+      [&](Below&& seen, std::vector<std::string>& below) -> Status {
+        folders.insert(seen.folders.begin(), seen.folders.end());
+        std::ranges::move(seen.files, std::back_inserter(files));
+        std::ranges::move(seen.folders, std::back_inserter(below));
+        return {};
+      }));
+  if (!rules.may_have_command(folders)) return {};
+  for (const auto& path : files) PAWL_OK(check_filter(rules, path, false));
+  return {};
 }
 
 Result<std::vector<std::string>> check_in(const std::string& source, const std::vector<std::string>& left_out,
                                           const std::string& scratch) {
-  const auto found = find_repository(source);
-  const auto commit = found ? head_commit(*found->repository) : fail(ErrorKind::kNotFound, source);
-  if (!commit) return std::vector<std::string>();
-  if (!tree_at(**commit, found->prefix))
-    // The commit has no entry of the folder.
-    return std::vector<std::string>();
-  PAWL_OK(check_index(*found->repository, "source: " + source));
+  PAWL_TRY(const auto found, repository_or_stand_in(source, scratch));
+  // No filters apply in a bare repository.
+  if (!found || git_repository_workdir(found->repository.get()) == nullptr) return std::vector<std::string>();
+  const auto commit = head_commit(*found->repository);
+  const bool is_committed = commit && tree_at(**commit, found->prefix);
+  if (is_committed) PAWL_OK(check_index(*found->repository, "source: " + source));
   PAWL_TRY(const auto rules, Rules::open(*found, scratch));
+  if (!is_committed) {
+    PAWL_OK(check_uncommitted(rules, source, left_out));
+    return std::vector<std::string>();
+  }
   NotThere not_there(source);
   std::set<std::string> folders;
   std::optional<std::string> last;  // The folder of the file before, with most of the files behind it.

@@ -30,9 +30,9 @@ void git_start() {
     // safe.directory is about hooks.
     git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
     // Accept extensions (git-config(1), "extensions.*") that do not change the data read here. check_format()
-    // checks objectformat.
-    const char* ignored[] = {"objectformat", "partialclone", "preciousobjects", "relativeworktrees",
-                             "worktreeconfig"};
+    // checks objectformat and refstorage.
+    const char* ignored[] = {"compatobjectformat", "objectformat",      "partialclone",  "preciousobjects",
+                             "refstorage",         "relativeworktrees", "worktreeconfig"};
     git_libgit2_opts(GIT_OPT_SET_EXTENSIONS, ignored, std::size(ignored));
     return true;
   }();
@@ -85,18 +85,26 @@ Status keep_new_objects_in_memory(git_odb& database) {
 
 namespace {
 
-// libgit2 reads ids as SHA-1, whatever the repository says.
+std::string string_of(git_config& all, const char* name, const std::string& absent) {
+  git_buf value{};
+  std::string out = git_config_get_string_buf(&value, &all, name) == 0 ? value.ptr : absent;
+  git_buf_dispose(&value);
+  return out;
+}
+
+// libgit2 reads ids as SHA-1 and references as files, whatever the repository says.
 Status check_format(git_repository& repository, const std::string& path) {
   git_config* all = nullptr;
-  git_buf value{};
   if (git_repository_config_snapshot(&all, &repository) != 0) return git_failure(ErrorKind::kInvalid, path);
   const GitConfig owner(all);
-  const bool there = git_config_get_string_buf(&value, all, "extensions.objectformat") == 0;
-  const std::string format = there ? value.ptr : "sha1";
-  git_buf_dispose(&value);
-  if (format == "sha1") return {};
-  return fail(ErrorKind::kInvalid, path + ": its git repository has objects of the format " +
-                                       printable(format) + ", and only sha1 can be read");
+  const auto objects = string_of(*all, "extensions.objectformat", "sha1");
+  const auto references = string_of(*all, "extensions.refstorage", "files");
+  if (objects != "sha1")
+    return fail(ErrorKind::kInvalid, path + ": its git repository has objects of the format " +
+                                         printable(objects) + ", and only sha1 can be read");
+  if (references == "files") return {};
+  return fail(ErrorKind::kInvalid, path + ": its git repository has references of the format " +
+                                       printable(references) + ", and only files can be read");
 }
 
 bool is_absent(const std::string& path) {

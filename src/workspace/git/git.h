@@ -5,6 +5,7 @@
 #include <git2.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -41,9 +42,17 @@ void git_start();  // Runs once in a process. Every function of this room that u
 // Throws std::bad_alloc when libgit2 had no memory, as an allocation in this code does.
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what);
 
+// The folders of a repository. In a linked work tree (git-worktree(1)) the two differ: `common` is the folder
+// of the main one.
+struct GitFolder {
+  std::string own, common;
+};
+
 struct FoundRepository {
   GitRepository repository;
   std::string prefix;  // The place of the path inside the work tree: "" or "a/b/".
+  // `repository` is a stand-in for this one (workspace/git/stand_in.h).
+  std::optional<GitFolder> stands_for = std::nullopt;
 };
 // From now on, writes to `database` stay in memory. Its stored objects can still be read.
 Status keep_new_objects_in_memory(git_odb& database);

@@ -12,7 +12,8 @@
 
 namespace pawl::workspace {
 
-std::string lfs_storage(git_repository& repository) {
+std::string lfs_storage(const FoundRepository& found) {
+  git_repository& repository = *found.repository;
   git_config* raw = nullptr;
   git_buf value{};
   std::string storage = "lfs";
@@ -21,7 +22,9 @@ std::string lfs_storage(git_repository& repository) {
     if (git_config_get_string_buf(&value, raw, "lfs.storage") == 0) storage = in_home(value.ptr);
     git_buf_dispose(&value);
   }
-  return storage.starts_with('/') ? storage : os::join(git_repository_commondir(&repository), storage);
+  if (storage.starts_with('/')) return storage;
+  return os::join(found.stands_for ? found.stands_for->common : git_repository_commondir(&repository),
+                  storage);
 }
 
 Status keep_lfs(const std::string& storage, const GitFile& file, const std::string& pointer) {

@@ -11,7 +11,7 @@ namespace pawl::workspace {
 
 // The folder that `lfs.storage` names. REQUIRES: Rules::open() was called, which gives the repository the
 // settings of included files.
-std::string lfs_storage(git_repository& repository);
+std::string lfs_storage(const FoundRepository& found);
 
 // Stores the content of `file` as git-lfs-clean(1) does, durably. `git lfs push` and git's filters find it
 // there. `pointer` names it.

@@ -1,10 +1,13 @@
 #include "workspace/git/patch_files.h"
 
+#include <cerrno>
+#include <cstdio>
 #include <set>
 
 #include "os/file.h"
 #include "workspace/git/lfs.h"
 #include "workspace/git/rules.h"
+#include "workspace/git/stand_in.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -54,7 +57,10 @@ class Committer {
         return std::unexpected(
             std::move(kept).error().in("its content can't be put where Git LFS looks for it"));
     const std::string full = os::join(scratch_, "side-" + std::to_string(++sides_));
-    PAWL_OK(os::write_atomically(full, cleaned->bytes));
+    if (cleaned->file.empty())
+      PAWL_OK(os::write_atomically(full, cleaned->bytes));
+    else if (rename(cleaned->file.c_str(), full.c_str()) != 0)
+      return fail_errno(errno, "rename", full);
     file.full = full;
     return {};
   }
@@ -70,11 +76,10 @@ class Committer {
 Result<std::vector<Patch::LeftOut>> put_committed(const PatchTarget::Filters& filters, const View& tree,
                                                   const std::string& scratch, PatchFiles& files) {
   std::vector<Patch::LeftOut> out;
-  auto found = find_repository(filters.source);
-  // No git filters apply there, or libgit2 can't tell which.
-  if (!found) return out;
+  PAWL_TRY(const auto found, repository_or_stand_in(filters.source, scratch));
+  if (!found) return out;  // No git filters apply there.
   PAWL_TRY(auto rules, Rules::open(*found, scratch));
-  const std::string lfs = lfs_storage(*found->repository);
+  const std::string lfs = lfs_storage(*found);
   const auto root = tree_of(*found->repository, filters.git_commit);
   if (!rules.learn(root.get(), attributes_for(files.after, tree))) return out;  // Rules beyond the limits.
   Committer committer(rules, scratch, lfs, filters.keeps_lfs);

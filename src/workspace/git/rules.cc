@@ -1,8 +1,12 @@
 #include "workspace/git/rules.h"
 
 #include <git2/sys/repository.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <map>
 
 #include "base/json.h"
@@ -11,11 +15,10 @@
 #include "workspace/git/git_tree.h"
 #include "workspace/git/patch_text.h"
 #include "workspace/git/sha256.h"
+#include "workspace/git/text_filter.h"
 
 namespace pawl::workspace {
 namespace {
-
-using GitFilters = GitOwner<git_filter_list, git_filter_list_free>;
 
 constexpr std::uint64_t kRulesBytesMax = 1 << 20;  // For one .gitattributes or .gitignore.
 constexpr std::size_t kPointerBytesMax = 1024;     // For a pointer of Git LFS.
@@ -27,21 +30,40 @@ bool is_rules_name(std::string_view path) {
 }
 
 bool matters(const std::string& name) {
-  return name == "core.autocrlf" || name == "core.eol" || name == "core.filemode" ||
-         name == "core.attributesfile" || name == "lfs.storage" || name.starts_with("filter.");
+  return name == "core.filemode" || name == "lfs.storage" || name.starts_with("filter.");
 }
 
-// Writes the settings about the content of files to a file of our own. libgit2 reads a person's files only
-// when the whole process has a home set.
-Status write_config(const Settings& settings, const std::string& path) {
+// The attributes for all repositories of the machine, then those of the person: the later ones win, as in git.
+// libgit2 would read only one file of them.
+std::string attributes_outside(const Settings& settings) {
+  std::vector<std::string> files;
+  int without_system = 0;
+  const char* said = std::getenv("GIT_ATTR_NOSYSTEM");
+  if (said == nullptr || git_config_parse_bool(&without_system, said) != 0 || without_system == 0)
+    files.emplace_back("/etc/gitattributes");
+  // When no file names the attributes file, git takes the one in the person's folder.
+  const auto named = setting(settings, "core.attributesfile"), xdg = xdg_folder();
+  if (!named.empty())
+    files.push_back(in_home(named));
+  else if (!xdg.empty())
+    files.push_back(os::join(xdg, "attributes"));
+  std::string out;
+  for (const auto& file : files)
+    if (const auto text = os::read_file(file, kOuterAttributesBytesMax)) out += *text + "\n";
+  return out;
+}
+
+// Writes the settings about the content of files to a file of our own, with the attributes files outside of
+// the repository as one file. libgit2 reads a person's files only when the whole process has a home set.
+Status write_config(const Settings& settings, const std::string& path, const std::string& attributes) {
   git_config* raw = nullptr;
   if (git_config_open_ondisk(&raw, path.c_str()) != 0) return git_failure(ErrorKind::kUnavailable, path);
   const GitConfig to(raw);
   std::map<std::string, std::string> last;
-  // When no file names the attributes file, git takes the one in the person's folder.
-  if (const auto xdg = xdg_folder(); !xdg.empty()) last["core.attributesfile"] = os::join(xdg, "attributes");
   for (const auto& [name, value] : settings)
-    if (matters(name)) last[name] = name == "core.attributesfile" ? in_home(value) : value;
+    if (matters(name)) last[name] = value;
+  PAWL_OK(os::write_atomically(attributes, attributes_outside(settings)));
+  last["core.attributesfile"] = attributes;
   for (const auto& [name, value] : last)
     if (git_config_set_string(raw, name.c_str(), value.c_str()) != 0)
       return git_failure(ErrorKind::kUnavailable, name);
@@ -62,44 +84,30 @@ Result<std::string> pointer_to(const GitFile& file) {
   return std::string(kPointerStart) + "oid sha256:" + hash.hex() + "\nsize " + std::to_string(size) + "\n";
 }
 
-// The form that git commits of a file with `ident`: "$Id: anything$" in a line becomes "$Id$".
-std::string collapsed(std::string_view bytes) {
-  constexpr std::string_view kStart = "$Id:";
-  std::string out;
-  for (auto at = bytes.find(kStart); at != bytes.npos; at = bytes.find(kStart)) {
-    const auto end = bytes.find_first_of("$\n", at + kStart.size());
-    if (end == bytes.npos) break;
-    const bool is_one = bytes[end] == '$';
-    out += bytes.substr(0, is_one ? at : end);
-    if (is_one) out += "$Id$";
-    bytes.remove_prefix(is_one ? end + 1 : end);
+// See convert.c, git_path_check_crlf().
+std::optional<LineEnds> line_ends_in(const char* value) {
+  switch (git_attr_value(value)) {
+    case GIT_ATTR_VALUE_TRUE:
+      return LineEnds::kConverted;
+    case GIT_ATTR_VALUE_FALSE:
+      return LineEnds::kKept;
+    case GIT_ATTR_VALUE_STRING:
+      if (std::string_view(value) == "input") return LineEnds::kConverted;
+      return std::string_view(value) == "auto" ? std::optional(LineEnds::kGuessed) : std::nullopt;
+    case GIT_ATTR_VALUE_UNSPECIFIED:
+      return std::nullopt;
   }
-  return out += bytes;
+  return std::nullopt;
 }
 
-// libgit2 1.5 takes any "$Id", as in a variable $Identity, up to the next "$" for an id. Such starts are
-// therefore hidden from it. Its conversion of line ends removes some "\r" and keeps all other bytes.
-constexpr std::string_view kHidden = "$Id", kShown = "XId";
-
-std::string without_ids(std::string bytes) {
-  for (auto at = bytes.find(kHidden); at != bytes.npos; at = bytes.find(kHidden, at))
-    bytes.replace(at, kShown.size(), kShown);
-  return bytes;
-}
-
-std::string with_ids(std::string filtered, const std::string& shown, const std::string& bytes) {
-  std::size_t to = 0;
-  for (std::size_t from = 0; from < shown.size() && to < filtered.size(); ++from)
-    if (shown[from] == filtered[to]) filtered[to++] = bytes[from];
-  return filtered;
-}
-
-// Whether git takes the bytes for a text with CRLF line ends (convert.c, has_crlf_in_index).
-bool has_crlf(std::string_view bytes) {
-  if (bytes.find("\r\n") == bytes.npos || bytes.find('\0') != bytes.npos) return false;
-  for (auto at = bytes.find('\r'); at != bytes.npos; at = bytes.find('\r', at + 1))
-    if (at + 1 == bytes.size() || bytes[at + 1] != '\n') return false;
-  return true;
+Result<TextCounts> counts_of(const std::string& full) {
+  TextCounts out;
+  const auto source = os::file_source(full, kTreeBytesMax);
+  for (;;) {
+    PAWL_TRY(const auto piece, source->next());
+    if (piece.empty()) return out;
+    out.add(piece);
+  }
 }
 
 // libgit2 takes the attributes of paths without a file from the index. Files staged today must not change the
@@ -130,15 +138,19 @@ bool is_lfs_pointer(const std::string& full) {
 
 Result<Rules> Rules::open(const FoundRepository& found, const std::string& scratch) {
   Rules rules(*found.repository, found.prefix, scratch);
+  if (found.stands_for) {
+    rules.stands_for_ = found.stands_for;
+    rules.top_ = git_repository_workdir(found.repository.get());
+  }
   rules.index_ = index_of(*found.repository);
   PAWL_OK(rules.read_config());
   return rules;
 }
 
 Status Rules::read_config() {
-  const auto settings = settings_of(*repository_);
+  const auto settings = stands_for_ ? settings_of(*stands_for_) : settings_of(*repository_);
   const std::string ours = os::join(scratch_, "config");
-  PAWL_OK(write_config(settings, ours));
+  PAWL_OK(write_config(settings, ours, os::join(scratch_, "attributes")));
   git_config* raw = nullptr;
   if (git_repository_config(&raw, repository_) != 0) return git_failure(ErrorKind::kInvalid, "config");
   const GitConfig config(raw);
@@ -146,12 +158,37 @@ Status Rules::read_config() {
   // and its includes.
   if (git_config_add_file_ondisk(raw, ours.c_str(), GIT_CONFIG_LEVEL_APP, repository_, 1) != 0)
     return git_failure(ErrorKind::kUnavailable, ours);
+  const auto autocrlf = setting(settings, "core.autocrlf");
+  guesses_ = is_true(settings, "core.autocrlf") || strcasecmp(autocrlf.c_str(), "input") == 0;
   has_modes_ = setting(settings, "core.filemode").empty() || is_true(settings, "core.filemode");
   for (const auto& one : settings) {
     const auto& name = one.name;
     const auto start = name.find('.') + 1;
     if (!name.starts_with("filter.") || !(name.ends_with(".clean") || name.ends_with(".process"))) continue;
     if (!setting(settings, name).empty()) filters_.insert(name.substr(start, name.rfind('.') - start));
+  }
+  return {};
+}
+
+Status Rules::learn_above(const git_tree* root, const Write& write) const {
+  // For a source that the commit does not have, the rules above it do not apply.
+  const std::size_t from = !top_.empty() || is_in(root, prefix_) ? 0 : prefix_.size();
+  for (std::size_t above = from; above < prefix_.size(); above = prefix_.find('/', above) + 1) {
+    for (const char* name : {".gitattributes", ".gitignore"}) {
+      const std::string path = prefix_.substr(0, above) + name;
+      if (const auto full = os::join(top_, path); !top_.empty() && os::is_regular_file(full)) {
+        PAWL_TRY(const auto bytes, os::read_file(full, kRulesBytesMax));
+        PAWL_OK(write(path, bytes));
+      }
+      git_tree_entry* entry = nullptr;
+      if (root == nullptr || git_tree_entry_bypath(&entry, root, path.c_str()) != 0) continue;
+      const GitTreeEntry owner(entry);
+      git_blob* blob = nullptr;
+      if (git_blob_lookup(&blob, repository_, git_tree_entry_id(entry)) != 0) continue;
+      const GitBlob blob_owner(blob);
+      PAWL_OK(write(path, {static_cast<const char*>(git_blob_rawcontent(blob)),
+                           static_cast<std::size_t>(git_blob_rawsize(blob))}));
+    }
   }
   return {};
 }
@@ -167,21 +204,7 @@ Status Rules::learn(const git_tree* root, const GitFiles& files) {
     PAWL_OK(os::make_folders(os::folder_of(os::join(tree, path))));
     return os::write_atomically(os::join(tree, path), bytes);
   };
-  // For a source that the commit does not have, the rules above it do not apply.
-  const std::size_t from = is_in(root, prefix_) ? 0 : prefix_.size();
-  for (std::size_t above = from; above < prefix_.size(); above = prefix_.find('/', above) + 1) {
-    for (const char* name : {".gitattributes", ".gitignore"}) {
-      const std::string path = prefix_.substr(0, above) + name;
-      git_tree_entry* entry = nullptr;
-      if (git_tree_entry_bypath(&entry, root, path.c_str()) != 0) continue;
-      const GitTreeEntry owner(entry);
-      git_blob* blob = nullptr;
-      if (git_blob_lookup(&blob, repository_, git_tree_entry_id(entry)) != 0) continue;
-      const GitBlob blob_owner(blob);
-      PAWL_OK(write(path, {static_cast<const char*>(git_blob_rawcontent(blob)),
-                           static_cast<std::size_t>(git_blob_rawsize(blob))}));
-    }
-  }
+  PAWL_OK(learn_above(root, write));
   for (const auto& [path, file] : files) {
     if (!file || file->is_link || !is_rules_name(path)) continue;
     PAWL_TRY(const auto bytes, os::read_file(file->full, kRulesBytesMax));
@@ -271,23 +294,39 @@ bool Rules::may_have_command(const std::set<std::string>& folders) const {
          });
 }
 
-// Puts the committed blob into the index that libgit2 looks at. That index is ours, and otherwise empty.
-Status Rules::show_committed(const std::string& path, const git_oid* committed) const {
-  const auto index = index_of(*repository_);
-  if (!index || git_index_clear(index.get()) != 0) return git_failure(ErrorKind::kUnavailable, "index");
+Result<LineEnds> Rules::line_ends(const std::string& path) const {
+  const char* names[] = {"text", "crlf", "eol"};
+  const char* values[] = {nullptr, nullptr, nullptr};
+  if (git_attr_get_many(values, repository_, GIT_ATTR_CHECK_FILE_THEN_INDEX, (prefix_ + path).c_str(), 3,
+                        names) != 0)
+    return git_failure(ErrorKind::kUnavailable, "attributes of " + printable(path));
+  for (const char* value : {values[0], values[1]})
+    if (const auto said = line_ends_in(value)) return *said;
+  const std::string_view eol = git_attr_value(values[2]) == GIT_ATTR_VALUE_STRING ? values[2] : "";
+  if (eol == "lf" || eol == "crlf") return LineEnds::kConverted;
+  return guesses_ ? LineEnds::kGuessed : LineEnds::kKept;
+}
+
+// See convert.c, has_crlf_in_index().
+Result<bool> Rules::has_crlf(const std::string& path, const git_oid& committed) const {
+  git_odb* raw = nullptr;
+  std::size_t size = 0;
+  git_object_t type = GIT_OBJECT_INVALID;
   git_blob* blob = nullptr;
-  if (committed == nullptr || git_blob_lookup(&blob, repository_, committed) != 0) return {};
+  if (git_repository_odb(&raw, repository_) != 0) return git_failure(ErrorKind::kUnavailable, "objects");
+  const GitOdb database(raw);
+  if (git_odb_read_header(&size, &type, raw, &committed) != 0 || type != GIT_OBJECT_BLOB) return false;
+  if (size > kPatchedFileBytesMax)
+    return fail(ErrorKind::kExhausted,
+                printable(path) +
+                    ": git keeps or converts its line ends by its committed content, which is too "
+                    "large to be read for that; take the rest with `pawl diff`, and give it `text` "
+                    "or `-text` in .gitattributes before the next run");
+  if (git_blob_lookup(&blob, repository_, &committed) != 0) return false;
   const GitBlob owner(blob);
-  if (!has_crlf({static_cast<const char*>(git_blob_rawcontent(blob)),
-                 static_cast<std::size_t>(git_blob_rawsize(blob))}))
-    return {};
-  const std::string name = prefix_ + path;
-  git_index_entry entry{};
-  entry.mode = GIT_FILEMODE_BLOB;
-  entry.id = *committed;
-  entry.path = name.c_str();
-  if (git_index_add(index.get(), &entry) == 0) return {};
-  return git_failure(ErrorKind::kUnavailable, "index");
+  TextCounts counts;
+  counts.add({static_cast<const char*>(git_blob_rawcontent(blob)), size});
+  return counts.has_crlf() && !counts.is_binary();
 }
 
 Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const GitFile& file,
@@ -305,24 +344,47 @@ Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const Git
     PAWL_TRY(auto pointer, pointer_to(file));
     return std::optional(Cleaned{.bytes = std::move(pointer), .is_lfs_pointer = true});
   }
-  git_filter_list* raw = nullptr;
-  if (git_filter_list_load(&raw, repository_, nullptr, (prefix_ + path).c_str(), GIT_FILTER_TO_ODB,
-                           GIT_FILTER_ALLOW_UNSAFE) != 0)
-    return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
-  const GitFilters filters(raw);
-  if (raw == nullptr) return std::optional<Cleaned>();
-  if (has_learnt_) PAWL_OK(show_committed(path, committed));
-  PAWL_TRY(auto bytes, os::read_file(file.full, kPatchedFileBytesMax));
-  PAWL_TRY(const bool has, has_ident(path));
-  if (has) bytes = collapsed(bytes);
-  const std::string shown = has ? without_ids(bytes) : bytes;
-  git_buf out{};
-  if (git_filter_list_apply_to_buffer(&out, raw, shown.data(), shown.size()) != 0)
-    return git_failure(ErrorKind::kUnavailable, "filters of " + printable(path));
-  Cleaned cleaned{.bytes = std::string(out.ptr == nullptr ? "" : out.ptr, out.size)};
-  git_buf_dispose(&out);
-  if (has) cleaned.bytes = with_ids(std::move(cleaned.bytes), shown, bytes);
-  return std::optional(std::move(cleaned));
+  PAWL_TRY(const auto ends, line_ends(path));
+  PAWL_TRY(const bool has_ids, has_ident(path));
+  if (ends == LineEnds::kKept && !has_ids) return std::optional<Cleaned>();
+  PAWL_TRY(const auto counts, counts_of(file.full));
+  bool drops_cr = ends != LineEnds::kKept && counts.has_crlf();
+  if (drops_cr && ends == LineEnds::kGuessed) {
+    drops_cr = !counts.is_binary();
+    if (drops_cr && committed != nullptr) {
+      PAWL_TRY(const bool keeps_crlf, has_crlf(path, *committed));
+      drops_cr = !keeps_crlf;
+    }
+  }
+  const bool collapses_ids = has_ids && counts.has_id();
+  if (!drops_cr && !collapses_ids) return std::optional<Cleaned>();
+  auto out = filtered(file, TextFilter(drops_cr, collapses_ids));
+  if (!out) return std::unexpected(std::move(out).error().in(printable(path)));
+  return std::optional(*std::move(out));
+}
+
+Result<Cleaned> Rules::filtered(const GitFile& file, TextFilter to) const {
+  struct stat status {};
+  if (lstat(file.full.c_str(), &status) != 0) return fail_errno(errno, "changed file", file.full);
+  Cleaned out;
+  if (static_cast<std::uint64_t>(status.st_size) > kPatchedFileBytesMax) {
+    out.file = os::join(scratch_, "large");
+    PAWL_OK(os::write_atomically(out.file, ""));
+  }
+  const auto put = [&](std::string_view bytes) -> Status {
+    if (!out.file.empty()) return os::append_to_file(out.file, bytes);
+    out.bytes += bytes;
+    return {};
+  };
+  const auto source = os::file_source(file.full, kTreeBytesMax);
+  for (;;) {
+    PAWL_TRY(const auto piece, source->next());
+    if (piece.empty()) break;
+    PAWL_TRY(const std::string bytes, to.add(piece));
+    PAWL_OK(put(bytes));
+  }
+  PAWL_OK(put(to.end()));
+  return out;
 }
 
 }  // namespace pawl::workspace

@@ -1,5 +1,5 @@
 // The rules that a repository applies to files between a work tree and a commit: its .gitignore files, and
-// the filters of its attributes. End-of-line conversion and `ident` are libgit2's; Git LFS is implemented
+// the filters of its attributes. libgit2 finds the attributes; line ends, `ident` and Git LFS are implemented
 // here. No command of a filter runs. A detail of this room.
 #pragma once
 
@@ -10,14 +10,20 @@
 
 #include "workspace/git/git.h"
 #include "workspace/git/patch.h"
+#include "workspace/git/text_filter.h"
 #include "workspace/ignore_rules.h"
 
 namespace pawl::workspace {
+
+constexpr std::uint64_t kOuterAttributesBytesMax = 100 << 20;  // git ignores a larger attributes file.
 
 // The committed form of a file that is not committed byte for byte.
 struct Cleaned {
   std::string bytes;
   bool is_lfs_pointer = false;  // It names the file's content, which belongs into the store of Git LFS.
+  // A file that has the form in place of `bytes`, where it is too large for memory; else "". The next call of
+  // cleaned() replaces the file.
+  std::string file = {};
 };
 
 // Whether the file at `full` is a pointer that Git LFS commits in place of a content.
@@ -30,8 +36,8 @@ class Rules {  // For one thread.
   static Result<Rules> open(const FoundRepository& found, const std::string& scratch);
 
   // Replaces the rules by those of a stored tree, whatever the folder has today. Below the found folder they
-  // come from `files`, above it from `root` (null: none). The repository then uses a part of `scratch` as its
-  // work tree.
+  // come from `files`. Above it they come from `root` (null: none), or for a stand-in from the work tree. The
+  // repository then uses a part of `scratch` as its work tree.
   Status learn(const git_tree* root, const GitFiles& files);
 
   // Whether git ignores `path`, which is relative to the found folder. git never ignores a staged file.
@@ -56,9 +62,8 @@ class Rules {  // For one thread.
   // compares a patch with the committed form.
   Result<bool> rewrites(const std::string& path) const;
   // The committed form of `file`; nullopt: byte for byte the same. `committed` is the content that the commit
-  // has there, if any: git keeps its line ends where it only guesses that a file is text. REQUIRES, with
-  // `committed`: learn() was called. kExhausted: the file has a filter and is too large for it. kInvalid:
-  // only a command could filter the file.
+  // has there, if any: git keeps its line ends where it only guesses that a file is text. kExhausted: that
+  // content, or the text of an id, is too large for memory. kInvalid: only a command could filter the file.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file,
                                          const git_oid* committed = nullptr) const;
   // The filter of `path` that only a command could apply; "" when there is none.
@@ -73,14 +78,22 @@ class Rules {  // For one thread.
   Status read_config();
   Result<std::string> attribute(const std::string& path, const char* name) const;
   Result<bool> has_ident(const std::string& path) const;
-  Status show_committed(const std::string& path, const git_oid* committed) const;
+  Result<LineEnds> line_ends(const std::string& path) const;
+  // Whether git takes the content for a text with CRLF line ends.
+  Result<bool> has_crlf(const std::string& path, const git_oid& committed) const;
+  Result<Cleaned> filtered(const GitFile& file, TextFilter to) const;
+  using Write = std::function<Status(const std::string& path, std::string_view bytes)>;
+  Status learn_above(const git_tree* root, const Write& write) const;
 
   git_repository* repository_;
   std::string prefix_, scratch_;
   GitIndex index_;                 // As it was when the rules were opened.
   std::set<std::string> filters_;  // Filters that a command is configured for.
   bool has_modes_ = true, has_learnt_ = false;
-  IgnoreRules ignored_;  // The learnt rules.
+  bool guesses_ = false;                 // core.autocrlf: where no attribute says it, git guesses.
+  std::optional<GitFolder> stands_for_;  // See FoundRepository.
+  std::string top_;                      // Then: the root of the work tree.
+  IgnoreRules ignored_;                  // The learnt rules.
 };
 
 }  // namespace pawl::workspace

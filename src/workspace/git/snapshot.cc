@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <optional>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -46,18 +47,39 @@ struct Head {
   std::map<std::string, std::string> submodules;
 };
 
+// The submodules that the index has below `prefix`. nullopt: libgit2 can't read the index.
+std::optional<std::map<std::string, std::string>> submodules_in_index(git_repository& repository,
+                                                                      const std::string& prefix) {
+  const auto index = index_of(repository);
+  if (!index) return std::nullopt;
+  std::map<std::string, std::string> out;
+  for (std::size_t i = 0; i < git_index_entrycount(index.get()); ++i) {
+    const git_index_entry& entry = *git_index_get_byindex(index.get(), i);
+    const std::string_view path = entry.path;
+    if (entry.mode == GIT_FILEMODE_COMMIT && path.starts_with(prefix))
+      out[std::string(path.substr(prefix.size()))] = text_of(entry.id);
+  }
+  return out;
+}
+
 // Cached for each tree: reading all trees of a commit costs more than a look at an unchanged folder.
 Result<std::map<std::string, std::string>> submodules_at(const Workspaces& workspaces,
-                                                         git_repository& repository, const git_tree& tree) {
+                                                         const FoundRepository& found, const git_tree& tree) {
   const std::string known = text_of(*git_tree_id(&tree)) + ".submodules";
   if (const auto text = record_of(workspaces, "git", known))
     if (auto json = parse_json(*text);
         json && json->is_object() &&
         std::ranges::all_of(*json, [](const Json& each) { return each.is_string(); }))
       return json->get<std::map<std::string, std::string>>();
-  PAWL_TRY(const auto listing, listing_of(repository, tree));
+  const auto listing = listing_of(*found.repository, tree);
+  if (!listing) {
+    // A clone with `--filter=tree:0` need not have trees outside of a sparse checkout: they are kInvalid.
+    if (listing.error().kind != ErrorKind::kInvalid) return std::unexpected(listing.error());
+    if (const auto in_index = submodules_in_index(*found.repository, found.prefix)) return *in_index;
+    return std::unexpected(listing.error());
+  }
   std::map<std::string, std::string> out;
-  for (const auto& [path, entry] : listing)
+  for (const auto& [path, entry] : *listing)
     if (entry.mode == GIT_FILEMODE_COMMIT) out[path] = text_of(entry.id);
   PAWL_OK(keep_record(workspaces, "git", known, canonical(Json(out))));
   return out;
@@ -72,7 +94,7 @@ Result<Head> head_of(const Workspaces& workspaces, const std::string& path) {
   out.commit = text_of(*git_commit_id(commit->get()));
   const auto tree = tree_at(**commit, found->prefix);
   if (!tree) return out;
-  PAWL_TRY(out.submodules, submodules_at(workspaces, *found->repository, **tree));
+  PAWL_TRY(out.submodules, submodules_at(workspaces, *found, **tree));
   return out;
 }
 

@@ -1,13 +1,14 @@
 // Finds where a folder lies in a work tree, as git does: gitrepository-layout(5) and the discovery of git(1).
 // git_repository_open() is unsuitable. It refuses repositories that git reads: with SHA-256, with reftables,
 // or with extensions newer than libgit2.
+#include "workspace/git/work_tree.h"
+
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "os/file.h"
-#include "workspace/git/config.h"
 #include "workspace/workspace.h"
 
 namespace pawl::workspace {
@@ -25,10 +26,7 @@ std::string path_in(const std::string& file, std::string_view start, const std::
   return os::absolute_path(path.starts_with('/') ? path : os::join(folder, path)).value_or("");
 }
 
-// In a linked work tree (git-worktree(1)) the two differ: `common` is the folder of the main one.
-struct GitFolder {
-  std::string own, common;
-};
+std::string with_slash(const std::string& path) { return path.ends_with('/') ? path : path + "/"; }
 
 std::optional<GitFolder> git_folder_at(const std::string& path) {
   GitFolder out{.own = path, .common = path};
@@ -39,13 +37,13 @@ std::optional<GitFolder> git_folder_at(const std::string& path) {
   return out;
 }
 
-struct WorkTree {
+struct Nearest {
   std::string root;
   GitFolder git;
 };
 
 // The nearest work tree at or above `inside`, an absolute path. git stops at the border of a file system.
-std::optional<WorkTree> work_tree_above(const std::string& inside) {
+std::optional<Nearest> work_tree_above(const std::string& inside) {
   struct stat first {};
   if (stat(inside.c_str(), &first) != 0) return std::nullopt;
   for (std::string folder = inside;; folder = folder.substr(0, std::max<std::size_t>(folder.rfind('/'), 1))) {
@@ -54,7 +52,7 @@ std::optional<WorkTree> work_tree_above(const std::string& inside) {
     const std::string dot_git = os::join(folder, ".git");
     const auto git =
         git_folder_at(os::is_regular_file(dot_git) ? path_in(dot_git, "gitdir: ", folder) : dot_git);
-    if (git) return WorkTree{.root = folder, .git = *git};
+    if (git) return Nearest{.root = folder, .git = *git};
     // A path inside a bare repository or a .git folder is in no work tree.
     if (git_folder_at(folder) || folder == "/") return std::nullopt;
   }
@@ -71,26 +69,38 @@ Settings own_settings_of(const GitFolder& git) {
 
 }  // namespace
 
-PatchTarget Workspaces::patch_target(const std::string& source) {
-  PatchTarget out;
-  const auto inside = os::absolute_path(source);
-  const auto found = inside ? work_tree_above(*inside) : std::nullopt;
-  if (!found) return out;
-  const auto settings = own_settings_of(found->git);
-  out.sha256_ids = setting(settings, "extensions.objectformat") == "sha256";
-  std::string root = found->root;
+std::optional<WorkTree> work_tree_of(const std::string& folder) {
+  const auto inside = os::absolute_path(folder);
+  auto found = inside ? work_tree_above(*inside) : std::nullopt;
+  if (!found) return std::nullopt;
+  WorkTree out{.git = found->git, .settings = own_settings_of(found->git), .root = found->root, .prefix = ""};
   // In a linked work tree these settings describe the main one.
-  if (found->git.own == found->git.common) {
-    const std::string elsewhere = setting(settings, "core.worktree");
-    if (elsewhere.empty() && is_true(settings, "core.bare")) return out;
+  if (out.git.own == out.git.common) {
+    const std::string elsewhere = setting(out.settings, "core.worktree");
+    if (elsewhere.empty() && is_true(out.settings, "core.bare")) {
+      out.root.clear();
+      return out;
+    }
     if (!elsewhere.empty()) {
-      const auto path = elsewhere.starts_with('/') ? elsewhere : os::join(found->git.own, elsewhere);
-      root = os::absolute_path(path).value_or("");
+      const auto path = elsewhere.starts_with('/') ? elsewhere : os::join(out.git.own, elsewhere);
+      out.root = os::absolute_path(path).value_or("");
     }
   }
-  if (!root.ends_with('/')) root += '/';
-  if (inside->starts_with(root) && inside->size() > root.size())
-    out.folder = inside->substr(root.size()) + "/";
+  const std::string whole = with_slash(*inside);
+  out.root = with_slash(out.root);
+  if (whole.starts_with(out.root))
+    out.prefix = whole.substr(out.root.size());
+  else
+    out.root.clear();
+  return out;
+}
+
+PatchTarget Workspaces::patch_target(const std::string& source) {
+  PatchTarget out;
+  const auto tree = work_tree_of(source);
+  if (!tree) return out;
+  out.sha256_ids = setting(tree->settings, "extensions.objectformat") == "sha256";
+  out.folder = tree->prefix;
   return out;
 }
 
