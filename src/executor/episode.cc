@@ -119,9 +119,10 @@ Status Episode::filter_agent_layer() {
   agent_layer_ = gate_layer_ = layer_left();
   if (agent_layer_.empty()) return {};
   PAWL_OK(world_.objects.set_times(agent_layer_, base, base_stack_));
+  const auto source = source_of(claim_->run);
   PAWL_TRY(auto work, plan_->ignored == plan::Ignored::kLeaveOut
-                          ? world_.objects.without_ignored(agent_layer_, source_of(claim_->run), base_stack_)
-                          : world_.objects.without_caches(agent_layer_, base, base_stack_));
+                          ? world_.objects.without_ignored(agent_layer_, source, base_stack_)
+                          : world_.objects.without_caches(agent_layer_, source, base_stack_));
   agent_layer_ = gate_layer_ = work.layer_id;
   if (work.ignored_entries > 0) ignored_ = std::move(work);
   if (gate_layer_.empty()) return {};

@@ -68,7 +68,8 @@ class ObjectStore {  // Thread-safe.
                                                        const std::vector<std::string>& below) const = 0;
   virtual Result<bool> leaves_out(const std::string& path, const Workspaces::Source& source,
                                   const std::vector<std::string>& below) const = 0;
-  virtual Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string& base_id,
+  virtual Result<Workspaces::Work> without_caches(const std::string& layer_id,
+                                                  const Workspaces::Source& source,
                                                   const std::vector<std::string>& below) = 0;
   virtual Status set_times(const std::string& layer_id, const std::string& base_id,
                            const std::vector<std::string>& below) const = 0;

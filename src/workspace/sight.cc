@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "base/glob.h"
 #include "workspace/bases.h"
 #include "workspace/changes.h"
 #include "workspace/folder_look.h"
+#include "workspace/moved.h"
 #include "workspace/objects.h"
 #include "workspace/tool_caches.h"
 #include "workspace/tree.h"
@@ -43,16 +45,11 @@ class Lid {
   Lid(const View& before, const View& now, const Workspaces::Sight& sight)
       : before_(before), now_(now), sight_(sight) {}
 
-  Status see(const Entry& entry) {
-    if (const auto cache = std::string(cache_in_gate(entry.path)); !cache.empty() && !before_.find(cache))
-      return take_away(cache);
-    PAWL_OK(settle(entry.path, entry.type == EntryType::kFolder));
-    if (entry.type == EntryType::kFolder || !before_.has_folder(entry.path)) return {};
-    Status status;
-    before_.each_file(entry.path, [&](const std::string& below) {
-      if (status) status = settle(below, false);
-    });
-    return status;
+  // Sees a layer, after those below it.
+  Status see(const std::vector<Entry>& layer) {
+    PAWL_OK(see_moved(layer));
+    for (const auto& entry : layer) PAWL_OK(see(entry));
+    return {};
   }
 
   Changes take() {
@@ -68,9 +65,45 @@ class Lid {
   }
 
  private:
+  // Finds the caches that the layer only moves. A layer above may have other content at their paths.
+  Status see_moved(const std::vector<Entry>& layer) {
+    std::vector<Counts> counts;
+    counts.reserve(layer.size());
+    for (const auto& entry : layer)
+      counts.push_back(cache_in_gate(entry.path).empty() ? Counts::kAsWork : Counts::kAsCache);
+    PAWL_OK(keep_moved(
+        layer, before_, [](const std::string&) { return Was::kWork; }, counts));
+    for (std::size_t i = 0; i < layer.size(); ++i) {
+      if (layer[i].type == EntryType::kFolder || cache_in_gate(layer[i].path).empty()) continue;
+      if (counts[i] == Counts::kAsWork)
+        moved_.insert(layer[i].path);
+      else
+        moved_.erase(layer[i].path);
+    }
+    return {};
+  }
+
+  bool has_moved(const std::string& cache) const {
+    const auto below = moved_.lower_bound(cache + "/");
+    return moved_.contains(cache) || (below != moved_.end() && below->starts_with(cache + "/"));
+  }
+
+  Status see(const Entry& entry) {
+    if (const auto cache = std::string(cache_in_gate(entry.path));
+        !cache.empty() && !before_.find(cache) && !has_moved(cache))
+      return take_away(cache);
+    PAWL_OK(settle(entry.path, entry.type == EntryType::kFolder));
+    if (entry.type == EntryType::kFolder || !before_.has_folder(entry.path)) return {};
+    Status status;
+    before_.each_file(entry.path, [&](const std::string& below) {
+      if (status) status = settle(below, false);
+    });
+    return status;
+  }
+
   Status settle(const std::string& path, bool is_folder) {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    const bool is_guarded = any_covers(sight_.paths.protect, path) || !cache_in_gate(path).empty() ||
+    const bool is_guarded = any_covers(sight_.paths.protect, path) || is_guarded_cache(path) ||
                             std::ranges::binary_search(sight_.names, name);
     const bool is_kept = is_guarded || any_covers(sight_.paths.protect_existing, path) ||
                          (!sight_.only.empty() && !any_covers(sight_.only, path));
@@ -80,6 +113,10 @@ class Lid {
     if (!before) return is_guarded && !is_folder ? take_away(path) : Status();
     if (is_folder && before_.has_folder(path)) return {};
     return put_back(path, *before);
+  }
+
+  bool is_guarded_cache(const std::string& path) const {
+    return !cache_in_gate(path).empty() && !moved_.contains(path);
   }
 
   Status take_away(const std::string& path) {
@@ -105,6 +142,7 @@ class Lid {
   const View& now_;
   const Workspaces::Sight& sight_;
   std::set<std::string> seen_;
+  std::set<std::string> moved_;  // Caches that a layer moves.
   Changes changes_;
 };
 
@@ -116,9 +154,9 @@ Result<std::string> Workspaces::lid(const std::string& base_id, const std::vecto
   all.insert(all.end(), below.begin(), below.end());
   const View before(trees_of(base_id, below)), now(trees_of(base_id, all));
   Lid lid(before, now, sight);
-  for (const auto& layer : above) {
+  for (const auto& layer : above | std::views::reverse) {
     PAWL_TRY(const auto entries, manifest(layer));
-    for (const auto& entry : entries) PAWL_OK(lid.see(entry));
+    PAWL_OK(lid.see(entries));
   }
   return keep_changes(folder_, lid.take());
 }

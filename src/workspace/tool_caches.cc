@@ -49,8 +49,6 @@ constexpr std::array<std::string_view, 3> kMarks = {"CACHEDIR.TAG", "pyvenv.cfg"
 constexpr std::string_view kCacheSignature = "Signature: 8a477f597d28d172789f06886806bc55";
 constexpr std::string_view kInstalled = "node_modules";
 
-std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 bool is_cache(std::string_view name) {
   return std::ranges::binary_search(kCaches, name) || name.starts_with(kCoverageData) ||
          std::ranges::any_of(kCacheEnds, [&](auto end) { return name.ends_with(end); });
@@ -103,6 +101,14 @@ std::set<std::string> built_folders(const std::vector<Entry>& entries, const std
     if (!folder.empty() && !lower.find(folder)) out.insert(std::move(folder));
   }
   return out;
+}
+
+bool is_in_built(const View& view, const std::string& path) {
+  for (auto slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+    if (std::ranges::any_of(
+            kMarks, [&](auto mark) { return view.find(child(path.substr(0, slash), mark)).has_value(); }))
+      return true;
+  return false;
 }
 
 bool is_in(const std::set<std::string>& folders, std::string_view path) {

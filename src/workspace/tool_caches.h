@@ -25,6 +25,8 @@ bool is_measured(std::string_view cache);
 // environments, node_modules, build trees. The files of the layer lie in `tree`.
 std::set<std::string> built_folders(const std::vector<Entry>& entries, const std::string& tree,
                                     const View& lower);
+// Whether a folder above `path` has a file in the view by whose name it may be built.
+bool is_in_built(const View& view, const std::string& path);
 // Whether `path` is in `folders` or lies in one of them.
 bool is_in(const std::set<std::string>& folders, std::string_view path);
 

@@ -271,6 +271,8 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 std::optional<std::string> View::find(const std::string& path) const {
   for (const auto& tree : trees_) {
     struct stat status {};

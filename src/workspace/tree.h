@@ -123,6 +123,7 @@ Status walk_by_level(
 
 std::string child(const std::string& folder, std::string_view name);  // For "" just `name`.
 std::string parent_of(const std::string& path);                       // "" for a path without a slash.
+std::string_view last_name(std::string_view path);
 
 // Erases the keys below `path` from a map by path.
 void erase_below(auto& by_path, const std::string& path) {

@@ -279,8 +279,8 @@ class Workspaces {
   // The layer without entries that `git add` leaves out: the source's .gitignore files match them, and its
   // commit does not have them. The rules are those of the base, and above the source those of its commit.
   // Rules in layers do not count, since agents write them. The layer also loses files that tools make for
-  // themselves, tracked or not: bytecode, caches, and new folders that were built or installed. layer_id ""
-  // when no entry is left.
+  // themselves, tracked or not: bytecode, caches, and new folders that were built or installed. Work of the
+  // lower view that the layer only moves is not lost (workspace/moved.h). layer_id "" when no entry is left.
   struct Source {
     std::string path;
     Base base;
@@ -299,12 +299,12 @@ class Workspaces {
   };
   Result<RefusedWork> refused_work(const std::vector<std::string>& named, std::int64_t total,
                                    const Source& source, const std::vector<std::string>& below) const;
-  // Whether without_ignored() leaves out a file at `path`. If so, no agent's work can add it. REQUIRES:
-  // neither the base nor `below` has `path`.
+  // Whether without_ignored() leaves out a file at `path`. If so, no agent's work can add it, except by
+  // moving a file of the source there. REQUIRES: neither the base nor `below` has `path`.
   Result<bool> leaves_out(const std::string& path, const Source& source,
                           const std::vector<std::string>& below) const;
-  // The layer without bytecode and caches of tools. Other ignored files stay.
-  Result<Work> without_caches(const std::string& layer_id, const std::string& base_id,
+  // The layer without bytecode and caches of tools. Other ignored files stay, and those that it only moves.
+  Result<Work> without_caches(const std::string& layer_id, const Source& source,
                               const std::vector<std::string>& below);
   // Sets the times of the layer's entries so that they mislead no build. A build must not take an agent's
   // file for the product of a lower file, or a lower file for the product of a file that the agent changed.

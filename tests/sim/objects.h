@@ -57,7 +57,8 @@ class SimObjects final : public workspace::ObjectStore {
                           const std::vector<std::string>&) const override {
     return false;
   }
-  Result<workspace::Workspaces::Work> without_caches(const std::string& layer_id, const std::string&,
+  Result<workspace::Workspaces::Work> without_caches(const std::string& layer_id,
+                                                     const workspace::Workspaces::Source&,
                                                      const std::vector<std::string>&) override {
     return workspace::Workspaces::Work{.layer_id = layer_id};
   }

@@ -67,7 +67,7 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
     PAWL_TRY(auto kept, objects.without_ignored(work.what.layer, executor::source_of(run), below));
     work.what.layer = std::move(kept.layer_id);
   } else {
-    PAWL_TRY(auto kept, objects.without_caches(work.what.layer, run.base_id, below));
+    PAWL_TRY(auto kept, objects.without_caches(work.what.layer, executor::source_of(run), below));
     work.what.layer = std::move(kept.layer_id);
   }
   if (work.what.layer.empty()) return work;

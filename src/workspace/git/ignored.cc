@@ -10,6 +10,7 @@
 #include "workspace/changes.h"
 #include "workspace/git/git.h"
 #include "workspace/ignore_rules.h"
+#include "workspace/moved.h"
 #include "workspace/objects.h"
 #include "workspace/tool_caches.h"
 #include "workspace/tree.h"
@@ -100,12 +101,26 @@ class Committed {
   std::map<std::string, bool> folders_;
 };
 
+struct Views {
+  View base;
+  View lower;  // Which an agent began with.
+  View now;    // Of its result.
+};
+
+// `layers`: the agent's layer, or none.
+Views views_of(const Workspaces& workspaces, const std::string& base_id, std::vector<std::string> layers,
+               const std::vector<std::string>& below) {
+  layers.insert(layers.end(), below.begin(), below.end());
+  return {.base = View(workspaces.trees_of(base_id, {})),
+          .lower = View(workspaces.trees_of(base_id, below)),
+          .now = View(workspaces.trees_of(base_id, layers))};
+}
+
 // The rules of a source: those of its base, and above it those of its commit.
 class SourceRules {
  public:
-  // `now`: the view of the agent's result.
-  SourceRules(const View& base, const View& now, Committed& committed)
-      : base_(base), now_(now), committed_(committed) {}
+  SourceRules(const Views& views, Committed& committed)
+      : base_(views.base), lower_(views.lower), now_(views.now), committed_(committed) {}
 
   // Reads all rules that can match one of `entries`. `manifest` gets the base's manifest. That is
   // expensive and rarely needed.
@@ -132,11 +147,22 @@ class SourceRules {
   bool empty() const { return rules_.empty(); }
 
   bool ignore(const std::string& path, bool is_folder) {
-    return rules_.names(in_repository(path), is_folder) && !committed_.has(path) &&
+    return rules_.names(in_repository(path), is_folder) && !committed_.has(path) && !is_accepted(path) &&
            !committed_.has(path_before(path));
   }
 
+  // How the file `path` of the lower view counts.
+  Result<Was> was(const std::string& path) {
+    for (auto folder = parent_of(path); !folder.empty(); folder = parent_of(folder))
+      PAWL_OK(read_base(folder));
+    if (!rules_.names(in_repository(path), false)) return Was::kWork;
+    return ignore(path, false) ? Was::kNoWork : Was::kForced;
+  }
+
  private:
+  // An accepted layer has only work: `path` was moved there.
+  bool is_accepted(const std::string& path) const { return lower_.find(path) && !base_.find(path); }
+
   std::string in_repository(const std::string& path) const { return committed_.prefix() + path; }
 
   void add(const std::string& folder, const std::string& text) {
@@ -219,6 +245,7 @@ class SourceRules {
   }
 
   const View& base_;
+  const View& lower_;
   const View& now_;
   Committed& committed_;
   IgnoreRules rules_;
@@ -231,13 +258,21 @@ bool is_folder_in(const View& view, const Entry& entry) {
          (entry.type == EntryType::kDeleted && view.has_folder(entry.path));
 }
 
-// The entries that are not ignored, and the folders that lead to them.
-Changes kept_of(const std::vector<Entry>& entries, const std::string& tree, const View& lower,
-                const std::function<bool(const Entry&)>& is_ignored) {
+using CountsOf = std::function<Counts(const Entry&)>;
+
+struct Left {
+  const std::string& layer_id;
+  const std::vector<Entry>& entries;
+  std::vector<Counts> counts = {};  // One for each entry.
+};
+
+// The entries that are work, and the folders that lead to them.
+Changes kept_of(const Left& left, const std::string& tree, const View& lower, const CountsOf& counts_of) {
   Changes kept;
   std::vector<const Entry*> folders;
-  for (const auto& entry : entries) {
-    if (!is_ignored(entry))
+  for (std::size_t i = 0; i < left.entries.size(); ++i) {
+    const auto& entry = left.entries[i];
+    if (left.counts[i] == Counts::kAsWork)
       kept[entry.path] = {.entry = entry, .tree = tree};
     else if (entry.type == EntryType::kFolder)
       folders.push_back(&entry);
@@ -247,7 +282,8 @@ Changes kept_of(const std::vector<Entry>& entries, const std::string& tree, cons
     if (next != kept.end() && next->first.starts_with(folder->path + "/"))
       kept[folder->path] = {.entry = *folder, .tree = tree};
     else if (const Entry file{.path = folder->path, .type = EntryType::kDeleted};
-             lower.find(folder->path) && !lower.has_folder(folder->path) && !is_ignored(file))
+             lower.find(folder->path) && !lower.has_folder(folder->path) &&
+             counts_of(file) == Counts::kAsWork)
       kept[folder->path] = {.entry = {.path = folder->path, .type = EntryType::kDeleted}, .tree = tree};
   }
   return kept;
@@ -261,15 +297,15 @@ std::function<Result<std::string>()> manifest_of_base(const Workspaces& workspac
   };
 }
 
-struct Left {
-  const std::string& layer_id;
-  const std::vector<Entry>& entries;
-};
-
-Result<Workspaces::Work> kept_work(const Workspaces& workspaces, const Left& left, const View& lower,
-                                   const std::function<bool(const Entry&)>& is_ignored) {
+Result<Workspaces::Work> kept_work(const Workspaces& workspaces, Left left, const View& lower,
+                                   SourceRules& rules, const CountsOf& counts_of) {
   Workspaces::Work out{.layer_id = left.layer_id};
-  const auto kept = kept_of(left.entries, workspaces.layer_tree(left.layer_id), lower, is_ignored);
+  left.counts.reserve(left.entries.size());
+  for (const auto& entry : left.entries) left.counts.push_back(counts_of(entry));
+  if (std::ranges::all_of(left.counts, [](Counts one) { return one == Counts::kAsWork; })) return out;
+  PAWL_OK(keep_moved(
+      left.entries, lower, [&](const std::string& path) { return rules.was(path); }, left.counts));
+  const auto kept = kept_of(left, workspaces.layer_tree(left.layer_id), lower, counts_of);
   for (const auto& entry : left.entries) {
     if (kept.contains(entry.path)) continue;
     out.ignored_entries += 1;
@@ -285,36 +321,41 @@ Result<Workspaces::Work> kept_work(const Workspaces& workspaces, const Left& lef
 Result<Workspaces::Work> Workspaces::without_ignored(const std::string& layer_id, const Source& source,
                                                      const std::vector<std::string>& below) {
   PAWL_TRY(const auto entries, manifest(layer_id));
-  const View base(trees_of(source.base.base_id, {}));
-  const View lower(trees_of(source.base.base_id, below));
-  std::vector<std::string> layers{layer_id};
-  layers.insert(layers.end(), below.begin(), below.end());
-  const View now(trees_of(source.base.base_id, layers));
-  auto committed = Committed::of(source.path, source.base.git_commit, base);
-  SourceRules rules(base, now, committed);
+  const auto views = views_of(*this, source.base.base_id, {layer_id}, below);
+  auto committed = Committed::of(source.path, source.base.git_commit, views.base);
+  SourceRules rules(views, committed);
   PAWL_OK(rules.read(entries, manifest_of_base(*this, source)));
-  const auto built = built_folders(entries, layer_tree(layer_id), lower);
-  return kept_work(*this, {.layer_id = layer_id, .entries = entries}, lower, [&](const Entry& entry) {
-    if (!cache_at(entry.path).empty() || is_in(built, entry.path)) return true;
-    return !rules.empty() && rules.ignore(entry.path, is_folder_in(lower, entry));
-  });
+  const auto built = built_folders(entries, layer_tree(layer_id), views.lower);
+  const auto counts_of = [&](const Entry& entry) {
+    if (!cache_at(entry.path).empty()) return Counts::kAsCache;
+    if (is_in(built, entry.path)) return Counts::kAsBuilt;
+    const bool ignored = !rules.empty() && rules.ignore(entry.path, is_folder_in(views.lower, entry));
+    return ignored ? Counts::kAsIgnored : Counts::kAsWork;
+  };
+  return kept_work(*this, {.layer_id = layer_id, .entries = entries}, views.lower, rules, counts_of);
 }
 
-Result<Workspaces::Work> Workspaces::without_caches(const std::string& layer_id, const std::string& base_id,
+Result<Workspaces::Work> Workspaces::without_caches(const std::string& layer_id, const Source& source,
                                                     const std::vector<std::string>& below) {
   PAWL_TRY(const auto entries, manifest(layer_id));
-  const View lower(trees_of(base_id, below));
-  return kept_work(*this, {.layer_id = layer_id, .entries = entries}, lower,
-                   [](const Entry& entry) { return !cache_at(entry.path).empty(); });
+  const auto counts_of = [](const Entry& entry) {
+    return cache_at(entry.path).empty() ? Counts::kAsWork : Counts::kAsCache;
+  };
+  if (std::ranges::all_of(entries, [&](const auto& entry) { return counts_of(entry) == Counts::kAsWork; }))
+    return Work{.layer_id = layer_id};
+  const auto views = views_of(*this, source.base.base_id, {layer_id}, below);
+  auto committed = Committed::of(source.path, source.base.git_commit, views.base);
+  SourceRules rules(views, committed);
+  PAWL_OK(rules.read(entries, manifest_of_base(*this, source)));
+  return kept_work(*this, {.layer_id = layer_id, .entries = entries}, views.lower, rules, counts_of);
 }
 
 Result<Workspaces::RefusedWork> Workspaces::refused_work(const std::vector<std::string>& named,
                                                          std::int64_t total, const Source& source,
                                                          const std::vector<std::string>& below) const {
-  const View base(trees_of(source.base.base_id, {}));
-  const View now(trees_of(source.base.base_id, below));
-  auto committed = Committed::of(source.path, source.base.git_commit, base);
-  SourceRules rules(base, now, committed);
+  const auto views = views_of(*this, source.base.base_id, {}, below);
+  auto committed = Committed::of(source.path, source.base.git_commit, views.base);
+  SourceRules rules(views, committed);
   std::vector<Entry> entries;
   for (const auto& path : named) entries.push_back({.path = path});
   PAWL_OK(rules.read(entries, manifest_of_base(*this, source)));
@@ -335,12 +376,11 @@ Result<Workspaces::RefusedWork> Workspaces::refused_work(const std::vector<std::
 
 Result<bool> Workspaces::leaves_out(const std::string& path, const Source& source,
                                     const std::vector<std::string>& below) const {
-  const View base(trees_of(source.base.base_id, {}));
-  const View now(trees_of(source.base.base_id, below));
+  const auto views = views_of(*this, source.base.base_id, {}, below);
   const std::string installed(installed_at(path));
-  if (!cache_at(path).empty() || (!installed.empty() && !now.find(installed))) return true;
-  auto committed = Committed::of(source.path, source.base.git_commit, base);
-  SourceRules rules(base, now, committed);
+  if (!cache_at(path).empty() || (!installed.empty() && !views.lower.find(installed))) return true;
+  auto committed = Committed::of(source.path, source.base.git_commit, views.base);
+  SourceRules rules(views, committed);
   PAWL_OK(rules.read({{.path = path}}, manifest_of_base(*this, source)));
   return rules.ignore(path, false);
 }

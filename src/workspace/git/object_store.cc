@@ -134,9 +134,9 @@ class DiskObjects final : public ObjectStore {
     return kept_.leaves_out(path, source, below);
   }
 
-  Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string& base_id,
+  Result<Workspaces::Work> without_caches(const std::string& layer_id, const Workspaces::Source& source,
                                           const std::vector<std::string>& below) override {
-    return kept_.without_caches(layer_id, base_id, below);
+    return kept_.without_caches(layer_id, source, below);
   }
 
   Status set_times(const std::string& layer_id, const std::string& base_id,
