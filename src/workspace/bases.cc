@@ -217,7 +217,7 @@ Result<std::string> derive_base(Workspaces& workspaces, const std::string& near,
     return count <= kDerivedEntriesMax && count * kDerivedPartMax <= lines;
   };
   if (!is_small(entries)) return std::string();
-  PAWL_OK(check_limits(lines + entries, 0, "source"));
+  PAWL_OK(check_source_limits(lines + entries, 0, "source", ""));
   Derivation made{.from = near};
   PAWL_TRY(made.layer_id, make_layer());
   PAWL_TRY(const auto layer, workspaces.manifest(made.layer_id));

@@ -115,12 +115,21 @@ class Looker {
   }
 
  private:
+  struct Largest {
+    std::int64_t size = -1;
+    std::string path;
+    void see(std::int64_t other, std::string_view at) {
+      if (other > size) *this = {.size = other, .path = std::string(at)};
+    }
+  };
+
   // A thread's results about a folder.
   struct Seen {
     FolderPart part;
     std::vector<std::string> below;   // The folders in it.
     std::vector<std::size_t> unread;  // The places in `part` of files that must be read.
     std::int64_t bytes = 0;
+    Largest largest;
     std::size_t differ = 0, restamped = 0;
   };
 
@@ -132,7 +141,10 @@ class Looker {
     const auto leaves_it_out = [&](const Found& one) { return leaves_out(folder, one); };
     if (is_as_remembered(folder, *found, remembered, leaves_it_out, out.below)) {
       out.part.same = remembered;
-      for (const auto& each : remembered) out.bytes += each.size;
+      for (const auto& each : remembered) {
+        out.bytes += each.size;
+        out.largest.see(each.size, each.path);
+      }
       return out;
     }
     for (const auto& one : *found)
@@ -184,6 +196,7 @@ class Looker {
     else if (before->stamp != looked.stamp)
       ++out.restamped;
     out.bytes += entry.size;
+    out.largest.see(entry.size, entry.path);
     out.part.entries.push_back(std::move(looked));
     return {};
   }
@@ -195,8 +208,10 @@ class Looker {
     unread_ += seen.unread.size();
     differ_ += seen.differ;
     restamped_ += seen.restamped;
+    largest_.see(seen.largest.size, seen.largest.path);
     parts_.push_back(std::move(seen));
-    return check_limits(static_cast<std::int64_t>(entries_), bytes_, root_);
+    return check_source_limits(static_cast<std::int64_t>(entries_), bytes_, root_,
+                               without_.above + largest_.path);
   }
 
   const std::string& root_;
@@ -206,6 +221,7 @@ class Looker {
   SoFar& so_far_;
   std::vector<Seen> parts_;
   std::int64_t bytes_ = 0;
+  Largest largest_;
   std::size_t entries_ = 0, unread_ = 0, differ_ = 0, restamped_ = 0;
 };
 

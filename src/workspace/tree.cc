@@ -39,16 +39,30 @@ std::string pattern_of(const std::string& path) {
   return pattern;
 }
 
+// A path of the source in a message, and the pattern that leaves it out.
+struct ShownPath {
+  std::string path, pattern;
+};
+
+ShownPath shown_path(const std::string& path) {
+  ShownPath out{.path = escaped(path), .pattern = pattern_of(path)};
+  if (out.path.size() > kShownBytesMax) {
+    out.path = out.path.substr(0, kShownBytesMax) + "...";
+    out.pattern = pattern_of(path.substr(0, path.rfind('/', kShownBytesMax))) + "/**";
+  }
+  return out;
+}
+
+std::string way_out(const std::string& what, const std::string& pattern) {
+  return "take the source without " + what + ": `exclude: " + canonical(Json::array({pattern})) +
+         "` below `source` in the plan";
+}
+
 std::unexpected<Error> unusable_for(const std::string& what, const std::string& path,
                                     const std::string& reason) {
-  std::string shown = escaped(path), pattern = pattern_of(path);
-  if (shown.size() > kShownBytesMax) {
-    shown = shown.substr(0, kShownBytesMax) + "...";
-    pattern = pattern_of(path.substr(0, path.rfind('/', kShownBytesMax))) + "/**";
-  }
-  return fail(ErrorKind::kInvalid, what + shown + " can't be used: " + reason +
-                                       ", or take the source without it: `exclude: " +
-                                       canonical(Json::array({pattern})) + "` below `source` in the plan");
+  const auto [name, pattern] = shown_path(path);
+  return fail(ErrorKind::kInvalid,
+              what + name + " can't be used: " + reason + ", or " + way_out("it", pattern));
 }
 
 Status sync_each(std::string_view label, const std::string& path) {
@@ -115,6 +129,20 @@ Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string&
   if (entries <= kEntriesMax && bytes <= kTreeBytesMax) return {};
   return fail(ErrorKind::kExhausted, where + " has more than " + std::to_string(kEntriesMax) +
                                          " entries or " + std::to_string(kTreeBytesMax >> 30) + " GiB");
+}
+
+Status check_source_limits(std::int64_t entries, std::int64_t bytes, const std::string& where,
+                           const std::string& largest) {
+  auto checked = check_limits(entries, bytes, where);
+  if (checked) return checked;
+  auto error = std::move(checked).error();
+  if (bytes > kTreeBytesMax && !largest.empty()) {
+    const auto [name, pattern] = shown_path(largest);
+    error.message += ", holes included; the largest file found is " + name + "; " + way_out("it", pattern);
+  } else {
+    error.message += "; " + way_out("a part of it", "PATTERN");
+  }
+  return std::unexpected(std::move(error));
 }
 
 bool is_kept_target(std::string_view target) {

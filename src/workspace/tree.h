@@ -43,6 +43,10 @@ Status check_target(const std::string& what, const std::string& path, std::strin
 std::unexpected<Error> unread(Error error, const std::string& path);
 // kExhausted: `where` has more than a base may have.
 Status check_limits(std::int64_t entries, std::int64_t bytes, const std::string& where);
+// The same for a source, with the plan's way out in the message. `largest`: the path of the largest file that was
+// found, or "" when it is not known.
+Status check_source_limits(std::int64_t entries, std::int64_t bytes, const std::string& where,
+                           const std::string& largest);
 
 // Whether a stored link may have the target: a manifest can express it, and file systems can have it.
 bool is_kept_target(std::string_view target);

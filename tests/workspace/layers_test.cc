@@ -6,15 +6,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "os/random.h"
+#include "sandbox/backend.h"
+#include "sandbox/inside.h"
 #include "sandbox/namespace/copy_tree.h"
+#include "support/seeds.h"
 #include "support/temp_folder.h"
 #include "workspace/own_mounts.h"
 #include "workspace/random_work.h"
@@ -25,10 +31,10 @@ namespace {
 
 using testing::enter_namespaces;
 using testing::listing_of;
-using testing::RandomWork;
 using testing::TempFolder;
 using testing::times_of;
 using testing::use_memory_if_it_has_attributes;
+using testing::work_on_trees;
 namespace fs = std::filesystem;
 using Ids = std::vector<std::string>;
 using Listing = std::map<std::string, std::string>;
@@ -57,13 +63,14 @@ Listing by_manifest(Listing before, const std::vector<Entry>& manifest, const Li
   return before;
 }
 
-// An ordinary user's overlay, root's overlay with mapped owners, and a copy.
-enum class Made { kOverlay, kMapped, kCopy };
+// A sandbox of the caller; root's overlay with mapped owners; an ordinary user's overlay; and a copy.
+enum class Made { kSandbox, kMapped, kOverlay, kCopy };
+constexpr std::array kMadeNames = {"sandbox", "mapped", "overlay", "copy"};
 
 // The tree of a step before and after its work, as the step sees it.
 struct Seen {
   Listing before, after;
-  Listing times = {};  // Before the work; empty when another process looked.
+  Listing times = {};  // When nothing was done; empty when another process looked.
 };
 
 // Mounts the trees, works on them, and leaves the upper layer in `rw`/upper.
@@ -74,8 +81,8 @@ Seen work_on_overlay(const Ids& lower, const std::string& rw, const std::string&
   std::string options = "userxattr,volatile,upperdir=" + rw + "/upper,workdir=" + rw + "/work";
   for (const auto& tree : lower) options += (&tree == &lower.front() ? ",lowerdir=" : ":") + tree;
   PAWL_CHECK(mount("overlay", merged.c_str(), "overlay", 0, options.c_str()) == 0);
-  Seen seen{.before = listing_of(merged), .after = {}, .times = times_of(merged)};
-  if (seed) RandomWork(merged, *seed, testing::kMarkNames).work();
+  Seen seen{.before = listing_of(merged), .after = {}, .times = seed ? Listing() : times_of(merged)};
+  if (seed) work_on_trees(merged, *seed);
   if (seed) seen.after = listing_of(merged);
   PAWL_CHECK(umount(merged.c_str()) == 0);
   return seen;
@@ -165,19 +172,89 @@ class MappedSandbox {
   pid_t child_ = -1;
 };
 
+// Steps in real sandboxes, on an overlay. A plain folder gets the same work, and must look the same: there the
+// kernel moves folders, and in a sandbox Pawl does.
+class RealSandbox {
+ public:
+  explicit RealSandbox(std::string plain) : plain_(std::move(plain)) {}
+
+  // Makes the plain folder a copy of `tree`.
+  void begin_with(const std::string& tree) {
+    const std::string copy = plain_ + ".copy";
+    PAWL_CHECK(sandbox::copy_tree(tree, copy).has_value() && os::remove_tree(plain_).has_value());
+    fs::rename(copy, plain_);
+  }
+
+  Seen work(const Ids& lower, const std::string& rw, std::optional<unsigned> seed) {
+    auto told = run(lower, rw, seed);
+    Seen seen{.before = told["before"].get<Listing>(), .after = {}};
+    if (!seed) return seen;
+    seen.after = told["after"].get<Listing>();
+    EXPECT_EQ(told["copied"].get<unsigned>(), 0U) << "folders that rename(2) did not move";
+    work_on_trees(plain_, *seed);
+    EXPECT_EQ(seen.after, listing_of(plain_)) << "the same work on a disk";
+    // In a layer each name of a file is a file of its own.
+    begin_with(plain_);
+    return seen;
+  }
+
+ private:
+  // Returns the report of the program random_work.
+  Json run(const Ids& lower, const std::string& rw, std::optional<unsigned> seed) const {
+    sandbox::Folders folders;
+    folders.lower = lower;
+    folders.upper = rw + "/upper";
+    folders.work = rw + "/work";
+    for (const auto& folder : {folders.upper, folders.work}) PAWL_CHECK(os::make_folders(folder).has_value());
+    sandbox::SandboxSpec spec;
+    spec.cmd = {"/tools/random_work", sandbox::inside::kWorkspace};
+    if (seed) spec.cmd.push_back(std::to_string(*seed));
+    spec.copy_in.push_back({.src = program_, .dst = spec.cmd.front()});
+    std::string text;
+    const sandbox::Events events{.on_output = [&](sandbox::Stream, std::string_view some) { text += some; }};
+    os::SystemRandom random;
+    const auto done = backend_->execute(spec, folders, events, os::uuid7(os::SystemClock().wall(), random));
+    EXPECT_TRUE(sandbox::succeeded(done.run)) << done.run.reason << text;
+    EXPECT_FALSE(sandbox::is_whole_tree(done.changes)) << "no overlay";
+    return parse_json(text).value_or(Json());
+  }
+
+  const std::string plain_;
+  // Beside the test's own program, also where an ordinary user runs a copy of it.
+  const std::string program_ = os::join(os::folder_of(*os::own_executable()), "random_work");
+  const std::unique_ptr<sandbox::Backend> backend_ = *sandbox::make_backend(sandbox::default_backend());
+};
+
+const bool kIsRoot = geteuid() == 0;  // Before a test enters a user namespace.
+
+// Five thousand histories. Sandboxes cost several times as much. An ordinary user's runs are in addition to
+// root's, whose overlay in a user namespace is a user's.
+unsigned usual_rounds(Made made) {
+  constexpr unsigned kRounds = 5'000 / testing::kTreesTogether;
+  if (made == Made::kSandbox) return kRounds / 5;
+  return kIsRoot ? kRounds : kRounds / 5;
+}
+
 class LayersTest : public ::testing::TestWithParam<Made> {
  protected:
   LayersTest() {
+    umask(022);  // As in a sandbox.
     if (GetParam() == Made::kMapped)
       PAWL_CHECK(unshare(CLONE_NEWNS) == 0 &&
                  mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0);
-    else
+    else if (GetParam() != Made::kSandbox)
       enter_namespaces();
-    use_memory_if_it_has_attributes();
     temp_.emplace();
+    if (GetParam() != Made::kSandbox) use_memory_if_it_has_attributes(temp_->path());
     PAWL_CHECK(chmod(temp_->path().c_str(), 0755) == 0 && os::make_folders(path("own")).has_value());
     workspaces_.emplace(*Workspaces::open(path("own/pawl")));
     if (GetParam() == Made::kMapped) mapped_ = std::make_unique<MappedSandbox>(path("own"), path("shown"));
+    if (GetParam() == Made::kSandbox) real_ = std::make_unique<RealSandbox>(path("own/plain"));
+  }
+
+  ~LayersTest() override {
+    // The result is ignored: a sandbox has no mount here.
+    umount2(temp_->path().c_str(), MNT_DETACH);
   }
 
   std::string path(const std::string& name) const { return temp_->path() + "/" + name; }
@@ -186,7 +263,9 @@ class LayersTest : public ::testing::TestWithParam<Made> {
   Seen see(std::optional<unsigned> seed) {
     const auto few = workspaces_->stack(base_, layers_);
     PAWL_CHECK(few.has_value());
+    EXPECT_TRUE(layers_.size() < kMergedAtOnce || few->size() < layers_.size()) << "no merged layer is shown";
     lower_ = workspaces_->trees_of(base_, *few);
+    if (real_) return real_->work(lower_, path("own/rw"), seed);
     if (mapped_) return mapped_->work(lower_, seed);
     const bool copied = GetParam() == Made::kCopy && seed;
     auto seen = work_on_overlay(lower_, path("own/rw"), path("own/merged"), copied ? std::nullopt : seed);
@@ -195,7 +274,7 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     const std::string copy = path("own/rw/upper");
     PAWL_CHECK(sandbox::copy_merged(lower_, copy).has_value());
     EXPECT_EQ(times_of(copy), seen.times);
-    RandomWork(copy, *seed, testing::kMarkNames).work();
+    work_on_trees(copy, *seed);
     seen.after = listing_of(copy);
     return seen;
   }
@@ -210,17 +289,25 @@ class LayersTest : public ::testing::TestWithParam<Made> {
     if (!collected->layer_id.empty()) layers_.insert(layers_.begin(), collected->layer_id);
   }
 
-  // Runs a history of steps from a random source.
-  void history(unsigned seed) {
+  // The number of layers that a history must have. A tenth of the rounds have a step on a merged layer, and
+  // a hundredth has one on a merge of merges.
+  static std::size_t layers_wanted(unsigned seed) {
+    const std::size_t merged = seed % 100 == 0 ? kMergedAtOnce * kMergedAtOnce : kMergedAtOnce;
+    return seed % 10 == 0 ? merged + 1 : 0;
+  }
+
+  // Runs the histories of a few trees: steps from a random source.
+  void round(unsigned seed) {
     const std::string source = path("own/source");
     ASSERT_TRUE(os::make_folders(source));
-    for (unsigned i = 0; i < 2; ++i) RandomWork(source, seed * 1000 + i, testing::kMarkNames).work();
+    for (unsigned i = 0; i < 2; ++i) work_on_trees(source, seed * 1000 + i);
     const auto base = workspaces_->snapshot_directory(source);
     ASSERT_TRUE(base) << base.error().message;
     base_ = base->base_id;
     layers_.clear();
+    if (real_) real_->begin_with(source);
     Listing before = listing_of(source);
-    for (unsigned i = 0; i < kSteps; ++i) {
+    for (unsigned i = 0; i < kSteps || layers_.size() < layers_wanted(seed); ++i) {
       SCOPED_TRACE("step " + std::to_string(i));
       const auto known = layers_;
       const auto seen = see(seed * 100 + i);
@@ -234,16 +321,22 @@ class LayersTest : public ::testing::TestWithParam<Made> {
       before = seen.after;
     }
     ASSERT_EQ(see(std::nullopt).before, before);
-    for (const std::string folder : {"source", "rw", "pawl/objects/layers", "pawl/objects/bases"})
+    if (const auto few = *workspaces_->stack(base_, layers_); few.size() < layers_.size()) {
+      ASSERT_EQ(*workspaces_->merge(base_, {}, few), *workspaces_->merge(base_, {}, layers_));
+    }
+    for (const std::string folder :
+         {"source", "rw", "pawl/objects/layers", "pawl/objects/bases", "pawl/objects/merges"})
       ASSERT_TRUE(os::remove_tree(path("own/" + folder)));
-    for (const std::string folder : {"layers", "bases"})
+    for (const std::string folder : {"layers", "bases", "merges"})
       ASSERT_TRUE(os::make_folders(path("own/pawl/objects/" + folder)));
   }
 
-  static constexpr unsigned kSteps = 2;
+  static constexpr unsigned kSteps = 2;            // The least number.
+  static constexpr std::size_t kMergedAtOnce = 4;  // Layers that Workspaces::stack() merges to one.
 
   std::optional<TempFolder> temp_;
   std::optional<Workspaces> workspaces_;
+  std::unique_ptr<RealSandbox> real_;
   std::unique_ptr<MappedSandbox> mapped_;
   std::string base_;
   Ids layers_;  // The accepted layers, topmost first.
@@ -251,26 +344,19 @@ class LayersTest : public ::testing::TestWithParam<Made> {
 };
 
 TEST_P(LayersTest, ShowWhatTheStepSaw) {
-  const auto number = [](const char* name, unsigned standard) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? standard : static_cast<unsigned>(std::strtoul(value, nullptr, 10));
-  };
-  const unsigned first = number("PAWL_SEED", 1), count = number("PAWL_ROUNDS", 3334);
-  for (unsigned seed = first; seed < first + count; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    ASSERT_NO_FATAL_FAILURE(history(seed));
-  }
+  testing::with_seeds(usual_rounds(GetParam()), [this](unsigned seed) { round(seed); });
 }
 
-// Root's way comes first: a process in a user namespace can't map another user. It is left out for an
-// ordinary user, who can't map one.
+// The ways without a user namespace come first: a process in one is no ordinary user, and can't map another.
+// An ordinary user can't map another, either.
 std::vector<Made> ways() {
-  return geteuid() == 0 ? std::vector{Made::kMapped, Made::kOverlay, Made::kCopy}
-                        : std::vector{Made::kOverlay, Made::kCopy};
+  std::vector<Made> out{Made::kSandbox, Made::kMapped, Made::kOverlay, Made::kCopy};
+  if (!kIsRoot) std::erase(out, Made::kMapped);
+  return out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Workspaces, LayersTest, ::testing::ValuesIn(ways()), [](const auto& made) {
-  return made.param == Made::kOverlay ? "overlay" : made.param == Made::kMapped ? "mapped" : "copy";
+  return kMadeNames.at(static_cast<std::size_t>(made.param));
 });
 
 }  // namespace

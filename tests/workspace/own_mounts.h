@@ -45,9 +45,9 @@ inline void show_with_other_owner(const std::string& folder, const std::string& 
 }
 
 // Uses memory, without waits for a disk. An overlay's marks need user.* attributes there (Linux 6.6).
-inline void use_memory_if_it_has_attributes() {
-  if (mount("tmpfs", "/tmp", "tmpfs", 0, nullptr) != 0) return;
-  if (setxattr("/tmp", "user.pawl", "", 0, 0) != 0) PAWL_CHECK(umount("/tmp") == 0);
+inline void use_memory_if_it_has_attributes(const std::string& folder = "/tmp") {
+  if (mount("tmpfs", folder.c_str(), "tmpfs", 0, nullptr) != 0) return;
+  if (setxattr(folder.c_str(), "user.pawl", "", 0, 0) != 0) PAWL_CHECK(umount(folder.c_str()) == 0);
 }
 
 }  // namespace pawl::testing

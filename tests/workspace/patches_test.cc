@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 
+#include "support/seeds.h"
 #include "workspace/own_mounts.h"
 #include "workspace/repository.h"
 
@@ -435,15 +435,7 @@ TEST_F(RandomPatches, ABoundedPatchHasWhatFitsAndNamesTheRest) {
 }
 
 TEST_F(RandomPatches, GitMakesOfThemTheTreeThatWasAccepted) {
-  const auto number = [](const char* name, unsigned standard) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? standard : static_cast<unsigned>(std::stoul(text));
-  };
-  const unsigned first = number("PAWL_SEED", 1), rounds = number("PAWL_ROUNDS", 60);
-  for (unsigned seed = first; seed < first + rounds && !HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    round(seed);
-  }
+  testing::with_seeds(60, [this](unsigned seed) { round(seed); });
 }
 
 }  // namespace

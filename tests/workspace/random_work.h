@@ -60,6 +60,9 @@ class RandomWork {
     for (auto left = below(4) + 1; left > 0; --left) act();
   }
 
+  // The number of folders that were copied, because rename(2) did not move them.
+  unsigned copied() const { return copied_; }
+
  private:
   unsigned below(unsigned bound) { return static_cast<unsigned>(random_() % bound); }
 
@@ -89,11 +92,12 @@ class RandomWork {
   }
 
   // mv(1) copies when rename(2) can't move.
-  static void move(const std::string& from, const std::string& to) {
+  void move(const std::string& from, const std::string& to) {
     std::error_code error;
     fs::rename(from, to, error);
     if (!error) return;
     PAWL_CHECK(error == std::errc::cross_device_link);
+    ++copied_;
     fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     for (const auto& entry : fs::recursive_directory_iterator(from))
       if (entry.is_directory() && !entry.is_symlink())
@@ -166,7 +170,24 @@ class RandomWork {
   const std::string tree_;
   std::mt19937 random_;
   const Names& names_;
-  unsigned random_text_ = 0;
+  unsigned random_text_ = 0, copied_ = 0;
 };
+
+constexpr unsigned kTreesTogether = 8;
+
+// Works on several trees of one workspace: on the workspace itself, and on folders in it. Each tree has random
+// work of its own, and all share what a workspace costs. Returns how many folders were copied, because rename(2)
+// did not move them.
+inline unsigned work_on_trees(const std::string& workspace, unsigned seed) {
+  unsigned copied = 0;
+  for (unsigned i = 0; i < kTreesTogether; ++i) {
+    const std::string tree = i == 0 ? workspace : workspace + "/tree" + std::to_string(i);
+    fs::create_directories(tree);
+    RandomWork work(tree, seed * kTreesTogether + i, kMarkNames);
+    work.work();
+    copied += work.copied();
+  }
+  return copied;
+}
 
 }  // namespace pawl::testing

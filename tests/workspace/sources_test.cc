@@ -137,6 +137,32 @@ TEST_F(SourcesTest, APathBeyondAllPathsIsNamedWithTheLineThatLeavesItOut) {
 }
 
 // From then on each name is a separate file, however the workspace is made.
+TEST_F(SourcesTest, AFileBeyondTheLimitIsNamedWithTheLineThatLeavesItOut) {
+  sh("cd " + source_ + " && mkdir deep && truncate -s 1G small.img && truncate -s 100G 'deep/a disk*.img'");
+  const auto refused = workspaces_->snapshot_directory(source_);
+  ASSERT_FALSE(refused);
+  const std::string& said = refused.error().message;
+  EXPECT_EQ(refused.error().kind, ErrorKind::kExhausted);
+  EXPECT_NE(said.find("holes included; the largest file found is deep/a disk*.img; take"), std::string::npos)
+      << said;
+  EXPECT_EQ(excluded_by(said), std::vector<std::string>{"deep/a disk?.img"});
+  sh("rm " + source_ + "/small.img");
+  EXPECT_TRUE(workspaces_->snapshot_directory(source_, {.patterns = excluded_by(said)}));
+  // As it is below a folder that is the source.
+  const auto below = workspaces_->snapshot_directory(source_ + "/deep", {.above = "deep/"});
+  ASSERT_FALSE(below);
+  EXPECT_EQ(excluded_by(below.error().message), std::vector<std::string>{"deep/a disk?.img"});
+}
+
+// No tree of a test has so many entries.
+TEST_F(SourcesTest, TooManyEntriesAreNamedWithTheWayOut) {
+  const auto refused = check_source_limits(kEntriesMax + 1, 1, "source", "a/file");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("`exclude: [\"PATTERN\"]` below `source`"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(check_source_limits(kEntriesMax, kTreeBytesMax, "source", ""));
+}
+
 TEST_F(SourcesTest, HardLinksAreFilesOfTheirOwn) {
   sh("cd " + source_ + " && ln text second && ln text dir/third");
   base_ = *workspaces_->snapshot_directory(source_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "support/seeds.h"
 #include "support/temp_folder.h"
 #include "workspace/random_work.h"
 #include "workspace/workspace.h"
@@ -72,8 +73,9 @@ class StackTest : public ::testing::Test {
 };
 
 TEST_F(StackTest, HasTheContentOfAllThatWereMergedAtOnce) {
-  for (unsigned seed = 1; seed <= 3; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  testing::with_seeds(3, [this](unsigned seed) {
+    fs::remove_all(tree_);
+    SetUp();
     RandomWork agent(tree_, seed);
     Ids layers;
     for (int i = 0; i < 36; ++i) {
@@ -89,7 +91,7 @@ TEST_F(StackTest, HasTheContentOfAllThatWereMergedAtOnce) {
       ASSERT_EQ(layer(at_once.empty() ? Ids() : Ids{at_once}), "");
     }
     ASSERT_GT(layers.size(), 15U);
-  }
+  });
 }
 
 TEST_F(StackTest, OneMoreLayerCostsNothingOfThoseBelow) {

@@ -139,7 +139,7 @@ Status TreeWriter::add(const git_tree_entry& entry, const std::string& path) {
       const git_tree_entry* below = git_tree_entry_byindex(tree.get(), i);
       PAWL_OK(add(*below, child(path, git_tree_entry_name(below))));
     }
-    return check_limits(static_cast<std::int64_t>(entries_.size()), 0, "source");
+    return check_source_limits(static_cast<std::int64_t>(entries_.size()), 0, "source", "");
   }
   Entry made{.path = path};
   if (git_tree_entry_filemode(&entry) == GIT_FILEMODE_LINK)
@@ -185,7 +185,7 @@ Status TreeWriter::write_file(std::size_t index) {
     return {};
   }
   entry.size = static_cast<std::int64_t>(bytes.size());
-  PAWL_OK(check_limits(0, bytes_ += entry.size, "source"));
+  PAWL_OK(check_source_limits(0, bytes_ += entry.size, "source", ""));
   so_far_.add(entry.size);
   entry.content = blake3_hex(bytes);
   return write_new_file(full, bytes, entry.mode);
@@ -193,7 +193,7 @@ Status TreeWriter::write_file(std::size_t index) {
 
 Result<std::vector<Entry>> TreeWriter::write() {
   PAWL_OK(make_folder(""));
-  PAWL_OK(check_limits(static_cast<std::int64_t>(entries_.size()), 0, "source"));
+  PAWL_OK(check_source_limits(static_cast<std::int64_t>(entries_.size()), 0, "source", ""));
   PAWL_OK(os::for_each_in_parallel(noted_.size(), [this](std::size_t i) { return write_file(i); }));
   return std::move(entries_);
 }

@@ -15,85 +15,12 @@
 #include <fstream>
 #include <string>
 
-#include "support/sandbox_box.h"
+#include "contract/sandbox/rename_workspace.h"
 
 namespace pawl::sandbox {
 namespace {
 
-using testing::SandboxBox;
-
-// For the programs below. `tree` returns all names with kind and mode, and the target or content.
-constexpr std::string_view kPrelude = R"py(
-import ctypes, errno, os, random, shutil, signal, stat, subprocess, sys, threading, time
-libc = ctypes.CDLL(None, use_errno=True)
-NOREPLACE, EXCHANGE = 1, 2
-def renameat2(old, new, flags, olddir=-100, newdir=-100):
-    if libc.renameat2(olddir, os.fsencode(old), newdir, os.fsencode(new), flags) != 0:
-        e = ctypes.get_errno()
-        raise OSError(e, os.strerror(e), old)
-def error(call, *args):
-    try: call(*args)
-    except OSError as e: return errno.errorcode[e.errno]
-    return "ok"
-def tree(top):
-    out = []
-    for folder, folders, files in os.walk(top):
-        folders.sort()
-        for name in sorted(folders + files):
-            path = os.path.join(folder, name)
-            s = os.lstat(path)
-            what = ""
-            if stat.S_ISLNK(s.st_mode): what = os.readlink(path)
-            elif stat.S_ISREG(s.st_mode):
-                with open(path, "rb") as f: what = f.read()
-            out.append((os.path.relpath(path, top), stat.filemode(s.st_mode), what))
-    return out
-def same(a, b, what=""):
-    if a != b:
-        print("differs:", what, "\n", a, "\n", b)
-        sys.exit(1)
-def no_leftovers(top="/workspace"):
-    for folder, folders, files in os.walk(top):
-        for name in folders + files:
-            if ".pawl" in name: sys.exit("left over: " + os.path.join(folder, name))
-)py";
-
-class Rename : public ::testing::TestWithParam<std::string> {
- protected:
-  Rename() : box(GetParam()) {
-    lower = box.folders.lower.front();
-    PAWL_CHECK(os::make_folders(lower + "/dir/sub/deep"));
-    PAWL_CHECK(os::make_folders(lower + "/empty"));
-    PAWL_CHECK(os::make_folders(lower + "/full"));
-    PAWL_CHECK(os::make_folders(lower + "/other"));
-    for (const char* name : {"dir/a", "dir/b", "dir/sub/c", "dir/sub/deep/d", "full/f", "file"})
-      PAWL_CHECK(os::write_atomically(lower + "/" + name, std::string(name) + "\n"));
-    PAWL_CHECK(symlink("../file", (lower + "/dir/link").c_str()) == 0);
-    PAWL_CHECK(chmod((lower + "/dir/b").c_str(), 0750) == 0);
-    for (const auto& folder : {lower, lower + "/dir", lower + "/dir/sub", lower + "/empty", lower + "/full"})
-      PAWL_CHECK(chmod(folder.c_str(), 0755) == 0);
-  }
-
-  void python(const std::string& program) {
-    box.spec.cmd = {"python3", "-c", std::string(kPrelude) + program};
-    const auto run = box.run();
-    EXPECT_TRUE(succeeded(run)) << run.reason << box.out << box.err;
-    ASSERT_FALSE(box.copied);
-  }
-
-  void expect_the_next_step_sees_what_was_printed() {
-    const std::string seen = box.out;
-    box.folders.lower.insert(box.folders.lower.begin(), box.folders.upper);
-    box.folders.upper = box.temp / "next/upper";
-    box.folders.work = box.temp / "next/work";
-    for (const auto& folder : {box.folders.upper, box.folders.work}) ASSERT_TRUE(os::make_folders(folder));
-    python("print(tree('/workspace'))");
-    EXPECT_EQ(box.out, seen);
-  }
-
-  SandboxBox box;
-  std::string lower;
-};
+class Rename : public RenameTest {};
 INSTANTIATE_TEST_SUITE_P(Backends, Rename, ::testing::ValuesIn(backend_names()),
                          [](const auto& backend) { return backend.param; });
 
@@ -376,43 +303,6 @@ for fd in os.listdir("/proc/self/fd"):
 for path in ("/proc/self/root/workspace/dir", "/proc/1/root/workspace/dir", "/proc/self/cwd/dir", "/proc/1/cwd/dir"):
     error(os.rename, path, path + "2")
 )py");
-}
-
-TEST_P(Rename, MovesFoldersAtRandomAsADiskDoes) {
-  for (int i = 0; i < 60; ++i) {
-    const std::string folder = lower + "/r/" + std::to_string(i % 4) + "/" + std::to_string(i % 5);
-    ASSERT_TRUE(os::make_folders(folder + "/" + std::to_string(i % 3)));
-    ASSERT_TRUE(os::write_atomically(folder + "/f" + std::to_string(i), std::to_string(i)));
-  }
-  python(R"py(
-shutil.copytree("/workspace/r", "/tmp/disk", symlinks=True)
-pick = random.Random(7)
-def paths(top):
-    return sorted(os.path.relpath(os.path.join(f, n), top) for f, ds, fs in os.walk(top) for n in ds + fs)
-def do(top, step, choice):
-    kind, one, other, flags = choice
-    one, other = os.path.join(top, one), os.path.join(top, other)
-    if kind == "write":
-        with open(one, "a") as f: f.write(str(step))
-    elif kind == "remove": shutil.rmtree(one) if os.path.isdir(one) else os.unlink(one)
-    elif kind == "make": os.mkdir(other)
-    else: renameat2(one, other, flags)
-for step in range(400):
-    now = paths("/tmp/disk")
-    kind = pick.choices(["rename", "write", "remove", "make"], [10, 3, 1, 2])[0]
-    one = pick.choice(now)
-    folders = ["."] + [p for p in now if os.path.isdir("/tmp/disk/" + p)]
-    other = pick.choice([pick.choice(now), os.path.join(pick.choice(folders), "n%d" % step)])
-    if kind in ("write", "remove") and os.path.isdir("/tmp/disk/" + one) and pick.random() < 0.8: continue
-    choice = (kind, one, other, pick.choice([0, 0, 0, NOREPLACE, EXCHANGE]))
-    same(error(do, "/workspace/r", step, choice), error(do, "/tmp/disk", step, choice), (step, choice))
-    if step % 20 == 0: same(tree("/workspace/r"), tree("/tmp/disk"), (step, choice))
-same(tree("/workspace/r"), tree("/tmp/disk"))
-no_leftovers()
-print(tree("/workspace"))
-)py");
-  // The next step sees the same, with this upper as a layer.
-  expect_the_next_step_sees_what_was_printed();
 }
 
 // Names like the replacement folders' and like the marks of other overlays are ordinary names.
