@@ -115,7 +115,7 @@ class NoObjects final : public workspace::ObjectStore {
                           const std::vector<std::string>&) const override {
     return false;
   }
-  Result<Workspaces::Work> without_caches(const std::string& layer_id, const std::string&,
+  Result<Workspaces::Work> without_caches(const std::string& layer_id, const Workspaces::Source&,
                                           const std::vector<std::string>&) override {
     return Workspaces::Work{.layer_id = layer_id};
   }
