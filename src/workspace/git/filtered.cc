@@ -118,7 +118,7 @@ Status check_uncommitted(const Rules& rules, const std::string& source,
         folders.insert(seen.folders.begin(), seen.folders.end());
         std::ranges::move(seen.files, std::back_inserter(files));
         std::ranges::move(seen.folders, std::back_inserter(below));
-        return {};
+        return check_source_limits(static_cast<std::int64_t>(files.size() + folders.size()), 0, source, "");
       }));
   if (!rules.may_have_command(folders)) return {};
   for (const auto& path : files) PAWL_OK(check_filter(rules, path, false));
