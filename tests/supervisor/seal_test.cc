@@ -203,7 +203,8 @@ TEST_F(SealedSteps, TheKeyComesThroughAPipeOnly) {
       EXPECT_TRUE(text.find(raw) == text.npos && text.find(hex) == text.npos) << path;
     }
   }
-  ASSERT_TRUE(client_->wait(id, [] { return false; }));
+  const auto waited = client_->wait(id, [] { return false; });
+  ASSERT_TRUE(waited) << waited.error().message << read(spool.path("supervisor.log"));
   EXPECT_EQ(collected(id, script), "taken: 0") << "the step has nothing to read";
 }
 
