@@ -123,6 +123,11 @@ Result<workspace::Commits> commits_of(const Evidence& evidence) {
                             .of_work_tree = !evidence.plan.source_ref};
 }
 
+Result<std::string> commit_id_of(const workspace::Workspaces& objects, const Evidence& evidence) {
+  PAWL_TRY(const auto commits, commits_of(evidence));
+  return objects.commit_id(commits);
+}
+
 bool is_missing(const store::PhaseRow& phase) { return phase.state != store::PhaseState::kComplete; }
 
 Json missing_json(const std::vector<store::PhaseRow>& phases) {

@@ -74,5 +74,7 @@ Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string
 
 // Returns the commits that `pawl apply` makes of a run that is over. kInvalid says why there are none.
 Result<workspace::Commits> commits_of(const Evidence& evidence);
+// Returns the id of the last of them, whether or not they are made. The error says why `pawl apply` makes none.
+Result<std::string> commit_id_of(const workspace::Workspaces& objects, const Evidence& evidence);
 
 }  // namespace pawl::views

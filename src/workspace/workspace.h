@@ -139,6 +139,7 @@ std::int64_t bytes_on_disk(const std::string& path);
 struct Patch {
   struct LeftOut {
     std::string path, reason;
+    bool is_too_large = false;  // For a patch. Otherwise no commit can have the change, either.
   };
   std::string text;
   std::vector<LeftOut> left_out;  // Changes that no patch can express; `text` has all the others.
@@ -376,8 +377,8 @@ class Workspaces {
   // file of the base is not as it is committed, or a change is in a submodule. Ignored files, and paths that
   // the base was taken without, may differ.
   Result<std::string> apply(const std::string& branch, const Commits& commits);
-  // The id that apply() returns or would return, whether or not the branch exists. Writes neither objects nor
-  // references.
+  // The id that apply() returns or would return, whether or not the branch exists, and its errors about the
+  // commits. Writes neither objects nor references.
   Result<std::string> commit_id(const Commits& commits) const;
 
   // Call it before a sandbox works on these objects. kDenied: an object belongs to another user, and no
