@@ -147,6 +147,11 @@ struct Patch {
   std::vector<std::string> ignore_files;
 };
 
+// A file of the source that a layer deletes, and a file of the layer that is left out and may be it.
+struct LostMove {
+  std::string from, to;
+};
+
 using ReadsFile = std::function<bool(const std::string& path)>;
 
 // How `git apply` reads a patch in a folder.
@@ -289,6 +294,7 @@ class Workspaces {
   struct Work {
     std::string layer_id;
     std::int64_t ignored_entries = 0, ignored_bytes = 0;  // Left out; the bytes are those of files.
+    std::vector<LostMove> lost = {};
   };
   Result<Work> without_ignored(const std::string& layer_id, const Source& source,
                                const std::vector<std::string>& below);

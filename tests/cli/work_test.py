@@ -51,6 +51,16 @@ class Ignored(WithRun):
         self.pawl("verify", "last")
         self.pawl("attest", "last", "--force", "-o", self.root / "statement.json")
 
+    def test_a_committed_file_that_is_gone_with_a_move_is_named(self):
+        self.make()
+        self.write("agent.sh", "mv kept.log other.log && echo more >>other.log && echo 2 >file")
+        self.write("gate.sh", "true")
+        named = "kept.log (perhaps now other.log)"
+        self.assertIn(f"passed; gone from the source, and not in the work: {named}", self.pawl("run", "plan.yaml").stdout)
+        details = self.signal()[0]["details"]
+        self.assertEqual((details["lost"], details["lost_names"]), (1, named))
+        self.pawl("verify", "last")
+
     def test_steps_of_one_gate_see_what_the_gate_itself_made(self):
         self.make()
         text = (self.root / "plan.yaml").read_text()
