@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/glob.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -126,13 +127,10 @@ constexpr std::array<std::string_view, 46> kCommands = {
     "npx",   "perl", "pip",   "pip3",   "pnpm", "prove", "pytest", "python", "python3", "ruby",
     "rustc", "sed",  "sh",    "tox",    "true", "yarn"};
 
-std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // The last component of the path. The last two for a pattern with a slash.
 std::string_view end_for(std::string_view pattern, std::string_view path) {
   const auto slash = path.rfind('/');
-  if (pattern.find('/') == std::string_view::npos || slash == std::string_view::npos)
-    return last_component(path);
+  if (pattern.find('/') == std::string_view::npos || slash == std::string_view::npos) return name_of(path);
   return path.substr(path.substr(0, slash).rfind('/') + 1);
 }
 
@@ -150,7 +148,7 @@ std::string_view steers(std::string_view path) {
 }
 
 std::string_view shadows(std::string_view path) {
-  const auto name = last_component(path);
+  const auto name = name_of(path);
   return std::ranges::binary_search(kCommands, name) ? name : std::string_view();
 }
 

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/isolation.h"
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -226,7 +227,7 @@ std::vector<std::string> writable_paths(const SandboxSpec& spec) {
 class NamespaceBackend final : public Backend {
  public:
   std::string name() const override { return std::string(kNamespaceBackend); }
-  std::string gate_isolation_class() const override { return std::string(kNamespaceIsolationClass); }
+  std::string gate_isolation_class() const override { return std::string(kSharedKernel); }
   // Where namespaces are available, a masked /proc (containers) or an AppArmor profile may still prevent a
   // sandbox. Only the cached view of /etc stays on disk (etc.h).
   Status check(const SandboxSpec& spec) override {
