@@ -12,7 +12,7 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::size_t kNameShownMax = 120, kSchemeMax = 6;
+constexpr std::size_t kSchemeMax = 6;
 
 bool names(std::string_view path, std::string_view file) {
   return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
@@ -100,7 +100,7 @@ class LockReader {
         const bool scoped = value.is_object() ? member(value, ".") == nullptr
                                               : group == "resolutions" &&
                                                     name.find('/') != std::string::npos && name[0] != '@';
-        if (!scoped) add(name, fmt::format("{} is overridden for every package that needs it", shown(name)));
+        if (!scoped) add(name, fmt::format("{} is overridden for every package that needs it", name));
       });
   }
 
@@ -137,12 +137,12 @@ class LockReader {
     const std::string version = text_in(value, "version");
     if (is_link(value) && old.is_object() && !old.empty() && !is_link(old))
       return add(name,
-                 fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+                 fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
     const auto host = host_of(resolved);
     if (!host.empty() && !hosts_.contains(host))
-      add(name, fmt::format("{} is fetched from another host: {}", shown(name), shown(host)));
+      add(name, fmt::format("{} is fetched from another host: {}", name, resolved));
     if (!was.empty() && version == text_in(old, "version") && text_in(value, "integrity") != was)
-      add(name, fmt::format("{} has another integrity for the same version", shown(name)));
+      add(name, fmt::format("{} has another integrity for the same version", name));
     const auto last = name.rfind("node_modules/");
     const std::string called =
         last == name.npos ? name : name.substr(last + std::string_view("node_modules/").size());
@@ -153,14 +153,12 @@ class LockReader {
                           !lower(resolved.substr(0, tarball)).ends_with("/" + lower(called)) &&
                           !lower(resolved.substr(0, tarball)).ends_with("/" + lower(scope_encoded(called)));
     if (is_other || (!real.empty() && last != name.npos && real != called))
-      add(name, fmt::format("{} is another package under this name: {}", shown(name),
-                            shown(real.empty() ? resolved : real)));
+      add(name, fmt::format("{} is another package under this name: {}", name, real.empty() ? resolved : real));
     else if (!host.empty() && tarball != resolved.npos && resolved.find(version, tarball) == resolved.npos &&
              version.find('+') == version.npos)  // a registry leaves out the part behind a +
-      add(name, fmt::format("{} is fetched as another version than {}: {}", shown(name), shown(version),
-                            shown(resolved)));
+      add(name, fmt::format("{} is fetched as another version than {}: {}", name, version, resolved));
     if (resolved.starts_with("file:"))
-      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
   }
 
   static bool is_link(const Json& entry) {
@@ -174,13 +172,17 @@ class LockReader {
     return name;
   }
 
+  // The hash of an integrity, from a fixed set of words: a finding never quotes a part of a value.
+  static std::string_view hash_in(std::string_view integrity) {
+    if (integrity.starts_with("sha1-")) return "a broken hash (sha1)";
+    return integrity.starts_with("md5-") ? "a broken hash (md5)" : "an unknown hash";
+  }
+
   static const Json& member_or_empty(const Json& object, const std::string& key) {
     static const Json empty = Json::object();
     const auto* found = member(object, key);
     return found != nullptr ? *found : empty;
   }
-
-  static std::string shown(const std::string& name) { return name.substr(0, kNameShownMax); }
 
   // Adds a finding at the line of the key; at its first line when the key occurs several times.
   void add(const std::string& key, std::string words) {
@@ -206,13 +208,13 @@ class LockReader {
     if (!value.is_string()) return;
     const auto& spec = value.get_ref<const std::string&>();
     if (lower(spec.substr(0, kAlias.size())) == kAlias)
-      add(name, fmt::format("{} is another package under this name: {}", shown(name), shown(spec)));
+      add(name, fmt::format("{} is another package under this name: {}", name, spec));
     else if (is_local(spec))
-      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
     else if (is_git(spec))
-      add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+      add(name, fmt::format("{} comes from git, where no integrity is kept", name));
     else if (is_url(spec))
-      add(name, fmt::format("{} comes from a URL, not from the registry", shown(name)));
+      add(name, fmt::format("{} comes from a URL, not from the registry", name));
   }
 
   void package_of_lock(const Json& root) {
@@ -225,19 +227,18 @@ class LockReader {
   // Checks the source and the integrity of an entry; "" stands for a missing value.
   void resolved_from(const std::string& name, const std::string& resolved, const std::string& integrity) {
     if (is_git(resolved))
-      return add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+      return add(name, fmt::format("{} comes from git, where no integrity is kept", name));
     if (is_url(resolved) && !lower(resolved.substr(0, kSchemeMax)).starts_with("https:"))
-      add(name, fmt::format("{} is fetched without TLS", shown(name)));
+      add(name, fmt::format("{} is fetched without TLS", name));
     const bool local = resolved.starts_with("file:") || resolved.empty();
-    if (!local && integrity.empty()) return add(name, fmt::format("{} has no integrity", shown(name)));
+    if (!local && integrity.empty()) return add(name, fmt::format("{} has no integrity", name));
     if (!integrity.empty() && !integrity.starts_with("sha512-") && !integrity.starts_with("sha384-") &&
         !integrity.starts_with("sha256-"))
-      add(name, fmt::format("{} has an integrity of a broken hash ({})", shown(name),
-                            integrity.substr(0, std::min<std::size_t>(integrity.find('-'), 16))));
+      add(name, fmt::format("{} has an integrity of {}", name, hash_in(integrity)));
   }
 
   void locked(const std::string& name, const Json& value) {
-    if (!value.is_object()) return add(name, fmt::format("{} is no mapping", shown(name)));
+    if (!value.is_object()) return add(name, fmt::format("{} is no mapping", name));
     const auto* bundled = member(value, "inBundle");
     const std::string resolved = text_in(value, "resolved");
     // The package is part of the content of another package, whose integrity covers it. It is below that
@@ -246,7 +247,7 @@ class LockReader {
                            name.find("node_modules/") != name.rfind("node_modules/");
     if (in_bundle || is_link(value)) return;  // a link may be a folder of this workspace
     if (resolved.empty() && name.find("node_modules/") != name.npos && text_in(value, "integrity").empty())
-      return add(name, fmt::format("{} says neither whence it comes nor its integrity", shown(name)));
+      return add(name, fmt::format("{} says neither whence it comes nor its integrity", name));
     resolved_from(name, resolved, text_in(value, "integrity"));
   }
 
@@ -262,15 +263,15 @@ class LockReader {
       const std::string version = text_in(value, "version");
       const auto* bundled = member(value, "bundled");
       if (is_git(version)) {
-        add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+        add(name, fmt::format("{} comes from git, where no integrity is kept", name));
       } else if (bundled == nullptr || *bundled != Json(true) || depth == 0 ||
                  !text_in(value, "resolved").empty()) {
         resolved_from(name, text_in(value, "resolved"), text_in(value, "integrity"));
       }
       if (lower(version.substr(0, kAlias.size())) == kAlias)
-        add(name, fmt::format("{} is another package under this name: {}", shown(name), shown(version)));
+        add(name, fmt::format("{} is another package under this name: {}", name, version));
       else if (is_local(version))
-        add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+        add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
       else
         compare(name, value, old);
       old_tree(value, old, depth + 1);
