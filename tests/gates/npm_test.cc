@@ -176,6 +176,67 @@ TEST(Npm, TheOldLockfileIsReadToItsLeaves) {
       ElementsAre("2: b " + std::string(kGit), "3: c has no integrity"));
 }
 
+// The spellings by which npm-package-arg finds a file or a folder.
+TEST(Npm, ALocalSourceIsFoundInEverySpelling) {
+  const std::string local = "1: node_modules/a " + std::string(kLocal);
+  for (const std::string spec : {"file:e.tgz", "FILE:e.tgz", "./e.tgz", "../e.tgz", "/workspace/v/e.tgz", ".", "~/e",
+                                 "c:/e", "e.tgz", "E.TAR.GZ", "e.tar", "v/w/e", "link:e"}) {
+    EXPECT_THAT(npm("package.json", R"({"dependencies": {"a": ")" + spec + "\"}}"),
+                ElementsAre("1: a " + std::string(kLocal)))
+        << spec;
+    const auto lock = [&](const std::string& entry) {
+      return npm("package-lock.json", R"({"packages": {"node_modules/a": {)" + entry + "}}}");
+    };
+    const std::string integrity = R"(, "integrity": "sha512-x")";
+    EXPECT_THAT(lock(R"("version": "1", "resolved": ")" + spec + "\"" + integrity), ElementsAre(local)) << spec;
+    EXPECT_THAT(lock(R"("version": "1", "resolved": ")" + spec + "\""), ElementsAre(local)) << spec;
+    EXPECT_THAT(lock(R"("version": ")" + spec + "\"" + integrity), ElementsAre(local)) << spec;
+    EXPECT_THAT(npm("npm-shrinkwrap.json", R"({"dependencies": {"a": {"version": "1", "resolved": ")" + spec + "\"" +
+                                               integrity + "}}}"),
+                ElementsAre("1: a " + std::string(kLocal)))
+        << spec;
+  }
+  for (const std::string spec : {"^1.0.0", "1.x || 2.x", "latest", "1.0.0-beta.tgz-1", "workspace:*", ">=1 <2"})
+    EXPECT_THAT(npm("package.json", R"({"dependencies": {"a": ")" + spec + "\"}}"), IsEmpty()) << spec;
+  EXPECT_THAT(npm("package-lock.json", R"({"packages": {"node_modules/a": {"version": "1", "resolved": "NPM:b@1", )"
+                                       R"("integrity": "sha512-x"}}})"),
+              ElementsAre("1: node_modules/a is another package under this name: NPM:b@1"));
+}
+
+TEST(Npm, ALinkHidesNoPackageOfTheLockfile) {
+  const auto package = [](const std::string& path) {
+    return "\"" + path + R"(": {"version": "1", "resolved": "https://registry.npmjs.org/p.tgz", "integrity": "sha512-x"})";
+  };
+  const auto link = [](const std::string& path, const std::string& yes = "true") {
+    return "\"" + path + R"(": {"link": )" + yes + R"(, "resolved": "evil"})";
+  };
+  const auto found = [](const std::string& before, const std::string& after) {
+    return npm("package-lock.json", R"({"packages": {)" + after + "}}", R"({"packages": {)" + before + "}}");
+  };
+  const std::string app = package("node_modules/app"), pad = package("node_modules/left-pad");
+  const std::string nested = "node_modules/app/node_modules/left-pad";
+  for (const char* yes : {"true", "1", "\"yes\"", "[]"})
+    EXPECT_THAT(found(app + "," + pad, app + "," + pad + "," + link(nested, yes)),
+                ElementsAre("1: " + nested + " " + kLocal))
+        << yes;
+  EXPECT_THAT(found(app, app + "," + pad + "," + link(nested)), ElementsAre("1: " + nested + " " + kLocal))
+      << "both are new";
+  EXPECT_THAT(found(pad, pad + "," + link("packages/a/node_modules/left-pad")),
+              ElementsAre("1: packages/a/node_modules/left-pad " + std::string(kLocal)));
+  EXPECT_THAT(found(app + "," + package(nested), app + "," + link("node_modules/left-pad")),
+              ElementsAre("1: node_modules/left-pad " + std::string(kLocal)))
+      << "the package that the link replaces lay deeper";
+  EXPECT_THAT(npm("package-lock.json", R"({"packages": {)" + app + "," + link(nested) + "}}",
+                  R"({"dependencies": {"left-pad": {"version": "1"}}})"),
+              ElementsAre("1: " + nested + " " + kLocal))
+      << "the earlier lockfile has the old form";
+  EXPECT_THAT(found(app + "," + pad, app + "," + pad + "," + link("node_modules/mine")), IsEmpty())
+      << "a new workspace";
+  EXPECT_THAT(found(app + "," + package(nested), app + "," + package(nested) + "," + link("node_modules/left-pad")),
+              IsEmpty())
+      << "the package stays for the one that needs it";
+}
+
 TEST(Npm, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(npm("package.json", "{\"a\": "), ElementsAre("0: is no JSON object that can be read"));
   EXPECT_THAT(npm("package.json", std::string(1'000'000, '[')),

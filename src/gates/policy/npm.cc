@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -68,11 +69,35 @@ std::string host_of(std::string_view url) {
   return lower(host.substr(host.rfind('@') + 1));
 }
 
-// Whether a specification is a folder or a file on the machine that installs; no integrity protects it.
+// Whether a specification in lower case has a scheme: /^(git[+])?[a-z]+:/ of npm-package-arg.
+bool has_scheme(std::string_view spec) {
+  if (spec.starts_with("git+")) spec.remove_prefix(4);
+  const auto end = spec.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  return end != spec.npos && end > 0 && spec[end] == ':';
+}
+
+// Whether a specification is a folder or a file on the machine that installs, as npm-package-arg decides (its
+// lib/npa.js): no integrity protects it. A name of an archive needs neither a scheme nor a slash.
 bool is_local(std::string_view any_case) {
   const std::string spec = lower(any_case);
-  constexpr std::array<std::string_view, 7> kStarts = {"file:", "link:", "portal:", "./", "../", "/", "~/"};
-  return std::ranges::any_of(kStarts, [&](auto start) { return spec.starts_with(start); });
+  constexpr std::array<std::string_view, 6> kStarts = {"file:", "link:", "portal:", ".", "/", "~/"};
+  const auto is_start = [&](auto start) { return spec.starts_with(start); };
+  const bool has_drive = spec.size() > 1 && spec[0] >= 'a' && spec[0] <= 'z' && spec[1] == ':';
+  if (has_drive || std::ranges::any_of(kStarts, is_start)) return true;
+  if (has_scheme(spec) || is_git(spec)) return false;
+  constexpr std::array<std::string_view, 3> kArchives = {".tgz", ".tar.gz", ".tar"};
+  const auto is_end = [&](auto end) { return spec.ends_with(end); };
+  return spec.find('/') != spec.npos || std::ranges::any_of(kArchives, is_end);
+}
+
+bool is_alias(std::string_view spec) { return lower(spec.substr(0, 4)) == "npm:"; }
+
+// Whether JavaScript takes a value for true: npm asks so for `link`.
+bool is_true(const Json* value) {
+  if (value == nullptr || value->is_null()) return false;
+  if (value->is_boolean()) return value->get<bool>();
+  if (value->is_number()) return value->get<double>() != 0;
+  return !value->is_string() || !value->get_ref<const std::string&>().empty();
 }
 
 const Json* member(const Json& object, const std::string& key) {
@@ -107,6 +132,8 @@ class LockReader {
   void lockfile(const Json& now) {
     if (const auto* root = member(member_or_empty(now, "packages"), ""); root != nullptr)
       package_of_lock(*root);
+    collect_packages(before_, packages_before_);
+    collect_packages(now, packages_now_);
     each_new(now, "packages", [&](const std::string& name, const Json& value) {
       if (name.empty()) return;
       locked(name, value);
@@ -119,7 +146,7 @@ class LockReader {
 
  private:
   static constexpr int kNestingMax = 32;  // for lockfileVersion 1
-  static constexpr std::string_view kAlias = "npm:";
+  static constexpr std::string_view kModules = "node_modules/";
   using Hosts = std::set<std::string>;
 
   void collect_hosts(const Json& entries, int depth) {
@@ -135,17 +162,14 @@ class LockReader {
   void compare(const std::string& name, const Json& value, const Json& old) {
     const std::string resolved = text_in(value, "resolved"), was = text_in(old, "integrity");
     const std::string version = text_in(value, "version");
-    if (is_link(value) && old.is_object() && !old.empty() && !is_link(old))
-      return add(name,
-                 fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
+    if (is_link(value)) return link(name, old);
     const auto host = host_of(resolved);
     if (!host.empty() && !hosts_.contains(host))
       add(name, fmt::format("{} is fetched from another host: {}", name, resolved));
     if (!was.empty() && version == text_in(old, "version") && text_in(value, "integrity") != was)
       add(name, fmt::format("{} has another integrity for the same version", name));
-    const auto last = name.rfind("node_modules/");
-    const std::string called =
-        last == name.npos ? name : name.substr(last + std::string_view("node_modules/").size());
+    const auto last = name.rfind(kModules);
+    const std::string called = last == name.npos ? name : name.substr(last + kModules.size());
     const std::string real = text_in(value, "name");
     // A tarball of the registry is at registry.npmjs.org/NAME/-/NAME-VERSION.tgz.
     const auto tarball = resolved.find("/-/");
@@ -157,13 +181,54 @@ class LockReader {
     else if (!host.empty() && tarball != resolved.npos && resolved.find(version, tarball) == resolved.npos &&
              version.find('+') == version.npos)  // a registry leaves out the part behind a +
       add(name, fmt::format("{} is fetched as another version than {}: {}", name, version, resolved));
-    if (resolved.starts_with("file:"))
-      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
+    if (is_local(resolved)) add_local(name);
   }
 
-  static bool is_link(const Json& entry) {
-    const auto* link = member(entry, "link");
-    return link != nullptr && *link == Json(true);
+  // A link leads to a folder of the work. It may be that of a new workspace, but must not be found instead of a
+  // package that the lockfile has or had.
+  void link(const std::string& name, const Json& old) {
+    if (is_link(old)) return;
+    const auto last = name.rfind(kModules);
+    if (last == name.npos) return;
+    const std::string called = name.substr(last + kModules.size());
+    // A program looks in node_modules of its own folder first, and then in those of the folders above.
+    const auto is_hidden = [&](const auto& package) {
+      return package.second.size() <= last && name.starts_with(package.second);
+    };
+    const auto is_gone = [&](const auto& package) {
+      const auto [first, end] = packages_now_.equal_range(called);
+      return std::find(first, end, package) == end;
+    };
+    const auto [was, was_end] = packages_before_.equal_range(called);
+    const auto [is, is_end] = packages_now_.equal_range(called);
+    if (std::any_of(was, was_end, is_hidden) || std::any_of(was, was_end, is_gone) ||
+        std::any_of(is, is_end, is_hidden))
+      add_local(name);
+  }
+
+  void add_local(const std::string& name) {
+    add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
+  }
+
+  static bool is_link(const Json& entry) { return is_true(member(entry, "link")); }
+
+  // The folders in whose node_modules a lockfile has a package, by the name of the package. Links are left out.
+  using Packages = std::multimap<std::string, std::string>;
+  static void collect_packages(const Json& lock, Packages& to) {
+    const Json& entries = member_or_empty(lock, "packages");
+    if (entries.is_object())
+      for (const auto& [name, value] : entries.items())
+        if (const auto last = name.rfind(kModules); last != name.npos && !is_link(value))
+          to.emplace(name.substr(last + kModules.size()), name.substr(0, last));
+    collect_old_packages(lock, "", 0, to);
+  }
+  static void collect_old_packages(const Json& in, const std::string& folder, int depth, Packages& to) {
+    const Json& entries = member_or_empty(in, "dependencies");
+    if (!entries.is_object() || depth > kNestingMax) return;
+    for (const auto& [name, value] : entries.items()) {
+      if (!is_local(text_in(value, "version"))) to.emplace(name, folder);
+      collect_old_packages(value, folder + std::string(kModules) + name + "/", depth + 1, to);
+    }
   }
 
   // @scope/name as it is written in a URL.
@@ -207,10 +272,10 @@ class LockReader {
   void specification(const std::string& name, const Json& value) {
     if (!value.is_string()) return;
     const auto& spec = value.get_ref<const std::string&>();
-    if (lower(spec.substr(0, kAlias.size())) == kAlias)
+    if (is_alias(spec))
       add(name, fmt::format("{} is another package under this name: {}", name, spec));
     else if (is_local(spec))
-      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
+      add_local(name);
     else if (is_git(spec))
       add(name, fmt::format("{} comes from git, where no integrity is kept", name));
     else if (is_url(spec))
@@ -226,11 +291,13 @@ class LockReader {
 
   // Checks the source and the integrity of an entry; "" stands for a missing value.
   void resolved_from(const std::string& name, const std::string& resolved, const std::string& integrity) {
+    if (is_alias(resolved))
+      return add(name, fmt::format("{} is another package under this name: {}", name, resolved));
     if (is_git(resolved))
       return add(name, fmt::format("{} comes from git, where no integrity is kept", name));
     if (is_url(resolved) && !lower(resolved.substr(0, kSchemeMax)).starts_with("https:"))
       add(name, fmt::format("{} is fetched without TLS", name));
-    const bool local = resolved.starts_with("file:") || resolved.empty();
+    const bool local = is_local(resolved) || resolved.empty();
     if (!local && integrity.empty()) return add(name, fmt::format("{} has no integrity", name));
     if (!integrity.empty() && !integrity.starts_with("sha512-") && !integrity.starts_with("sha384-") &&
         !integrity.starts_with("sha256-"))
@@ -244,9 +311,10 @@ class LockReader {
     // The package is part of the content of another package, whose integrity covers it. It is below that
     // package and is not fetched.
     const bool in_bundle = bundled != nullptr && *bundled == Json(true) && resolved.empty() &&
-                           name.find("node_modules/") != name.rfind("node_modules/");
-    if (in_bundle || is_link(value)) return;  // a link may be a folder of this workspace
-    if (resolved.empty() && name.find("node_modules/") != name.npos && text_in(value, "integrity").empty())
+                           name.find(kModules) != name.rfind(kModules);
+    if (in_bundle || is_link(value)) return;  // compare() looks at links
+    specification(name, member_or_empty(value, "version"));  // npm installs it where `resolved` is absent
+    if (resolved.empty() && name.find(kModules) != name.npos && text_in(value, "integrity").empty())
       return add(name, fmt::format("{} says neither whence it comes nor its integrity", name));
     resolved_from(name, resolved, text_in(value, "integrity"));
   }
@@ -268,10 +336,10 @@ class LockReader {
                  !text_in(value, "resolved").empty()) {
         resolved_from(name, text_in(value, "resolved"), text_in(value, "integrity"));
       }
-      if (lower(version.substr(0, kAlias.size())) == kAlias)
+      if (is_alias(version))
         add(name, fmt::format("{} is another package under this name: {}", name, version));
       else if (is_local(version))
-        add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
+        add_local(name);
       else
         compare(name, value, old);
       old_tree(value, old, depth + 1);
@@ -280,6 +348,7 @@ class LockReader {
 
   std::string_view text_;
   Json before_;
+  Packages packages_before_, packages_now_;
   Hosts hosts_;  // hosts from which packages may be fetched
   std::vector<NpmFinding> out_;
 };
