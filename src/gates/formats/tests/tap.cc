@@ -27,6 +27,11 @@ struct Point {
 // comments, or indented lines.
 constexpr std::size_t kDiagnosticsMax = 4096, kAllDiagnosticsMax = 16 << 20;
 
+// Totals that the last comments state.
+struct Totals {
+  std::int64_t tests = 0, passed = 0, failed = 0, cancelled = 0, skipped = 0, todo = 0;
+};
+
 // The tests of one level. The line of the parent comes later and gives their prefix.
 struct Level {
   std::vector<Point> points;
@@ -221,8 +226,8 @@ class TapReader {
     TestCollector tests(redactor_);
     PAWL_OK(end_run(tests));
     for (const auto& point : levels_.front().points) PAWL_OK(add_to(tests, point));
-    if (said_failed_ > 0 && tests.no_failure())
-      return fail_at(lines_, "it says that " + std::to_string(said_failed_) + " failed, and none did");
+    if (const auto bad = totals_.failed + totals_.cancelled; bad > 0 && tests.no_failure())
+      return fail_at(lines_, "it says that " + std::to_string(bad) + " failed, and none did");
     PAWL_OK(check_totals(levels_.front().points));
     return tests.take();
   }
@@ -247,18 +252,36 @@ class TapReader {
     return {};
   }
 
-  // The totals "# tests 5" and "# pass 5" of tape, node and Mocha. Suites have a point but are in neither
-  // total, so there may be more points.
+  // The totals "# tests 5", "# pass 5" and "# skipped 1" of tape, node, Mocha, AVA and QUnit. Suites have a
+  // point but are in neither of the first two, so there may be more points.
   Status check_totals(const std::vector<Point>& points) {
-    std::int64_t all = 0, well = 0;
+    std::int64_t all = 0, well = 0, skipped = 0;
     for (const auto& point : points) {
       ++all;
       well += point.status == TestStatus::kFailed ? 0 : 1;
+      skipped += point.status == TestStatus::kSkipped ? 1 : 0;
     }
-    if (said_tests_ <= all && said_passed_ <= well) return {};
-    return fail_at(lines_, "it says that it has " + std::to_string(said_tests_) + " tests and that " +
-                               std::to_string(said_passed_) + " passed, and there are " +
-                               std::to_string(all) + " and " + std::to_string(well));
+    if (totals_.tests > all || totals_.passed > well)
+      return fail_at(lines_, "it says that it has " + std::to_string(totals_.tests) + " tests and that " +
+                                 std::to_string(totals_.passed) + " passed, and there are " +
+                                 std::to_string(all) + " and " + std::to_string(well));
+    // With a failure the tests behind it may be among those that the runner counts as skipped.
+    const auto said = totals_.skipped + totals_.todo;
+    if (well < all || bailed_out_ || said <= skipped) return {};
+    return fail_at(lines_, "it says that " + std::to_string(said) + " were skipped or are to do, and " +
+                               std::to_string(skipped) + " of its tests are");
+  }
+
+  void take_totals(std::string_view comment) {
+    if (comment.starts_with("fail ")) {
+      const auto count = without_blanks(comment.substr(5));
+      std::from_chars(count.data(), count.data() + count.size(), totals_.failed);
+    }
+    take_total(comment, "tests ", totals_.tests);
+    take_total(comment, "pass ", totals_.passed);
+    take_total(comment, "cancelled ", totals_.cancelled);
+    for (const auto* word : {"skip ", "skip: ", "skipped "}) take_total(comment, word, totals_.skipped);
+    for (const auto* word : {"todo ", "todo: "}) take_total(comment, word, totals_.todo);
   }
 
   // Reads the number in a comment such as "# pass  3" that has no other text.
@@ -335,12 +358,7 @@ class TapReader {
       spoken_ += std::string(comment.substr(0, kDiagnosticsMax)) + "\n";
     }
     if (depth > 0) return {};
-    if (comment.starts_with("fail ")) {
-      const auto count = without_blanks(comment.substr(5));
-      std::from_chars(count.data(), count.data() + count.size(), said_failed_);
-    }
-    take_total(comment, "tests ", said_tests_);
-    take_total(comment, "pass ", said_passed_);
+    take_totals(comment);
     if (comments_explain_) return say(comment);  // diagnostics of cmocka and Perl
     if (has_version_ && !has_subtests_ && is_name(comment.substr(0, kNameBytesMax)))
       heading_ = comment.substr(0, kNameBytesMax);
@@ -381,7 +399,7 @@ class TapReader {
       setups_failed_ += is_setup_of_bats(levels_[0].points.back().name) ? 1 : 0;
       teardowns_failed_ += is_teardown_of_bats(levels_[0].points.back().name) ? 1 : 0;
     }
-    said_failed_ = said_tests_ = said_passed_ = 0;  // totals come after the last point
+    totals_ = {};  // totals come after the last point
     ++levels_[depth].own;
     return {};
   }
@@ -457,8 +475,7 @@ class TapReader {
   std::size_t said_ = 0;                   // bytes of stored messages
   std::optional<std::size_t> failed_;      // depth of the last test, when it failed
   bool comments_explain_ = false;          // comments directly behind a failed test are its diagnostics
-  std::int64_t said_tests_ = 0, said_passed_ = 0;
-  std::int64_t said_failed_ = 0;         // from the totals at the end
+  Totals totals_;                        // those that follow the last point
   std::optional<std::size_t> brace_at_;  // depth of the test whose line, the previous one, ended with "{"
 };
 
