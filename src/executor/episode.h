@@ -139,6 +139,7 @@ class Episode {
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;
   void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a baseline's step
+  void add_searched(const PlannedStep& step, const gates::MissingProgram& program, gates::StepFacts& to) const;
   bool agent_decides() const;  // by its work or its outcome: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
