@@ -264,6 +264,33 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may
                         self.write("plan/plan.yaml", text.replace(f'["{pattern}"]', f'[{{pattern: "{pattern}", may_be_absent: true}}]'))
                         self.pawl("check", "plan/plan.yaml")
 
+    def test_a_pattern_that_protects_nothing_is_an_error_beside_others_that_do(self):
+        """In a list of a later tier it is a warning, since an earlier tier may make the files."""
+        for path, text in CALC.items():
+            self.write(f"source/{path}", text)
+        absent, later = '["tests", "fixtures/**"]', '["tests", "made/**"]'
+        for name, (plan, gate, first, second), code in (
+                ("the plan", (absent, "[]", "[]", "[]"), 2), ("a gate", ("[]", absent, "[]", "[]"), 2),
+                ("a phase", ("[]", "[]", absent, "[]"), 2), ("a later phase", ("[]", "[]", "[]", later), 0),
+                ("a later phase, misspelt", ("[]", "[]", "[]", '["test/**"]'), 2),
+                ("all of them allow it", ('[{pattern: "fixtures/**", may_be_absent: true}, tests]', "[]", "[]", "[]"), 0)):
+            self.write("plan/plan.yaml", f"""\
+version: 1
+workflow: sight
+source: {{path: ../source}}
+max_attempts: 1
+protect: {plan}
+gates: {{check: {{steps: [{{name: unit, run: "true"}}], protect: {gate}}}}}
+tiers:
+  - phases: [{{id: a, goal: g, agent: {{run: "mkdir made; echo >made/file"}}, gates: [check], protect: {first}}}]
+  - phases: [{{id: b, goal: g, agent: {{run: "true"}}, gates: [check], protect: {second}, may_be_empty: true}}]
+""")
+            with self.subTest(name):
+                for command in ("check", "run"):
+                    done = self.pawl(command, "plan/plan.yaml", expect=None)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertEqual("matches nothing in the source" in done.stderr, code == 2 or (name == "a later phase" and command == "check"))
+
     def test_agents_do_not_read_what_is_the_gates(self):
         answer = {"calc.sh": "echo 0\n"}
         copy = "n=$(cat /plan/* 2>/dev/null | grep -o '4[0-9]11' | head -1) || true; [ -z \"$n\" ] || echo \"echo $n\" >calc.sh"
