@@ -11,7 +11,8 @@
 namespace pawl::gates {
 
 struct TraceFacts {
-  std::set<std::string> executables;  // paths as the program asked for them
+  // Paths as the program asked for them. An exec that failed ("exec_failed") ran no program.
+  std::set<std::string> executables;
   std::set<std::string> endpoints;    // "host:port" outside the sandbox, including refused ones
   bool cut = false;                   // the trace reached its bound: there may be more
 };
