@@ -35,7 +35,7 @@ std::string Episode::base_key(const plan::Gate& gate) const {
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
   const auto sight = sight_of(gate.name);
   const bool stacked = !planted("base_without_accepted_layers");
-  return blake3_hex(canonical({{"form", 5},
+  return blake3_hex(canonical({{"form", 6},
                                {"kinds", gate.signals},
                                {"base_id", claim_->run.base_id},
                                {"stack", stacked ? base_stack_ : std::vector<std::string>()},
