@@ -16,7 +16,7 @@ constexpr std::size_t kMessageBytesMax = 512;
 
 Status StoredBytes::add(std::uint64_t bytes) {
   bytes_ += bytes;
-  if (!os::walls().bounds || bytes_ <= kReportStoredBytesMax) return {};
+  if (!has_bounds_ || bytes_ <= kReportStoredBytesMax) return {};
   return fail(ErrorKind::kExhausted,
               "texts of more bytes than the limit of " + std::to_string(kReportStoredBytesMax));
 }

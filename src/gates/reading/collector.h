@@ -27,6 +27,7 @@ class StoredBytes {
 
  private:
   std::uint64_t bytes_ = 0;
+  bool has_bounds_ = os::walls().bounds;
 };
 
 // Items with different names.
