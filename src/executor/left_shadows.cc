@@ -31,9 +31,10 @@ bool may_be_product(const std::string& path, const gates::Shadows& shadows) {
     if (const auto container = container_of(path, name); !container.empty()) return !was_there(container);
   constexpr std::array<std::string_view, 7> kMade = {".h", ".hh", ".hpp", ".hxx", ".cmake", ".mk", "Makefile"};
   const auto is_end = [&](auto end) { return path.ends_with(end); };
-  if (std::ranges::any_of(kMade, is_end) || was_there(path + ".in")) return true;
   const std::string folder = folder_of(path);
   const std::string_view name = std::string_view(path).substr(folder.empty() ? 0 : folder.size() + 1);
+  const bool is_link_to_installed = name == "node_modules";  // a folder of this name is no change of a file
+  if (is_link_to_installed || std::ranges::any_of(kMade, is_end) || was_there(path + ".in")) return true;
   if (folder.ends_with(".egg-info"))  // `pip install -e .` makes it
     return was_there("setup.py") || was_there("setup.cfg") || was_there("pyproject.toml");
   const bool begins_package = name.starts_with("__init__.") || folder.ends_with(".dist-info");
