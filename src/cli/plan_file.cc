@@ -147,8 +147,8 @@ void check_protection(const std::string& shown, const std::string& file, plan::P
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
   if (guarded.empty() || !source) return;
   for (const auto& list : guarded) {
-    const auto covered = workspace::covered_in_source(*source, parsed.plan->source_ref,
-                                                      executor::patterns_of(*list.guarded));
+    const auto covered =
+        workspace::covered_in_source(*source, parsed.plan->source_ref, executor::patterns_of(*list.guarded));
     if (!covered) return;
     for (const auto& each : executor::unmatched(list, *covered)) {
       plan::Problem problem{

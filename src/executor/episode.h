@@ -139,7 +139,8 @@ class Episode {
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;
   void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a baseline's step
-  void add_searched(const PlannedStep& step, const gates::MissingProgram& program, gates::StepFacts& to) const;
+  void add_searched(const PlannedStep& step, const gates::MissingProgram& program,
+                    gates::StepFacts& to) const;
   bool agent_decides() const;  // by its work or its outcome: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
@@ -204,8 +205,8 @@ class Episode {
   std::string gate_layer_;                              // the agent's layer without protected paths
   std::map<std::string, std::string> taken_layers_;     // gate_layer_ cut to a gate's take_only, by gate
   mutable std::map<std::string, std::vector<std::string>> shadows_left_;  // known results, by layer
-  bool changed_nothing_ = false;                        // no file, whatever its agent wrote
-  workspace::Workspaces::Filtered filtered_;            // how gate_layer_ was filtered
+  bool changed_nothing_ = false;                                          // no file, whatever its agent wrote
+  workspace::Workspaces::Filtered filtered_;                              // how gate_layer_ was filtered
   std::optional<gates::Signal> policy_signal_;    // set with a policy, or when there is something to report
   Policy policy_;                                 // the policy of the plan, or the default
   std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known

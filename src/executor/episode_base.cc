@@ -128,8 +128,8 @@ bool Episode::is_left_out(const PlannedStep& step, const gates::MissingProgram& 
 void Episode::add_searched(const PlannedStep& step, const gates::MissingProgram& program,
                            gates::StepFacts& to) const {
   const auto ways = gates::ways_to_bring(program, step.step->argv);
-  const bool has_place = std::ranges::any_of(
-      ways.paths, [&](const auto& path) { return !is_left_out(step, program, path); });
+  const bool has_place =
+      std::ranges::any_of(ways.paths, [&](const auto& path) { return !is_left_out(step, program, path); });
   to.program_is_work = ways.by_command || has_place;
   to.program_is_left_out = !to.program_is_work && !ways.paths.empty();
 }

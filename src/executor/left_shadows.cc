@@ -29,7 +29,8 @@ bool may_be_product(const std::string& path, const gates::Shadows& shadows) {
                                                            "vendor"};
   for (const auto name : kContainers)
     if (const auto container = container_of(path, name); !container.empty()) return !was_there(container);
-  constexpr std::array<std::string_view, 7> kMade = {".h", ".hh", ".hpp", ".hxx", ".cmake", ".mk", "Makefile"};
+  constexpr std::array<std::string_view, 7> kMade = {".h",     ".hh", ".hpp",    ".hxx",
+                                                     ".cmake", ".mk", "Makefile"};
   const auto is_end = [&](auto end) { return path.ends_with(end); };
   const std::string folder = folder_of(path);
   const std::string_view name = std::string_view(path).substr(folder.empty() ? 0 : folder.size() + 1);

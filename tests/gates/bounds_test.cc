@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-constexpr char kNames[] = "names of more bytes than the limit", kTexts[] = "texts of more bytes than the limit";
+constexpr char kNames[] = "names of more bytes than the limit",
+               kTexts[] = "texts of more bytes than the limit";
 
 std::string tap_with_subtests(int tests, std::size_t parent) {
   std::string out;
@@ -77,8 +78,8 @@ TEST(Bounds, PathsOfJsonAreCountedAndNotListed) {
   std::string text = R"({"runs": [{"results": []})";
   for (int i = 1; i < 100'000; ++i) text += R"(,{"results": []})";
   MemorySource source(text + "]}");
-  const auto found = for_each_json_item(source, {"runs.results"},
-                                        [](std::string_view, const Json&) { return Status(); });
+  const auto found =
+      for_each_json_item(source, {"runs.results"}, [](std::string_view, const Json&) { return Status(); });
   ASSERT_TRUE(found);
   EXPECT_THAT(*found, UnorderedElementsAre(Pair("runs", 1), Pair("runs.results", 100'000)));
   EXPECT_THAT(told_by("mocha", R"({"passes": [], "passes": [], "pending": []})"),

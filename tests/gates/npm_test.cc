@@ -179,8 +179,8 @@ TEST(Npm, TheOldLockfileIsReadToItsLeaves) {
 // The spellings by which npm-package-arg finds a file or a folder.
 TEST(Npm, ALocalSourceIsFoundInEverySpelling) {
   const std::string local = "1: node_modules/a " + std::string(kLocal);
-  for (const std::string spec : {"file:e.tgz", "FILE:e.tgz", "./e.tgz", "../e.tgz", "/workspace/v/e.tgz", ".", "~/e",
-                                 "c:/e", "e.tgz", "E.TAR.GZ", "e.tar", "v/w/e", "link:e"}) {
+  for (const std::string spec : {"file:e.tgz", "FILE:e.tgz", "./e.tgz", "../e.tgz", "/workspace/v/e.tgz", ".",
+                                 "~/e", "c:/e", "e.tgz", "E.TAR.GZ", "e.tar", "v/w/e", "link:e"}) {
     EXPECT_THAT(npm("package.json", R"({"dependencies": {"a": ")" + spec + "\"}}"),
                 ElementsAre("1: a " + std::string(kLocal)))
         << spec;
@@ -188,24 +188,28 @@ TEST(Npm, ALocalSourceIsFoundInEverySpelling) {
       return npm("package-lock.json", R"({"packages": {"node_modules/a": {)" + entry + "}}}");
     };
     const std::string integrity = R"(, "integrity": "sha512-x")";
-    EXPECT_THAT(lock(R"("version": "1", "resolved": ")" + spec + "\"" + integrity), ElementsAre(local)) << spec;
+    EXPECT_THAT(lock(R"("version": "1", "resolved": ")" + spec + "\"" + integrity), ElementsAre(local))
+        << spec;
     EXPECT_THAT(lock(R"("version": "1", "resolved": ")" + spec + "\""), ElementsAre(local)) << spec;
     EXPECT_THAT(lock(R"("version": ")" + spec + "\"" + integrity), ElementsAre(local)) << spec;
-    EXPECT_THAT(npm("npm-shrinkwrap.json", R"({"dependencies": {"a": {"version": "1", "resolved": ")" + spec + "\"" +
-                                               integrity + "}}}"),
+    EXPECT_THAT(npm("npm-shrinkwrap.json", R"({"dependencies": {"a": {"version": "1", "resolved": ")" + spec +
+                                               "\"" + integrity + "}}}"),
                 ElementsAre("1: a " + std::string(kLocal)))
         << spec;
   }
-  for (const std::string spec : {"^1.0.0", "1.x || 2.x", "latest", "1.0.0-beta.tgz-1", "workspace:*", ">=1 <2"})
+  for (const std::string spec :
+       {"^1.0.0", "1.x || 2.x", "latest", "1.0.0-beta.tgz-1", "workspace:*", ">=1 <2"})
     EXPECT_THAT(npm("package.json", R"({"dependencies": {"a": ")" + spec + "\"}}"), IsEmpty()) << spec;
-  EXPECT_THAT(npm("package-lock.json", R"({"packages": {"node_modules/a": {"version": "1", "resolved": "NPM:b@1", )"
-                                       R"("integrity": "sha512-x"}}})"),
-              ElementsAre("1: node_modules/a is another package under this name: NPM:b@1"));
+  EXPECT_THAT(
+      npm("package-lock.json", R"({"packages": {"node_modules/a": {"version": "1", "resolved": "NPM:b@1", )"
+                               R"("integrity": "sha512-x"}}})"),
+      ElementsAre("1: node_modules/a is another package under this name: NPM:b@1"));
 }
 
 TEST(Npm, ALinkHidesNoPackageOfTheLockfile) {
   const auto package = [](const std::string& path) {
-    return "\"" + path + R"(": {"version": "1", "resolved": "https://registry.npmjs.org/p.tgz", "integrity": "sha512-x"})";
+    return "\"" + path +
+           R"(": {"version": "1", "resolved": "https://registry.npmjs.org/p.tgz", "integrity": "sha512-x"})";
   };
   const auto link = [](const std::string& path, const std::string& yes = "true") {
     return "\"" + path + R"(": {"link": )" + yes + R"(, "resolved": "evil"})";
@@ -232,8 +236,9 @@ TEST(Npm, ALinkHidesNoPackageOfTheLockfile) {
       << "the earlier lockfile has the old form";
   EXPECT_THAT(found(app + "," + pad, app + "," + pad + "," + link("node_modules/mine")), IsEmpty())
       << "a new workspace";
-  EXPECT_THAT(found(app + "," + package(nested), app + "," + package(nested) + "," + link("node_modules/left-pad")),
-              IsEmpty())
+  EXPECT_THAT(
+      found(app + "," + package(nested), app + "," + package(nested) + "," + link("node_modules/left-pad")),
+      IsEmpty())
       << "the package stays for the one that needs it";
 }
 

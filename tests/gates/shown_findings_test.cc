@@ -62,9 +62,8 @@ TEST(ShownFindings, AnEntryOfALockfileIsRedactedWhole) {
   expect_no_part(
       lock(R"("version": ")" + around(120) + R"(", "resolved": ")" + host + "a/-/a-1.tgz\"" + integrity),
       "is fetched as another version");
-  expect_no_part(
-      lock(R"("resolved": "https://registry.npmjs.org/a.tgz", "integrity": ")" + kToken + "\""),
-      "has an integrity of an unknown hash");
+  expect_no_part(lock(R"("resolved": "https://registry.npmjs.org/a.tgz", "integrity": ")" + kToken + "\""),
+                 "has an integrity of an unknown hash");
 }
 
 TEST(ShownFindings, ALineOfAMakefileIsRedactedWhole) {
@@ -80,8 +79,8 @@ TEST(ShownFindings, ALineOfAMakefileIsRedactedWhole) {
 
 TEST(ShownFindings, ACommandOfAScriptIsRedactedWhole) {
   const auto script = [](const std::string& text) { return R"({"scripts": {"test": ")" + text + "\"}}"; };
-  expect_no_part(
-      shown("package.json", script("node t.js"), script("node t.js || T=" + around(30))), "hides the failure");
+  expect_no_part(shown("package.json", script("node t.js"), script("node t.js || T=" + around(30))),
+                 "hides the failure");
 }
 
 TEST(ShownFindings, APasswordBeforeAHostIsNotAPartOfIt) {
@@ -93,8 +92,8 @@ TEST(ShownFindings, APasswordBeforeAHostIsNotAPartOfIt) {
 }
 
 TEST(ShownFindings, ALongNameLeavesRoomForTheWords) {
-  const auto finding = shown("package.json", "{}",
-                             R"({"dependencies": {")" + std::string(5000, 'x') + R"(": "file:../c"}})");
+  const auto finding =
+      shown("package.json", "{}", R"({"dependencies": {")" + std::string(5000, 'x') + R"(": "file:../c"}})");
   EXPECT_THAT(finding, HasSubstr("xxx... comes from a file or a folder"));
   EXPECT_LT(finding.size(), 400U);
 }

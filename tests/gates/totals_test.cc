@@ -16,16 +16,18 @@ const std::string kThree = "<testcase name='a'/><testcase name='b'/><testcase na
 const std::string kSkipped = "<testcase name='s'><skipped/></testcase>";
 
 TEST(Totals, OfJunitSkippedTestsAreNotThoseThatRan) {
-  for (const std::string attributes : {"tests='3' skipped='3'", "tests='3' skipped='1'", "tests='3' disabled='2'",
-                                       "tests='4' skipped='2'", "skipped='1'", "name='pytest' tests='3' skipped='2'",
-                                       "name='pytest' tests='9' errors='0' failures='0' skipped='2' time='1'"}) {
+  for (const std::string attributes :
+       {"tests='3' skipped='3'", "tests='3' skipped='1'", "tests='3' disabled='2'", "tests='4' skipped='2'",
+        "skipped='1'", "name='pytest' tests='3' skipped='2'",
+        "name='pytest' tests='9' errors='0' failures='0' skipped='2' time='1'"}) {
     EXPECT_THAT(told_by("junit", suite(attributes, kThree)), HasSubstr("did not run")) << attributes;
     EXPECT_THAT(told_by("junit", "<testsuites>" + suite(attributes, kThree) + "</testsuites>"),
                 HasSubstr("did not run"))
         << attributes;
   }
-  EXPECT_THAT(told_by("junit", "<testsuites tests='3' skipped='2'>" + suite("name='x'", kThree) + "</testsuites>"),
-              HasSubstr("says that 2 did not run"))
+  EXPECT_THAT(
+      told_by("junit", "<testsuites tests='3' skipped='2'>" + suite("name='x'", kThree) + "</testsuites>"),
+      HasSubstr("says that 2 did not run"))
       << "the sum of the root";
 }
 
@@ -33,22 +35,25 @@ TEST(Totals, OfJunitSkippedTestsAreNotThoseThatRan) {
 TEST(Totals, OfJunitAreTakenAsRunnersCount) {
   const std::string with_one = kThree + kSkipped;
   for (const std::string text : {
-           suite("tests='4' skipped='1'", with_one),
-           suite("tests='3' skipped='0' disabled='0'", kThree),
+           suite("tests='4' skipped='1'", with_one), suite("tests='3' skipped='0' disabled='0'", kThree),
            suite("tests='5' skipped='2'", with_one),  // Mocha counts pending tests without a case
            suite("tests='3' skipped='1'", with_one),  // Boost.Test counts no skipped test among `tests`
            suite("tests='4' disabled='1' skipped='0'", kThree + "<testcase name='d' status='disabled'/>"),
-           suite("tests='1' disabled='1'", "<testcase name='DISABLED_Adds' status='run' result='completed'/>"),
-           suite("tests='1' disabled='1'", "<testcase name='Adds/0' classname='I/DISABLED_Calc' status='run'/>"),
+           suite("tests='1' disabled='1'",
+                 "<testcase name='DISABLED_Adds' status='run' result='completed'/>"),
+           suite("tests='1' disabled='1'",
+                 "<testcase name='Adds/0' classname='I/DISABLED_Calc' status='run'/>"),
            suite("tests='1' ignored='1'", "<testcase name='i'><ignored/></testcase>"),
            suite("name='pytest' errors='0' failures='0' skipped='2' tests='4' time='1'",
                  "<testcase name='t'><skipped/><skipped/></testcase>"),  // two subtests of one test
-           suite("name='pytest' errors='0' failures='0' skipped='0' tests='4' time='1'", "<testcase name='t'/>"),
+           suite("name='pytest' errors='0' failures='0' skipped='0' tests='4' time='1'",
+                 "<testcase name='t'/>"),
            "<testsuites name='pytest tests'>" +
-               suite("name='mine' errors='0' failures='0' skipped='0' tests='4' time='1'", "<testcase name='t'/>") +
+               suite("name='mine' errors='0' failures='0' skipped='0' tests='4' time='1'",
+                     "<testcase name='t'/>") +
                "</testsuites>",
-           "<testsuites name='Mocha Tests' tests='5' failures='0' skipped='2'>" + suite("name='d' tests='5'", kThree) +
-               "</testsuites>",
+           "<testsuites name='Mocha Tests' tests='5' failures='0' skipped='2'>" +
+               suite("name='d' tests='5'", kThree) + "</testsuites>",
            suite("hostname='tbd' tests='9' skipped='2'", kThree),  // Catch2 counts assertions
        })
     EXPECT_TRUE(report_of("junit", text)) << text << ": " << told_by("junit", text);
@@ -59,23 +64,27 @@ TEST(Totals, OfJunitAreTakenAsRunnersCount) {
 }
 
 TEST(Totals, OfJunitASuiteIsNotPytestsByItsNameAlone) {
-  EXPECT_THAT(told_by("junit", suite("name='pytest' tests='5'", kThree)), HasSubstr("says that it has 5 tests"));
-  EXPECT_THAT(told_by("junit", "<testsuites name='pytest tests' tests='5'>" + suite("", kThree) + "</testsuites>"),
+  EXPECT_THAT(told_by("junit", suite("name='pytest' tests='5'", kThree)),
               HasSubstr("says that it has 5 tests"));
+  EXPECT_THAT(
+      told_by("junit", "<testsuites name='pytest tests' tests='5'>" + suite("", kThree) + "</testsuites>"),
+      HasSubstr("says that it has 5 tests"));
 }
 
 TEST(Totals, OfTapSkippedCancelledAndTodoTestsAreCounted) {
   const std::string well = "TAP version 13\nok 1 a\nok 2 b\n1..2\n";
-  for (const std::string said : {"# skip 2", "# skip  1", "# skipped 2", "# skip: 1", "# todo 1", "# todo: 2",
-                                 "# skipped 1\n# todo 1", "# tests 2\n# pass 2\n# fail 0\n# cancelled 0\n# skipped 1"})
+  for (const std::string said :
+       {"# skip 2", "# skip  1", "# skipped 2", "# skip: 1", "# todo 1", "# todo: 2", "# skipped 1\n# todo 1",
+        "# tests 2\n# pass 2\n# fail 0\n# cancelled 0\n# skipped 1"})
     EXPECT_THAT(told_by("tap", well + said + "\n"), HasSubstr("were skipped or are to do")) << said;
   for (const std::string said : {"# cancelled 2", "# fail 0\n# cancelled 1"})
     EXPECT_THAT(told_by("tap", well + said + "\n"), HasSubstr("failed, and none did")) << said;
   const std::string some = "TAP version 13\nok 1 a\nok 2 b # SKIP\nok 3 c # TODO\n1..3\n";
-  for (const std::string said :
-       {"# skip 1\n# todo 1", "# skipped 1\n# cancelled 0", "# skip: 1", "# skip 2", "# skips 9", "# skip 9 of 10"})
+  for (const std::string said : {"# skip 1\n# todo 1", "# skipped 1\n# cancelled 0", "# skip: 1", "# skip 2",
+                                 "# skips 9", "# skip 9 of 10"})
     EXPECT_EQ(told_by("tap", some + said + "\n"), "+a | ~b | ~c") << said;
-  EXPECT_EQ(told_by("tap", "TAP version 13\nok 1 a\nnot ok 2 b\n1..2\n# cancelled 1\n# skipped 3\n"), "+a | -b")
+  EXPECT_EQ(told_by("tap", "TAP version 13\nok 1 a\nnot ok 2 b\n1..2\n# cancelled 1\n# skipped 3\n"),
+            "+a | -b")
       << "a failure needs no totals";
   EXPECT_EQ(told_by("tap", "TAP version 13\n# skip 2\nok 1 a\n1..1\n"), "+skip 2::a") << "a name";
 }

@@ -32,7 +32,8 @@ std::string with_short_words(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find(' ', at), text.size());
     const auto word = text.substr(at, end - at);
-    out += word.size() > kWordBytesMax ? std::string(utf8_prefix(word, kWordBytesMax)) + "..." : std::string(word);
+    out += word.size() > kWordBytesMax ? std::string(utf8_prefix(word, kWordBytesMax)) + "..."
+                                       : std::string(word);
     if (end < text.size()) out += ' ';
     at = end + 1;
   }

@@ -177,7 +177,8 @@ class LockReader {
                           !lower(resolved.substr(0, tarball)).ends_with("/" + lower(called)) &&
                           !lower(resolved.substr(0, tarball)).ends_with("/" + lower(scope_encoded(called)));
     if (is_other || (!real.empty() && last != name.npos && real != called))
-      add(name, fmt::format("{} is another package under this name: {}", name, real.empty() ? resolved : real));
+      add(name,
+          fmt::format("{} is another package under this name: {}", name, real.empty() ? resolved : real));
     else if (!host.empty() && tarball != resolved.npos && resolved.find(version, tarball) == resolved.npos &&
              version.find('+') == version.npos)  // a registry leaves out the part behind a +
       add(name, fmt::format("{} is fetched as another version than {}: {}", name, version, resolved));
@@ -312,7 +313,7 @@ class LockReader {
     // package and is not fetched.
     const bool in_bundle = bundled != nullptr && *bundled == Json(true) && resolved.empty() &&
                            name.find(kModules) != name.rfind(kModules);
-    if (in_bundle || is_link(value)) return;  // compare() looks at links
+    if (in_bundle || is_link(value)) return;                 // compare() looks at links
     specification(name, member_or_empty(value, "version"));  // npm installs it where `resolved` is absent
     if (resolved.empty() && name.find(kModules) != name.npos && text_in(value, "integrity").empty())
       return add(name, fmt::format("{} says neither whence it comes nor its integrity", name));

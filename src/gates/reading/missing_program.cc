@@ -204,7 +204,8 @@ bool may_install(std::string_view command) {
   const auto words = words_of_command(command);
   if (words.empty() || makes_nothing(command)) return false;
   constexpr std::array<std::string_view, 3> kReaders = {".", "source", "eval"};
-  constexpr std::array<std::string_view, 7> kOfSystem = {"apk", "apt", "apt-get", "brew", "dnf", "pacman", "yum"};
+  constexpr std::array<std::string_view, 7> kOfSystem = {"apk", "apt",    "apt-get", "brew",
+                                                         "dnf", "pacman", "yum"};
   constexpr std::array<std::string_view, 6> kOfFolder = {"bun", "bundle", "composer", "npm", "pnpm", "yarn"};
   constexpr std::array<std::string_view, 4> kGlobal = {"-g", "--global", "global", "link"};
   const auto is_in = [](const auto& list, std::string_view word) {

@@ -13,8 +13,8 @@ namespace pawl::gates {
 struct TraceFacts {
   // Paths as the program asked for them. An exec that failed ("exec_failed") ran no program.
   std::set<std::string> executables;
-  std::set<std::string> endpoints;    // "host:port" outside the sandbox, including refused ones
-  bool cut = false;                   // the trace reached its bound: there may be more
+  std::set<std::string> endpoints;  // "host:port" outside the sandbox, including refused ones
+  bool cut = false;                 // the trace reached its bound: there may be more
 };
 
 // Add the contents of a log to the facts. kInvalid: a line is not a JSON object. kExhausted: more than a

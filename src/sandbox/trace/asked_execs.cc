@@ -27,7 +27,7 @@ pid_t process_of(pid_t thread) {
 // those who may not examine the process.
 std::optional<AskedExecs::Program> AskedExecs::program_of(pid_t process) {
   constexpr int kFirst = 3, kStartTime = 22, kStartStack = 28;  // the text behind ")" begins with field 3
-  struct stat program{};
+  struct stat program {};
   if (stat(proc_of(process, "exe").c_str(), &program) != 0) return std::nullopt;
   const auto text = os::read_file(proc_of(process, "stat"), 4096);
   const auto name_end = text ? text->rfind(") ") : std::string::npos;

@@ -47,7 +47,7 @@ class Tracer {
   Tracer& operator=(const Tracer&) = delete;
 
   int fd() const { return listener_.get(); }
-  void handle_one();  // REQUIRES: fd() is readable
+  void handle_one();                  // REQUIRES: fd() is readable
   void finish() { execs_.finish(); }  // writes the lines of what never ended by itself; the last call
   bool over() const { return over_; }
 

@@ -60,7 +60,8 @@ TEST_P(Trace, ATraceTellsApartWhatCouldNotBeStarted) {
   SandboxBox box(GetParam());
   box.spec.enable_trace = true;
   const auto run = box.sh(
-      "printf '#!/no/interpreter\\n' >bad; printf x >plain; chmod +x bad; ./bad; ./plain; sh -c 'kill -9 $$'; "
+      "printf '#!/no/interpreter\\n' >bad; printf x >plain; chmod +x bad; ./bad; ./plain; sh -c 'kill -9 "
+      "$$'; "
       "exec python3 -c \"\nimport os, subprocess, threading\n"
       "for name in '/no/such', '/workspace/plain':\n  try: subprocess.run([name])\n  except OSError: pass\n"
       "subprocess.run(['true'], env={'PATH': '/nowhere:/usr/bin'})\n"

@@ -258,8 +258,8 @@ class JunitHandler final : public XmlHandler {
       suite.skipped += skipped ? 1 : 0;
       suite.said_skipped += std::max<std::int64_t>(skipped_elements_, skipped ? 1 : 0);
       constexpr std::string_view kDisabled = "DISABLED_";
-      const bool named = case_.name.find(kDisabled) != std::string::npos ||
-                         case_.group.find(kDisabled) != std::string::npos;
+      const bool named =
+          case_.name.find(kDisabled) != std::string::npos || case_.group.find(kDisabled) != std::string::npos;
       suite.named_disabled += named ? 1 : 0;
       suite.of_node = suite.of_node || case_.group == kGroupOfNode;
     }
@@ -375,11 +375,11 @@ class JunitHandler final : public XmlHandler {
   // suite with a failure fails anyway, and node --test counts a failed suite among the skipped tests.
   Status check_skipped(const Suite& suite, const std::string& name) const {
     if (suite.failed > 0 || suite.of_catch2) return {};
-    const auto without_case =
-        suite.of_pytest ? 0 : std::max<std::int64_t>(0, suite.tests - suite.found);
+    const auto without_case = suite.of_pytest ? 0 : std::max<std::int64_t>(0, suite.tests - suite.found);
     if (suite.not_run <= suite.said_skipped + suite.named_disabled + without_case) return {};
-    return fail(ErrorKind::kInvalid, fmt::format("{} says that {} did not run, and {} of its tests did not",
-                                                 printable(tests_.told(name)), suite.not_run, suite.said_skipped));
+    return fail(ErrorKind::kInvalid,
+                fmt::format("{} says that {} did not run, and {} of its tests did not",
+                            printable(tests_.told(name)), suite.not_run, suite.said_skipped));
   }
 
   TestCollector tests_;

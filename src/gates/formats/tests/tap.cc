@@ -315,8 +315,8 @@ class TapReader {
   std::size_t said_ = 0;                   // bytes of stored messages
   std::optional<std::size_t> failed_;      // depth of the last test, when it failed
   bool comments_explain_ = false;          // comments directly behind a failed test are its diagnostics
-  TapTotals totals_;                        // those that follow the last point
-  std::optional<std::size_t> brace_at_;  // depth of the test whose line, the previous one, ended with "{"
+  TapTotals totals_;                       // those that follow the last point
+  std::optional<std::size_t> brace_at_;    // depth of the test whose line, the previous one, ended with "{"
 };
 
 }  // namespace

@@ -243,8 +243,8 @@ Tests argument_tests(const Answers& answers) {
 
 bool is_asked(const std::string& name, Asks asks) {
   // The end of a caller shows whether its last exec failed.
-  const bool traced = name == "execve" || name == "execveat" || name == "connect" || name == "exit" ||
-                      name == "exit_group";
+  const bool traced =
+      name == "execve" || name == "execveat" || name == "connect" || name == "exit" || name == "exit_group";
   const bool renames = name == "rename" || name == "renameat" || name == "renameat2";
   return (traced && asks == Asks::kAll) || (renames && asks != Asks::kNothing);
 }
