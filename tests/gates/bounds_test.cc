@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-constexpr char kNames[] = "names of more bytes than the limit",
-               kTexts[] = "texts of more bytes than the limit";
+constexpr char kTooManyNames[] = "names of more bytes than the limit",
+               kTooManyTexts[] = "texts of more bytes than the limit";
 
 std::string tap_with_subtests(int tests, std::size_t parent) {
   std::string out;
@@ -22,11 +22,11 @@ std::string tap_with_subtests(int tests, std::size_t parent) {
 }
 
 TEST(Bounds, OfTapALongParentsNameCountsForEachSubtest) {
-  EXPECT_THAT(told_by("tap", tap_with_subtests(100'000, 1900)), HasSubstr(kTexts));
+  EXPECT_THAT(told_by("tap", tap_with_subtests(100'000, 1900)), HasSubstr(kTooManyTexts));
   EXPECT_TRUE(report_of("tap", tap_with_subtests(100'000, 200)));
   std::string of_heading = "TAP version 13\n# " + std::string(1000, 'h') + "\n";
   for (int i = 1; i <= 100'000; ++i) of_heading += fmt::format("ok {0} {0}\n", i);
-  EXPECT_THAT(told_by("tap", of_heading + "1..100000\n"), HasSubstr(kTexts));
+  EXPECT_THAT(told_by("tap", of_heading + "1..100000\n"), HasSubstr(kTooManyTexts));
 }
 
 TEST(Bounds, NamesOfSuitesAndHooksCount) {
@@ -36,8 +36,8 @@ TEST(Bounds, NamesOfSuitesAndHooksCount) {
     suites += "<testsuite name='" + name + "'><testcase classname='test' name='a'/></testsuite>";
     failed += "<testsuite name='" + name + "'><error/></testsuite>";
   }
-  EXPECT_THAT(told_by("junit", suites + "</testsuites>"), HasSubstr(kNames));
-  EXPECT_THAT(told_by("junit", failed + "</testsuites>"), HasSubstr(kNames));
+  EXPECT_THAT(told_by("junit", suites + "</testsuites>"), HasSubstr(kTooManyNames));
+  EXPECT_THAT(told_by("junit", failed + "</testsuites>"), HasSubstr(kTooManyNames));
 }
 
 Report report_with(int tests, std::size_t name, std::size_t message) {
@@ -91,13 +91,14 @@ TEST(Bounds, TextsThatAReaderStoresCount) {
   for (int i = 1; i < 100'000; ++i) arguments += ",\"\"";
   std::string results;
   for (int i = 0; i < 30; ++i)
-    results += (i == 0 ? "" : ",") + R"({"message": {"id": "i", "arguments": [)" + arguments + "]}}";
-  EXPECT_THAT(found("sarif", R"({"runs": [{"results": [)" + results + "]}]}"), HasSubstr(kTexts));
+    results +=
+        std::string(i == 0 ? "" : ",") + R"({"message": {"id": "i", "arguments": [)" + arguments + "]}}";
+  EXPECT_THAT(found("sarif", R"({"runs": [{"results": [)" + results + "]}]}"), HasSubstr(kTooManyTexts));
   std::string affects = R"({"ref": "a"})";
   for (int i = 1; i < 2'000; ++i) affects += R"(,{"ref": "a"})";
   EXPECT_THAT(found("cyclonedx", R"({"vulnerabilities": [{"id": ")" + std::string(100'000, 'i') +
                                      R"(", "affects": [)" + affects + "]}]}"),
-              HasSubstr(kTexts));
+              HasSubstr(kTooManyTexts));
 }
 
 }  // namespace

@@ -11,14 +11,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-FileVersion text_of(std::string_view content) {
+FileVersion npm_file(std::string_view content) {
   return {.size = static_cast<std::int64_t>(content.size()), .content = content};
 }
 
 std::vector<std::string> npm(const std::string& path, const std::string& after,
                              const std::string& before = "") {
-  FileChange change{.path = path, .after = text_of(after)};
-  if (!before.empty()) change.before = text_of(before);
+  FileChange change{.path = path, .after = npm_file(after)};
+  if (!before.empty()) change.before = npm_file(before);
   std::vector<std::string> out;
   for (const auto& finding : npm_findings(change))
     out.push_back(std::to_string(finding.line) + ": " + finding.words);
