@@ -159,9 +159,9 @@ std::string hex_of(std::string_view bytes, bool upper) {
 }  // namespace
 
 bool has_digits_behind_escape(std::string_view text) {
-  constexpr std::size_t kBeforeDigitsMax = 3;   // "&#", "\x1b["
+  constexpr std::size_t kBeforeDigitsMax = 3;   // "&#", "&#x"
   constexpr std::size_t kBytesBehindMax = 128;  // enough for the shortest run of any kind
-  for (std::size_t at = 0; (at += first_of(text.substr(at), kEscape | kTerminal)) < text.size(); ++at) {
+  for (std::size_t at = 0; (at += first_of(text.substr(at), kEscape)) < text.size(); ++at) {
     const auto behind = text.substr(at + 1, kBytesBehindMax);
     const auto begin = first_of(behind, kBase64);
     if (begin > kBeforeDigitsMax || begin == behind.size()) continue;

@@ -181,10 +181,6 @@ const Spellings& spellings() {
         {R"(\eHAvc3MgdyJyZCsxPw==)", "c3MgdyJyZ"},
         {"&#xcC9zcyB3InJkKzE/", "zcyB3InJk"},
         {R"({"a": "100%cC9zcyB3InJkKzE/"})", "zcyB3InJk"},
-        {"\x1b[cC9zcyB3InJkKzE/", "zcyB3InJk"},
-        {"\x9b"
-         "cC9zcyB3InJkKzE/",
-         "zcyB3InJk"},
         {wide("%cC9zcyB3InJkKzE/", false), wide("zcyB3InJk", false)},
         {"\\702f7373207722726"
          "42b313f",
