@@ -146,11 +146,11 @@ void check_protection(const std::string& shown, const std::string& file, plan::P
   const auto guarded = executor::guarded_of(*parsed.plan);
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
   if (guarded.empty() || !source) return;
-  for (const auto* one : guarded) {
+  for (const auto& list : guarded) {
     const auto covered =
-        workspace::covered_in_source(*source, parsed.plan->source_ref, executor::patterns_of(*one));
+        workspace::covered_in_source(*source, parsed.plan->source_ref, executor::patterns_of(*list.guarded));
     if (!covered) return;
-    for (const auto& each : executor::unmatched(*one, *covered)) {
+    for (const auto& each : executor::unmatched(list, *covered)) {
       plan::Problem problem{
           .file = shown, .line = each.at.line, .column = each.at.column, .message = each.message};
       (each.is_error ? parsed.problems : parsed.warnings).push_back(std::move(problem));

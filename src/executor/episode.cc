@@ -375,14 +375,15 @@ std::vector<std::string> Episode::left_before(const PlannedStep& step) const {
 Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) const {
   auto layers = left_before(step);
   const bool is_gate = step.role == StepRole::kGate;
-  const bool has_earlier = !layers.empty();
+  const auto left = layers.size();
   // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
   const auto taken = taken_layers_.find(step.gate_id);
   const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
   if (is_gate && !agents.empty() && !planted("gates_without_the_work")) layers.push_back(agents);
   // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
-  if (has_earlier && os::walls().lid) {
-    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight_of(step.gate_id)));
+  if (left > 0 && os::walls().lid) {
+    PAWL_TRY(const auto sight, sight_between(step.gate_id, layers, left));
+    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight));
     if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
   }
   layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());

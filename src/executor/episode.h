@@ -139,6 +139,8 @@ class Episode {
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;
   void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a baseline's step
+  void add_searched(const PlannedStep& step, const gates::MissingProgram& program,
+                    gates::StepFacts& to) const;
   bool agent_decides() const;  // by its work or its outcome: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
@@ -161,6 +163,13 @@ class Episode {
   const std::string& plan_folder_of(const PlannedStep& step) const;  // the id of its base
   sandbox::CopyIn plan_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
+  // The same, for a step behind others. The first `left` of `layers` are those that the others left.
+  Result<workspace::Workspaces::Sight> sight_between(const std::string& gate_id,
+                                                     const std::vector<std::string>& layers,
+                                                     std::size_t left) const;
+  // The paths of a step's layer that stand in for a part of a runner, where `below` is below the layer.
+  Result<std::vector<std::string>> shadows_left(const std::string& layer,
+                                                const std::vector<std::string>& below) const;
   // A decided attempt with the responses of its hooks so far.
   struct Judged {
     gates::AttemptFacts facts;
@@ -195,8 +204,9 @@ class Episode {
   std::optional<workspace::Workspaces::Work> ignored_;  // set when the agent left ignored files
   std::string gate_layer_;                              // the agent's layer without protected paths
   std::map<std::string, std::string> taken_layers_;     // gate_layer_ cut to a gate's take_only, by gate
-  bool changed_nothing_ = false;                        // no file, whatever its agent wrote
-  workspace::Workspaces::Filtered filtered_;            // how gate_layer_ was filtered
+  mutable std::map<std::string, std::vector<std::string>> shadows_left_;  // known results, by layer
+  bool changed_nothing_ = false;                                          // no file, whatever its agent wrote
+  workspace::Workspaces::Filtered filtered_;                              // how gate_layer_ was filtered
   std::optional<gates::Signal> policy_signal_;    // set with a policy, or when there is something to report
   Policy policy_;                                 // the policy of the plan, or the default
   std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known

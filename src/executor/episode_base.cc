@@ -35,7 +35,7 @@ std::string Episode::base_key(const plan::Gate& gate) const {
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
   const auto sight = sight_of(gate.name);
   const bool stacked = !planted("base_without_accepted_layers");
-  return blake3_hex(canonical({{"form", 5},
+  return blake3_hex(canonical({{"form", 6},
                                {"kinds", gate.signals},
                                {"base_id", claim_->run.base_id},
                                {"stack", stacked ? base_stack_ : std::vector<std::string>()},
@@ -123,8 +123,19 @@ bool Episode::is_left_out(const PlannedStep& step, const gates::MissingProgram& 
   return world_.objects.leaves_out(path, source_of(claim_->run), base_stack_).value_or(false);
 }
 
-// A path in the workspace that base does not have: the work may add the program. Work is unlikely to add a
-// program that is looked for in PATH, or that exists and cannot be started.
+// A program that PATH was searched for: the work may bring it by the command's own PATH, or by what the command
+// installs.
+void Episode::add_searched(const PlannedStep& step, const gates::MissingProgram& program,
+                           gates::StepFacts& to) const {
+  const auto ways = gates::ways_to_bring(program, step.step->argv);
+  const bool has_place =
+      std::ranges::any_of(ways.paths, [&](const auto& path) { return !is_left_out(step, program, path); });
+  to.program_is_work = ways.by_command || has_place;
+  to.program_is_left_out = !to.program_is_work && !ways.paths.empty();
+}
+
+// A path in the workspace that base does not have: the work may add the program. Work is unlikely to mend a
+// program that exists and cannot be started.
 void Episode::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   constexpr std::string_view kWorkspace = "/workspace/";
   if (to.outcome != "exited" || to.exit_code == 0) return;
@@ -137,7 +148,8 @@ void Episode::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   std::string_view path = program->name;
   if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
   while (path.starts_with("./")) path.remove_prefix(2);
-  if (!program->is_path || path.starts_with('/')) return;
+  if (!program->is_path) return add_searched(step, *program, to);
+  if (path.starts_with('/')) return;
   const std::string inside(path);
   const bool known = os::is_safe_relative_path(inside);
   auto layers = left_before(step);

@@ -157,7 +157,7 @@ std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
                                                     const sandbox::SandboxRun& run) const {
   std::vector<gates::ReportFacts> out;
   if (run.copy_out.empty()) return out;
-  std::int64_t items = 0;
+  gates::ReportSizes all;  // all reports are in memory at once, and are judged together
   for (const auto& declared : step.step->reports) {
     const auto add = [&](const std::string& path, Result<gates::Report> report) {
       out.push_back({.path = world_.redactor.redact(path),
@@ -176,14 +176,13 @@ std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
           fail(ErrorKind::kExhausted, fmt::format("more than {} files", kReportFilesMax)));
     for (auto& file : *files) {
       add(file.path, gates::read_report(declared.format, *file.bytes, world_.redactor));
-      if (!out.back().report) out.back().told = told_by(run.copy_out, file.path);
-      // All reports are in memory at once, and are judged together.
-      items += out.back().report ? gates::items_of(*out.back().report) : 0;
-      if (items <= gates::kReportItemsMax) continue;
-      out.back().report =
-          fail(ErrorKind::kExhausted, fmt::format("the reports of the step have more than {} tests "
-                                                  "or findings",
-                                                  gates::kReportItemsMax));
+      if (!out.back().report) {
+        out.back().told = told_by(run.copy_out, file.path);
+        continue;
+      }
+      auto fits = gates::add_sizes(*out.back().report, all);
+      if (fits) continue;
+      out.back().report = std::unexpected(std::move(fits).error());
       return out;
     }
   }

@@ -274,6 +274,7 @@ class Workspaces {
     std::vector<std::string> only;
     // Names of files that are protected in every folder; sorted.
     std::vector<std::string> names;
+    std::vector<std::string> shadows;  // paths that are protected; sorted
   };
   // Makes a layer that goes on top of `above`, so that `sight` holds for all of them together. Its protected
   // paths are as the base and `below` have them, and the only new caches of tools are coverage data. "" when

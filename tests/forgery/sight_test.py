@@ -67,6 +67,34 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
         plan = {"agent": "mkdir src; echo evil >src/a; echo 'echo src >.semgrepignore' >build.sh", "gate": gate}
         self.expect("writes it in a step", plan, plan | {"walls": "lid"})
 
+    def test_what_a_step_leaves_does_not_stand_in_for_the_runner_of_the_next_one(self):
+        """The agent has an early step write what the runner of the next step loads instead of a part of itself."""
+        unit = "{name: unit, run: " + PYTEST + ", reports: {junit: [out.xml]}}"
+        forged = f"cat >%s <<'P'\n{FORGED}\nraise SystemExit(0)\nP"
+        make = {"Makefile": f"test:\n\t{PYTEST}\n"}
+        jest = {"node_modules/.bin/jest": PYTEST + "\n", "node_modules/jest/package.json": "{}\n"}
+        for name, (build, run, files) in {
+                "a module of the runner's name": (forged % "pytest.py", unit, {}),
+                "a module of the library": (forged % "argparse.py", unit, {}),
+                "a package of the library": ("mkdir argparse; " + forged % "argparse/__init__.py", unit, {}),
+                "another Makefile": (f"printf 'test:\\n\\t@{PYTHON} forged.py\\n' >GNUmakefile; " + forged % "forged.py",
+                                     "{name: unit, run: make -s test, reports: {junit: [out.xml]}}", make),
+                "a program that is installed": (forged % "forged.py" + f"\necho {PYTHON} forged.py >node_modules/.bin/jest",
+                                                "{name: unit, run: sh node_modules/.bin/jest, reports: {junit: [out.xml]}}", jest)}.items():
+            plan = {"agent": f"cat >build.sh <<'END'\n{build}\nEND", "files": CALC | files, "top": 'protect: ["tests/**"]',
+                    "gate": "{steps: [{name: build, run: sh build.sh}, " + run + "], signals: [build, tests]}"}
+            self.expect(name, plan, plan | {"walls": "lid"})
+
+    def test_products_of_a_step_are_handed_on(self):
+        made = ("node_modules/.bin/jest", "node_modules/jest/index.js", "v/lib/python3/site-packages/x.pth", "v/pyvenv.cfg", "v/bin/python",
+                "out/json.py", "include/stdlib.h", "GNUmakefile", "bin/app", "calc.egg-info/entry_points.txt")
+        build = "for f in " + " ".join(made) + "; do mkdir -p $(dirname $f); echo true >$f; chmod 755 $f; done"
+        check = "; ".join(f"[ -e {path} ]" for path in made)
+        gate = '{steps: [{name: build, run: sh build.sh}, {name: unit, run: "PATH=$PWD/bin:$PATH; %s"}]}' % check
+        files = CALC | {"build.sh": build + "\n", "Makefile": "all:\n", "GNUmakefile.in": "all:\n", "include/a.h": "\n", "setup.py": "\n"}
+        verdict, failed = self.run_plan("true >made", gate, files=files)
+        self.assertEqual(verdict, "passed", failed)
+
     def test_caches_are_not_taken(self):
         forge = (f"printf 'def test_adds(): pass\\n' >/tmp/test_calc.py\n{PYTHON} -c 'import py_compile, sys; py_compile.compile(\"/tmp/test_calc.py\", "
                  "cfile=\"tests/__pycache__/test_calc.%s.pyc\" % sys.implementation.cache_tag, dfile=\"tests/test_calc.py\", "
@@ -263,6 +291,33 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may
                         text = (self.root / "plan/plan.yaml").read_text()
                         self.write("plan/plan.yaml", text.replace(f'["{pattern}"]', f'[{{pattern: "{pattern}", may_be_absent: true}}]'))
                         self.pawl("check", "plan/plan.yaml")
+
+    def test_a_pattern_that_protects_nothing_is_an_error_beside_others_that_do(self):
+        """In a list of a later tier it is a warning, since an earlier tier may make the files."""
+        for path, text in CALC.items():
+            self.write(f"source/{path}", text)
+        absent, later = '["tests", "fixtures/**"]', '["tests", "made/**"]'
+        for name, (plan, gate, first, second), code in (
+                ("the plan", (absent, "[]", "[]", "[]"), 2), ("a gate", ("[]", absent, "[]", "[]"), 2),
+                ("a phase", ("[]", "[]", absent, "[]"), 2), ("a later phase", ("[]", "[]", "[]", later), 0),
+                ("a later phase, misspelt", ("[]", "[]", "[]", '["test/**"]'), 2),
+                ("all of them allow it", ('[{pattern: "fixtures/**", may_be_absent: true}, tests]', "[]", "[]", "[]"), 0)):
+            self.write("plan/plan.yaml", f"""\
+version: 1
+workflow: sight
+source: {{path: ../source}}
+max_attempts: 1
+protect: {plan}
+gates: {{check: {{steps: [{{name: unit, run: "true"}}], protect: {gate}}}}}
+tiers:
+  - phases: [{{id: a, goal: g, agent: {{run: "mkdir made; echo >made/file"}}, gates: [check], protect: {first}}}]
+  - phases: [{{id: b, goal: g, agent: {{run: "true"}}, gates: [check], protect: {second}, may_be_empty: true}}]
+""")
+            with self.subTest(name):
+                for command in ("check", "run"):
+                    done = self.pawl(command, "plan/plan.yaml", expect=None)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertEqual("matches nothing in the source" in done.stderr, code == 2 or (name == "a later phase" and command == "check"))
 
     def test_agents_do_not_read_what_is_the_gates(self):
         answer = {"calc.sh": "echo 0\n"}

@@ -146,6 +146,11 @@ TEST(EarlyStop, ASearchThatReachesABoundSaysWhich) {
   EXPECT_EQ(bound_of(scripts, no_text), "2000 files");
   EXPECT_EQ(bound_of("sh t", [&](const std::string& path) { return path == "t" ? long_script : ""; }),
             "the first 64 KiB of t");
+  const std::string long_path = "t/" + std::string(240, 'x');
+  EXPECT_EQ(bound_of("sh " + long_path,
+                     [&](const std::string& path) { return path == long_path ? long_script : ""; }),
+            "the first 64 KiB of " + long_path)
+      << "a cut path may end inside a secret";
   EXPECT_EQ(bound_of("sh 1", [](const std::string& path) { return "sh " + path + "1\n"; }), "200 commands");
   std::string makes;
   for (int i = 0; i < 40; ++i) makes += "make -C x" + std::to_string(i) + "; ";

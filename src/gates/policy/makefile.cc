@@ -212,7 +212,7 @@ std::string weaker_recipe(const Rule& before, const Rule& after, const RunTarget
     if (std::ranges::find(before.recipe, line) != before.recipe.end()) continue;
     const auto command = command_of(line);
     if (is_housekeeping(command.text)) continue;
-    if (command.ignored) return fmt::format("ignores that `{}` fails", command.text.substr(0, 100));
+    if (command.ignored) return fmt::format("ignores that `{}` fails", command.text);
     for (const auto& reason : hidden_in(command.text, targets))
       if (std::ranges::find(known, reason) == known.end())
         return "can pass although a command failed: " + reason;
@@ -292,7 +292,7 @@ std::string emptied_variable(const Makefile& before, const Makefile& after, cons
       if (rule == after.rules.end()) continue;
       for (const auto& line : rule->second.recipe)
         if (line.find("$(" + name + ")") != line.npos || line.find("${" + name + "}") != line.npos)
-          return fmt::format("{} is `{}` now, and target `{}` runs it", name, value.substr(0, 100), target);
+          return fmt::format("{} is `{}` now, and target `{}` runs it", name, value, target);
     }
   }
   return "";
@@ -303,7 +303,7 @@ std::string weakened_make(const Makefile& before, const Makefile& after) {
   if (after.is_cut && !before.is_cut) return "is too large to be read for what it runs";
   if (after.ignores && !before.ignores) return "has make ignore each command that fails";
   if (!after.runs_nothing.empty() && before.runs_nothing.empty())
-    return fmt::format("has make run nothing, or something else: `{}`", after.runs_nothing.substr(0, 100));
+    return fmt::format("has make run nothing, or something else: `{}`", after.runs_nothing);
   return "";
 }
 

@@ -112,7 +112,8 @@ std::string host_in(std::string_view properties, std::string_view key) {
     const auto line = trimmed(each);
     const auto slashes = line.find("//");
     if (!line.starts_with(key) || slashes == line.npos) continue;
-    return std::string(line.substr(slashes + 2, line.find('/', slashes + 2) - slashes - 2));
+    const auto host = line.substr(slashes + 2, line.find('/', slashes + 2) - slashes - 2);
+    return std::string(host.substr(host.rfind('@') + 1));  // without a password before it
   }
   return "";
 }

@@ -257,9 +257,8 @@ class StopSearch {
 
   std::string cut(std::string text, const std::string& path) {
     if (text.size() <= kCommandBytesMax) return text;
-    constexpr std::size_t kPathShown = 200;
-    reach(fmt::format("the first {} KiB of {}", kCommandBytesMax >> 10,
-                      path.empty() ? "a command" : path.substr(0, kPathShown)));
+    // The path stays whole: its secrets are removed later, and a part of one would not be found.
+    reach(fmt::format("the first {} KiB of {}", kCommandBytesMax >> 10, path.empty() ? "a command" : path));
     text.resize(kCommandBytesMax);
     return text;
   }
