@@ -160,7 +160,7 @@ Status Episode::look_at_work() {
   return {};
 }
 
-gates::Shadows Episode::shadows() const {
+gates::Shadows Episode::shadows(const std::string& layer) const {
   gates::Shadows out{.was_there =
                          [this](const std::string& path) {
                            return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
@@ -177,10 +177,16 @@ gates::Shadows Episode::shadows() const {
       out.folders.add(step.step->argv);
       out.targets.add(step.step->argv);
     }
-  out.targets.read_makefiles(out.folders.modules, [this](const std::string& path) {
-    constexpr std::uint64_t kBytesMax = 1 << 20;
-    return world_.objects.text_at(claim_->run.base_id, base_stack_, path, kBytesMax).value_or("");
-  });
+  const auto text_in = [this](std::vector<std::string> layers) {
+    return [this, layers = std::move(layers)](const std::string& path) {
+      constexpr std::uint64_t kBytesMax = 1 << 20;
+      return world_.objects.text_at(claim_->run.base_id, layers, path, kBytesMax).value_or("");
+    };
+  };
+  auto layers = base_stack_;
+  if (!layer.empty()) layers.insert(layers.begin(), layer);
+  out.targets.read_makefiles(out.folders.modules, text_in(base_stack_));
+  out.targets.read_work(text_in(base_stack_), text_in(std::move(layers)));
   out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
   return out;
 }
@@ -197,7 +203,7 @@ Result<gates::Signal> Episode::policy_signal(const std::string& layer) {
       return gates::policy_missing("the policy that was kept is not the one that the plan pins");
     policy = policy_ = *std::move(parsed.policy);
   }
-  const auto stands_in = shadows();
+  const auto stands_in = shadows(layer);
   gates::PolicyCheck check(policy, world_.redactor, stands_in);
   gates::Unloaded unloaded;
   for (const auto& [gate_id, found] : on_base_)

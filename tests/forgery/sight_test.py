@@ -197,6 +197,22 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
             "a Makefile that ignores failures": ("echo .IGNORE: >>Makefile", by_make, make),
             "flags of make": ("sed -i '1i MAKEFLAGS += -i' Makefile", by_make, make),
             "a shell that is none": ("sed -i '1i SHELL = /bin/true' Makefile", by_make, make),
+            "a script of another program": ("echo 'exit 0' >fake.sh; sed -i 's/sh t.sh/sh fake.sh/' package.json", by_npm, npm),
+            "a package.json with a number that is infinite": (
+                "sed -i 's/sh t.sh/true/; s/^{/{\"x\": 1e999, /' package.json", by_npm, npm),
+            "a package.json that is a link": ("sed 's/sh t.sh/true/' package.json >x; ln -sf x package.json", by_npm, npm),
+            "a second rule of a target": ("printf 'unit:\\n\\t@echo ok\\n' >>Makefile", by_make, make),
+            "a target without a rule": ("sed -i '/^check/d' Makefile; echo .PHONY: check >>Makefile", by_make, make),
+            "a shell of one target": ("echo 'unit: SHELL := /bin/true' >>Makefile", by_make, make),
+            "a recipe that is one script": ("sed -i '1i .ONESHELL:' Makefile", by_make, make),
+            "a recipe under a condition": ("sed -i 's/^\\t$(SH) t.sh/ifdef NOPE\\n&\\nendif/' Makefile", by_make, make),
+            "a Makefile that is a link": ("printf 'check:\\n\\t@true\\n' >x; ln -sf x Makefile", by_make, make),
+            "a Makefile that is too large": (
+                "(printf 'check:\\n\\t@true\\n'; yes '#' | head -1000001) >Makefile", by_make, make),
+            "an included file": ("echo 'MAKEFLAGS += -i' >ok.inc; sed -i '1i include ok.inc' Makefile", by_make, make),
+            "a Makefile that the command names": (
+                "printf 'unit:\\n\\t@echo ok\\n' >>ci.make", "{steps: [{name: unit, run: make -s -f ci.make check}]}",
+                test | {"ci.make": make["Makefile"]}),
             "settings of prove": ("echo \"--exec 'printf 1..0'\" >.proverc", by_prove, perl),
         }
         for name, (agent, gate, files) in cheats.items():
@@ -204,6 +220,10 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
             self.expect(name, plan | {"top": ""}, plan | {"top": "allow_shadowing: [\"**\"]"}, "diff.policy")
         honest = "echo good >calc.sh; sed -i 's/sh t.sh/sh t.sh \\&\\& sh t.sh/' package.json"
         self.assertEqual(self.run_plan(honest, by_npm, files=npm)[0], "passed")
+        honest = "echo good >calc.sh; sed -i 's/\"unit\"/\"posttest\": \"echo done\", \"unit\"/' package.json"
+        self.assertEqual(self.run_plan(honest, by_npm, files=npm)[0], "passed")
+        honest = "echo good >calc.sh; printf 'CFLAGS = -O2\\n' >ok.inc; sed -i '1i include ok.inc' Makefile"
+        self.assertEqual(self.run_plan(honest, by_make, files=make)[0], "passed")
         honest = "echo good >calc.sh; printf 'clean:\\n\\t-rm -f out\\n' >>Makefile; sed -i 's/check: unit/check: unit more/' Makefile; " \
                  "printf 'more:\\n\\tsh t.sh\\n' >>Makefile"
         self.assertEqual(self.run_plan(honest, by_make, files=make)[0], "passed")
