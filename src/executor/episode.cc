@@ -449,7 +449,7 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
   looks_.need(spec.workspace.base_id, spec.workspace.layers);
   looks_.need(plan_folder_of(step), {});
   spec.copy_in.push_back(plan_of(step));
-  spec.env = sandbox::allowed_environment(plan_->env);
+  spec.env = sandbox::allowed_environment(plan_->env, plan_->env_set);
   // The supervisor fills in `src`. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)
     spec.copy_in.push_back({.src = "",

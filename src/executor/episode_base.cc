@@ -40,7 +40,7 @@ std::string Episode::base_key(const plan::Gate& gate) const {
                                {"base_id", claim_->run.base_id},
                                {"stack", stacked ? base_stack_ : std::vector<std::string>()},
                                {"plan_content", claim_->run.plan_content},
-                               {"env", sandbox::allowed_environment(plan_->env)},
+                               {"env", sandbox::allowed_environment(plan_->env, plan_->env_set)},
                                {"sight",
                                 {{"protect", sight.paths.protect},
                                  {"protect_existing", sight.paths.protect_existing},

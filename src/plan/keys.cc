@@ -23,6 +23,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
                 "allow_shadowing", "files",    "gate_files", "policy",  "budget",  "doctor",
                 "replan",          "backoff",  "gates",      "tiers"}},
       {"source", {"path", "ref", "exclude"}},
+      {"env", {"names", "set"}},
       {"sandbox", kSandboxKeys},
       {"gate",
        {"steps", "signals", "retry", "attempt_overrides", "protect", "protect_existing", "take", "baseline",

@@ -9,7 +9,7 @@
 
 namespace pawl::plan {
 
-// The keys by kind of mapping: plan, source, sandbox, gate, take, protected, step, override, reports, retry,
+// The keys by kind of mapping: plan, source, env, sandbox, gate, take, protected, step, override, reports, retry,
 // tier, phase, agent, agent_budget, resume, policy, policy_file, policy_trace, policy_limits, budget, doctor,
 // replan, backoff.
 const std::map<std::string, std::vector<std::string>>& known_keys();

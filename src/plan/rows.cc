@@ -120,6 +120,7 @@ void members(Is<Common> auto& self, auto&& each) {
   each("source_ref", self.source_ref);
   each("source_exclude", self.source_exclude);
   each("env", self.env);
+  each("env_set", self.env_set);
   each("models", self.models);
   each("ignored", self.ignored);
   members_of_guarded(self.guarded, each);

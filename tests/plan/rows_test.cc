@@ -33,7 +33,7 @@ void expect_same_through_rows(const Plan& plan, const std::string& of) {
 constexpr const char* kEverything = R"(version: 1
 workflow: everything
 source: {path: ./src, ref: v1}
-env: [CI, LANGUAGE]
+env: {names: [CI, LANGUAGE], set: {NODE_ENV: test, EMPTY: "", NUMBER: "1"}}
 sandbox: {backend: namespace, base_image: host, memory_limit_mib: 100, pids_limit: 101, cpu_limit_millis: 102,
   disk_limit_mib: 103, output_limit_bytes: 10400, time_budget_seconds: 105, refused_entries: fail}
 max_attempts: 7
@@ -103,6 +103,7 @@ class AnyPlan {
     if (flip()) out.source_ref = text();
     out.source_exclude = texts();
     out.env = texts();
+    for (auto i = random_() % 3; i > 0; --i) out.env_set[text()] = text();
     out.models = texts();
     out.guarded = guarded();
     out.allow_shadowing = texts();
