@@ -8,6 +8,7 @@
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "cli/render/waiting.h"
+#include "executor/from_host.h"
 #include "executor/protection.h"
 #include "executor/start_run.h"
 #include "gates/gates.h"
@@ -219,6 +220,12 @@ void check_built(const std::string& shown, const std::string& file, plan::Parsed
                     "its programs may not run. Take a commit (`ref`), or build it in a step"});
 }
 
+void check_mounts(const std::string& shown, plan::Parsed& parsed) {
+  for (auto& [at, message] : executor::bad_mounts(*parsed.plan))
+    parsed.problems.push_back(
+        {.file = shown, .line = at.line, .column = at.column, .message = std::move(message)});
+}
+
 bool is_guarded(const plan::Plan& plan, const plan::Gate& gate) {
   const auto guards = [](const plan::Guarded& guarded) { return !guarded.rules.empty(); };
   if (guards(plan.guarded) || guards(gate.guarded)) return true;
@@ -335,6 +342,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   check_gate_files(path, out.file, out.parsed);
   check_plan_paths(path, out.file, out.parsed);
   check_built(path, out.file, out.parsed);
+  check_mounts(path, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }

@@ -1,4 +1,4 @@
-// Reads the variables that every step gets: names of the host's, and values of the plan.
+// Reads what every step gets of the host: variables by name, or with a value of the plan; files and folders.
 #include <algorithm>
 
 #include "base/private_names.h"
@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kVariablesMax = 1000;
 // execve(2) has room for 2 MiB of arguments and variables, and a command may take half of it.
 constexpr std::size_t kSetBytesMax = 256 << 10;
+constexpr std::size_t kMountsMax = 32;  // each is looked through before each step
 
 bool is_variable_name(const std::string& text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -88,6 +89,18 @@ void read_set(const YAML::Node& node, Common& plan, Problems& problems) {
                            ": put long values into a file beside the plan, which a step finds in /plan");
 }
 
+// A path without slashes at its end; "" when it is no such path.
+std::string read_place(const YAML::Node& node, const std::string& key, Problems& problems) {
+  auto path = read_string(node, key, problems).value_or("");
+  if (path.empty()) return path;
+  while (path.ends_with('/')) path.pop_back();
+  const bool in_home = key == "src" && path.starts_with("~/");
+  if ((in_home || path.starts_with('/')) && is_safe_pattern(path.substr(in_home ? 2 : 1))) return path;
+  problems.add(node, key + ": '" + node.Scalar().substr(0, 200) + "' must be an absolute path" +
+                         (key == "src" ? ", or begin with ~/, without .." : ", without .."));
+  return {};
+}
+
 }  // namespace
 
 void read_env(const Mapping& top, Common& plan, Problems& problems) {
@@ -100,6 +113,23 @@ void read_env(const Mapping& top, Common& plan, Problems& problems) {
   const Mapping env(node, "env", "env", problems);
   if (const auto names = env.get("names"); names.IsDefined()) read_names(names, "names", plan, problems);
   if (const auto set = env.get("set"); set.IsDefined()) read_set(set, plan, problems);
+}
+
+void read_mounts(const Mapping& top, Common& plan, Problems& problems) {
+  const auto node = top.get("mounts");
+  if (!node.IsDefined()) return;
+  if (!node.IsSequence() || node.size() > kMountsMax)
+    return problems.add(node, "mounts: expected a list of at most 32 mappings of `src` and `dst`, found " +
+                                  (node.IsSequence() ? "more" : type_of(node)));
+  for (const auto& item : node) {
+    const Mapping mapping(item, "a mount", "mount", problems);
+    Mount mount;
+    mount.at = place_of(item);
+    if (const auto src = mapping.require("src", problems); src.IsDefined())
+      mount.src = read_place(src, "src", problems);
+    if (const auto dst = mapping.get("dst"); dst.IsDefined()) mount.dst = read_place(dst, "dst", problems);
+    plan.mounts.push_back(std::move(mount));
+  }
 }
 
 }  // namespace pawl::plan

@@ -188,6 +188,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   }
   read_source(top, plan, problems);
   read_env(top, plan, problems);
+  read_mounts(top, plan, problems);
   Defaults defaults;
   defaults.host_has_bash = around.host_has_bash;
   if (const auto node = top.get("sandbox"); node.IsDefined())

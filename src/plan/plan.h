@@ -196,6 +196,14 @@ struct PolicyFile {
   bool operator==(const PolicyFile&) const = default;
 };
 
+// A file or folder of the host that every step sees, read-only.
+struct Mount {
+  std::string src;  // as written: absolute, or below "~/", the home of the user who runs Pawl
+  std::string dst;  // absolute; "": the path of src
+  Place at;         // in the plan
+  bool operator==(const Mount&) const = default;
+};
+
 // The plan without its phases. An executor holds this for a run, and one phase at a time.
 struct Common {
   std::string workflow;
@@ -206,6 +214,7 @@ struct Common {
   std::vector<std::string> source_exclude;     // patterns of paths that no base contains
   std::vector<std::string> env;                // names of the host's variables that pass
   std::map<std::string, std::string> env_set;  // variables with a value in the plan; no name is also in env
+  std::vector<Mount> mounts;
   std::vector<std::string> models;
   Ignored ignored = Ignored::kLeaveOut;
   Guarded guarded;
