@@ -72,12 +72,8 @@ Result<std::vector<sandbox::CopyIn>> mounts_now(const plan::Common& plan) {
 // those of the same names that every sandbox has.
 std::string bins_of(const std::vector<sandbox::CopyIn>& mounts) {
   std::string out;
-  for (const auto& mount : mounts) {
-    const bool has_place = mount.dst.find(':') == std::string::npos;  // the separator of PATH
-    if (!has_place || !os::is_folder(mount.src)) continue;
-    if (mount.dst.ends_with("/bin")) out += mount.dst + ":";
-    if (os::is_folder(os::join(mount.src, "bin"))) out += os::join(mount.dst, "bin") + ":";
-  }
+  for (const auto& mount : mounts)
+    for (const auto& bin : bins_of_mount(mount)) out += bin.inside + ":";
   return out;
 }
 
@@ -117,6 +113,23 @@ std::vector<BadMount> bad_mounts(const plan::Common& plan) {
         bad("dst \"" + shown->dst + "\" and \"" + place + "\" of another mount overlap");
     places.push_back(shown->dst);
   }
+  return out;
+}
+
+std::vector<sandbox::CopyIn> mounts_without_content(const plan::Common& plan) {
+  std::vector<sandbox::CopyIn> out;
+  for (const auto& mount : plan.mounts)
+    if (auto shown = shown_at(mount)) out.push_back(*std::move(shown));
+  return out;
+}
+
+std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount) {
+  std::vector<Bin> out;
+  const bool has_place = mount.dst.find(':') == std::string::npos;  // the separator of PATH
+  if (!has_place || !os::is_folder(mount.src)) return out;
+  if (mount.dst.ends_with("/bin")) out.push_back({.on_host = mount.src, .inside = mount.dst});
+  if (const auto bin = os::join(mount.src, "bin"); os::is_folder(bin))
+    out.push_back({.on_host = bin, .inside = os::join(mount.dst, "bin")});
   return out;
 }
 

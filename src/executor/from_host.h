@@ -21,6 +21,14 @@ struct BadMount {
 // or the place inside belongs to Pawl, to the system or to another mount.
 std::vector<BadMount> bad_mounts(const plan::Common& plan);
 
+// The mounts without their content. Those that no step can have are left out.
+std::vector<sandbox::CopyIn> mounts_without_content(const plan::Common& plan);
+// The folders of a mount that PATH of every step has.
+struct Bin {
+  std::string on_host, inside;
+};
+std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount);
+
 struct FromHost {
   std::vector<std::string> env;         // "NAME=value"; PATH begins with the folders `bin` of the mounts
   std::vector<sandbox::CopyIn> mounts;  // in the order of the plan

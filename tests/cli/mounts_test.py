@@ -88,6 +88,22 @@ class Mounts(WithRun):
         said = self.pawl("check", "plan.yaml", env=self.home, expect=2).stderr
         self.assertRegex(said, r"it has a ledger\.key in it: .*/source/state/keys/ledger\.key", "a state folder of any name")
 
+    def test_a_program_that_no_step_finds_is_named_with_the_mount_that_shows_it(self):
+        self.write("home/.local/share/agent/v1/my-agent", TOOL % "agent", 0o755)
+        (self.root / "home/.local/bin").mkdir(parents=True)
+        (self.root / "home/.local/bin/my-agent").symlink_to("../share/agent/v1/my-agent")
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", plan(agent="my-agent && no-such-program", gate="true"))
+        for command in ("check", "run"):
+            said = self.pawl(command, "plan.yaml", env=self.home, expect=None).stderr
+            self.assertIn("plan.yaml: warning: agent of phase p1 starts my-agent, which no step finds: it lies at "
+                          f"{self.root}/home/.local/bin/my-agent. Add to the plan: "
+                          "`mounts: [{src: ~/.local/bin}, {src: ~/.local/share/agent/v1}]`\n", said)
+            self.assertIn("starts no-such-program, which no step finds, nor is it on this machine: ", said)
+        self.make("[{src: ~/.local/bin}, {src: ~/.local/share/agent/v1}]", agent="my-agent", gate="true")
+        self.assertNotIn("no step finds", self.run_plan().stderr)
+        self.assertIn("the tool says agent", self.pawl("logs", "last", "p1").stdout)
+
     def test_a_run_goes_on_when_one_is_back(self):
         self.make(agent="sleep 60 || true; tool", gate="tool")
         run = self.start("run", "plan.yaml", env=self.home)
