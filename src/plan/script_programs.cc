@@ -14,19 +14,17 @@ using Kind = ScriptNode::Kind;
 constexpr int kNestedShellsMax = 5;
 
 // Names that mean no program: builtins of POSIX.1-2017, XCU 2.14, and of bash.
-constexpr std::array<std::string_view, 58> kOfShells = {
+constexpr std::array<std::string_view, 62> kOfShells = {
     ".",       "..",     ":",      "[",       "[[",      "alias",     "bg",       "bind",   "break",
     "builtin", "caller", "cd",     "command", "compgen", "continue",  "declare",  "dirs",   "disown",
     "echo",    "enable", "eval",   "exec",    "exit",    "export",    "false",    "fc",     "fg",
     "getopts", "hash",   "help",   "history", "jobs",    "kill",      "let",      "local",  "mapfile",
     "popd",    "printf", "pushd",  "pwd",     "read",    "readarray", "readonly", "return", "set",
     "shift",   "shopt",  "source", "suspend", "test",    "times",     "trap",     "true",   "type",
-    "typeset", "ulimit", "umask",  "unset"};
-constexpr std::array<std::string_view, 4> kOtherOfShells = {"unalias", "wait", "coproc", "logout"};
+    "typeset", "ulimit", "umask",  "unset",   "unalias", "wait",      "coproc",   "logout"};
 
 bool is_of_shell(std::string_view name) {
-  return std::ranges::find(kOfShells, name) != kOfShells.end() ||
-         std::ranges::find(kOtherOfShells, name) != kOtherOfShells.end() || name.starts_with("((");
+  return std::ranges::find(kOfShells, name) != kOfShells.end() || name.starts_with("((");
 }
 
 // Whether a word is the same before and after a shell expands it.
@@ -97,12 +95,12 @@ class Programs {
       case Kind::kList:
         return std::ranges::all_of(node.children, [&](const auto& child) { return walk(child, facts); });
       case Kind::kGroup:
-        return walk(node.children.front(), facts);
+        return node.children.empty() || walk(node.children.front(), facts);
       case Kind::kSubshell:
       case Kind::kIf:
       case Kind::kWhile:
       case Kind::kUntil:  // the list, or the condition, which runs in any case
-        walk(node.children.front(), facts);
+        if (!node.children.empty()) walk(node.children.front(), facts);
         return true;
       case Kind::kFor:
       case Kind::kCase:
