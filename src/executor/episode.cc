@@ -14,7 +14,6 @@
 #include "os/walls.h"
 #include "plan/policy.h"
 #include "plan/script.h"
-#include "sandbox/environment.h"
 #include "sandbox/inside.h"
 #include "supervisor/supervisor.h"
 
@@ -456,7 +455,9 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
   looks_.need(spec.workspace.base_id, spec.workspace.layers);
   looks_.need(plan_folder_of(step), {});
   spec.copy_in.push_back(plan_of(step));
-  spec.env = sandbox::allowed_environment(plan_->env);
+  PAWL_TRY(auto host, from_host(*plan_));
+  spec.env = std::move(host.env);
+  std::ranges::move(host.mounts, std::back_inserter(spec.copy_in));
   // The supervisor fills in `src`. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)
     spec.copy_in.push_back({.src = "",

@@ -16,6 +16,7 @@
 #include "executor/context.h"
 #include "executor/episode_choice.h"
 #include "executor/executor.h"
+#include "executor/from_host.h"
 #include "executor/hooks.h"
 #include "executor/looks.h"
 #include "executor/recovery.h"
@@ -79,7 +80,8 @@ class Episode {
   // attempt. A hook gets its question and the evidence of this attempt. A gate gets no files.
   Result<Context> context_of(const PlannedStep& step) const;
 
-  // The results of gates on base since the last call, each with the key of all inputs that decide it.
+  // The results of gates on base since the last call, each with the key of all inputs that decide it; "":
+  // an input changed while it was made.
   struct FoundOnBase {
     std::string gate_id, key;
     gates::OnBase found;
@@ -133,7 +135,10 @@ class Episode {
   // A second run of a gate on base shows which names move. kKnown: on_base_ has what both runs found.
   enum class SecondRun { kNotNeeded, kAwaited, kKnown };
   Result<SecondRun> second_run(const plan::Gate& gate, const gates::GateFacts& facts);
-  std::string base_key(const plan::Gate& gate) const;
+  std::string base_key(const plan::Gate& gate, const FromHost& host) const;
+  // As base_key(); "" when the baseline's steps saw other mounts than `host` has, and its result has no key.
+  std::string key_of_baseline(const plan::Gate& gate, const FromHost& host, bool again) const;
+  Status add_mounts(gates::AttemptFacts& to) const;  // the signal that they changed, if they did
   void add_base(gates::AttemptFacts& to) const;
   std::string inventories_hash() const;  // over all known results on base, by gate; "" when none is known
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,

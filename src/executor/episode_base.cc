@@ -7,7 +7,6 @@
 #include "executor/start_run.h"
 #include "gates/moving.h"
 #include "os/file.h"
-#include "sandbox/environment.h"
 
 namespace pawl::executor {
 namespace {
@@ -30,7 +29,7 @@ Json key_of_step(const plan::Step& step) {
 }  // namespace
 
 // All inputs that decide the result of the steps, except the host's programs.
-std::string Episode::base_key(const plan::Gate& gate) const {
+std::string Episode::base_key(const plan::Gate& gate, const FromHost& host) const {
   Json steps = Json::array();
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
   const auto sight = sight_of(gate.name);
@@ -40,13 +39,24 @@ std::string Episode::base_key(const plan::Gate& gate) const {
                                {"base_id", claim_->run.base_id},
                                {"stack", stacked ? base_stack_ : std::vector<std::string>()},
                                {"plan_content", claim_->run.plan_content},
-                               {"env", sandbox::allowed_environment(plan_->env)},
+                               {"env", host.env},
+                               {"mounts", contents_of(host.mounts)},
                                {"sight",
                                 {{"protect", sight.paths.protect},
                                  {"protect_existing", sight.paths.protect_existing},
                                  {"only", sight.only},
                                  {"names", sight.names}}},
                                {"steps", std::move(steps)}}));
+}
+
+std::string Episode::key_of_baseline(const plan::Gate& gate, const FromHost& host, bool again) const {
+  const auto mounts = contents_of(host.mounts);
+  const bool is_same = std::ranges::all_of(steps_, [&](const PlannedStep& step) {
+    const bool counts = step.role == StepRole::kBaseline && step.gate_id == gate.name && step.again == again;
+    const auto run = counts ? results_.find(step.index) : results_.end();
+    return run == results_.end() || run->second.mounts == mounts;
+  });
+  return is_same ? base_key(gate, host) : "";
 }
 
 std::optional<gates::OnBase> Episode::from_baseline(const plan::Gate& gate, bool again) const {
@@ -64,15 +74,20 @@ std::optional<gates::OnBase> Episode::from_baseline(const plan::Gate& gate, bool
 }
 
 Status Episode::load_on_base() {
+  std::optional<FromHost> host;  // the look at it takes time, and is rarely needed
   for (const auto& name : phase_->gates) {
     const plan::Gate& gate = plan_->gates.at(name);
     if (gate.baseline == plan::Baseline::kNone || on_base_.contains(name)) continue;
+    if (!host) {
+      PAWL_TRY(host, from_host(*plan_));
+    }
     if (auto found = from_baseline(gate, false)) {
-      found_on_base_.push_back({.gate_id = name, .key = base_key(gate), .found = *found});
+      found_on_base_.push_back(
+          {.gate_id = name, .key = key_of_baseline(gate, *host, false), .found = *found});
       on_base_[name] = *std::move(found);
       continue;
     }
-    PAWL_TRY(const auto stored, world_.store.inventory(base_key(gate)));
+    PAWL_TRY(const auto stored, world_.store.inventory(base_key(gate, *host)));
     if (!stored) continue;
     PAWL_TRY(on_base_[name], gates::on_base_of_text(*stored));
   }
@@ -85,8 +100,11 @@ Status Episode::load_on_base() {
 Result<Episode::SecondRun> Episode::second_run(const plan::Gate& gate, const gates::GateFacts& facts) {
   const auto known = on_base_.find(gate.name);
   if (known == on_base_.end() || !gates::names_may_move(facts)) return SecondRun::kNotNeeded;
-  const std::string key = blake3_hex(canonical({{"form", 1}, {"twice", base_key(gate)}}));
-  PAWL_TRY(const auto stored, world_.store.inventory(key));
+  const auto twice = [](const std::string& key) {
+    return key.empty() ? "" : blake3_hex(canonical({{"form", 1}, {"twice", key}}));
+  };
+  PAWL_TRY(const auto host, from_host(*plan_));
+  PAWL_TRY(const auto stored, world_.store.inventory(twice(base_key(gate, host))));
   if (stored) {
     PAWL_TRY(known->second, gates::on_base_of_text(*stored));
     return SecondRun::kKnown;
@@ -95,7 +113,8 @@ Result<Episode::SecondRun> Episode::second_run(const plan::Gate& gate, const gat
   if (!again) return SecondRun::kAwaited;
   known->second = gates::held_to_both(known->second, *again);
   if (again->is_usable())
-    found_on_base_.push_back({.gate_id = gate.name, .key = key, .found = known->second});
+    found_on_base_.push_back(
+        {.gate_id = gate.name, .key = twice(key_of_baseline(gate, host, true)), .found = known->second});
   return SecondRun::kKnown;
 }
 
@@ -164,7 +183,7 @@ Result<const PlannedStep*> next_step_of(Episode& episode, const World& world, Ob
   PAWL_TRY(const PlannedStep* step, episode.next());
   for (const auto& [gate_id, key, found] : episode.take_found_on_base()) {
     observer.base_ran(claim, gate_id, found);
-    if (found.is_usable()) PAWL_OK(world.store.put_inventory(key, gates::text_of(found)));
+    if (found.is_usable() && !key.empty()) PAWL_OK(world.store.put_inventory(key, gates::text_of(found)));
   }
   return step;
 }

@@ -45,6 +45,29 @@ void Episode::add_refused(const PlannedStep& step, const sandbox::SandboxRun& ru
   });
 }
 
+// Steps of the attempt before are read from their rows, like all else that decides.
+Status Episode::add_mounts(gates::AttemptFacts& to) const {
+  if (plan_->mounts.empty()) return {};
+  std::vector<sandbox::Mounts> seen;
+  for (const auto& [index, run] : results_) seen.push_back(run.mounts);
+  std::optional<SeenMounts> before;
+  if (claim_->attempt.number > 1) {
+    PAWL_TRY(const auto steps, world_.store.steps(claim_->run.run_id, phase_->id));
+    const store::StepRow* last = nullptr;
+    for (const auto& step : steps) {
+      if (step.attempt_id == claim_->attempt.attempt_id || step.state != store::StepState::kDone) continue;
+      if (last == nullptr || step.ended_at >= last->ended_at) last = &step;
+    }
+    if (last != nullptr) {
+      PAWL_TRY(const Json json, parse_json(last->run));
+      PAWL_TRY(auto run, sandbox::run_from_json(json));
+      before = SeenMounts{.attempt_id = last->attempt_id, .mounts = std::move(run.mounts)};
+    }
+  }
+  if (auto signal = mounts_signal(seen, before)) to.signals.push_back(*std::move(signal));
+  return {};
+}
+
 gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
   gates::StepFacts facts;
   facts.step_name = step.step->name;

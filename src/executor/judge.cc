@@ -162,6 +162,7 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
     facts.signals.push_back(protect_signal(filtered_, agent_layer()));
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
+  PAWL_OK(add_mounts(facts));
   add_base(facts);
   // The limit of the first open gate, whether that gate failed or something before it failed.
   facts.same_failure_max = plan_->gates.at(phase_->gates.front()).retry.same_failure_max;

@@ -66,6 +66,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_OK(output->status());
   PAWL_OK(collect_changes(job, folders, execution, workspaces));
   PAWL_OK(output->store(workspaces, execution.run));
+  execution.run.mounts = sandbox::mounts_of(job.spec);
   return spool.write_result(spec_hash(job.spec), execution.run);
 }
 

@@ -233,6 +233,8 @@ void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd&
   if (!end.not_before.empty()) text += "; the next attempt not before " + end.not_before;
   if (is_terminal(finished.state))
     text += fmt::format("; {} is {}", claim.phase.phase_id, name(finished.state));
+  if (const auto changed = detail_of(end, "mounts", "problem"); !changed.empty())
+    progress_.line(line_of("  {}", progress_.paint("mounts: " + changed, Colour::kRed)));
   progress_.line(
       line_of("  {}{}", progress_.paint(end.verdict, passed ? Colour::kGreen : Colour::kRed), text));
 }
