@@ -38,7 +38,7 @@ Result<std::int64_t> milliseconds_of(const std::string& text) {
   return number * factor;
 }
 
-// What must stay: ids of objects, and paths of folders with HOME of agents.
+// Ids of objects, and paths of folders with HOME of agents, that must stay.
 struct Kept {
   std::vector<std::string> objects, homes;
 };
