@@ -39,13 +39,13 @@ Result<std::int64_t> milliseconds_of(const std::string& text) {
 }
 
 // Ids of objects, and paths of folders with HOME of agents, that must stay.
-struct Kept {
+struct Needed {
   std::vector<std::string> objects, homes;
 };
 
 // Adds every object that the rows of a run name, and HOME of the agents that may go on.
-Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Kept& kept) {
-  auto& keep = kept.objects;
+Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Needed& needed) {
+  auto& keep = needed.objects;
   keep.push_back(run.base_id);
   keep.push_back(run.plan_content);
   // A plan of another version may be unreadable here. This version could not go on from it, so that its
@@ -61,7 +61,7 @@ Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Kept& k
     PAWL_TRY(const auto attempts, store.attempts(run.run_id, phase.phase_id));
     for (const auto& attempt : attempts) {
       keep.push_back(attempt.agent_layer);
-      if (!attempt.finished) kept.homes.push_back(supervisor::homes_of(run.run_id, attempt.attempt_id));
+      if (!attempt.finished) needed.homes.push_back(supervisor::homes_of(run.run_id, attempt.attempt_id));
     }
     PAWL_TRY(const auto steps, store.steps(run.run_id, phase.phase_id));
     for (const auto& step : steps) {
@@ -143,8 +143,8 @@ Result<Found> look(const State& state, const std::string& limit) {
   PAWL_TRY(const auto tree, held(state));
   // Read before the rows: an object that a spool no longer names is named by a row, and an attempt is a row
   // before it has a HOME.
-  Kept kept;
-  PAWL_TRY(kept.objects, supervisor::objects_in_use(state.folder));
+  Needed needed;
+  PAWL_TRY(needed.objects, supervisor::objects_in_use(state.folder));
   PAWL_TRY(out.homes, all_homes(tree));
   constexpr std::size_t kRunsMax = 1'000'000;
   PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
@@ -152,7 +152,7 @@ Result<Found> look(const State& state, const std::string& limit) {
     const bool old =
         run.state != store::RunState::kExecuting && !run.ended_at.empty() && run.ended_at <= limit;
     if (!old) {
-      PAWL_OK(keep_what_it_needs(*state.store, run, kept));
+      PAWL_OK(keep_what_it_needs(*state.store, run, needed));
       continue;
     }
     ++out.old_runs;
@@ -160,9 +160,10 @@ Result<Found> look(const State& state, const std::string& limit) {
     const auto here = tree.find(stored);
     if (here && os::exists(here->path())) out.episodes.push_back(std::move(stored));
   }
-  std::erase_if(out.homes,
-                [&](const auto& home) { return std::ranges::find(kept.homes, home) != kept.homes.end(); });
-  PAWL_TRY(out.garbage, state.workspaces->garbage(kept.objects));
+  std::erase_if(out.homes, [&](const auto& home) {
+    return std::ranges::find(needed.homes, home) != needed.homes.end();
+  });
+  PAWL_TRY(out.garbage, state.workspaces->garbage(needed.objects));
   return out;
 }
 
