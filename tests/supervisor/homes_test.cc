@@ -1,6 +1,7 @@
 // HOME of agents, under real supervisors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,24 +43,16 @@ class Homes : public ::testing::Test {
     return os::read_file(step_path(temp_.path(), id, StepFile::kOutput), 4096).value_or("");
   }
 
-  // The output of a step that ends by itself.
+  // The output of the script. Its step and the supervisor are killed once it has ended.
   std::string run(const std::string& script, const std::optional<agent::Context>& agent) {
-    const auto id = start(script, agent);
-    const auto waited = runner_->wait(id, [] { return false; });
-    EXPECT_TRUE(waited) << waited.error().message;
-    auto output = output_of(id);
-    runner_->forget(id);
-    return output;
-  }
-
-  // Kills the step and its supervisor after the script has ended.
-  void run_and_lose(const std::string& script, const agent::Context& agent) {
+    const std::string end = "begun\n";
     const auto id = start(script + "; echo begun; exec sleep 300", agent);
-    for (int i = 0; i < kSaysPatienceMs && !output_of(id).ends_with("begun\n"); ++i)
-      os::SystemClock().sleep_ms(1);
-    EXPECT_EQ(output_of(id), "begun\n");
+    for (int i = 0; i < kSaysPatienceMs && !output_of(id).ends_with(end); ++i) os::SystemClock().sleep_ms(1);
+    auto output = output_of(id);
+    EXPECT_TRUE(output.ends_with(end)) << output;
     EXPECT_TRUE(runner_->abandon(id));
     runner_->forget_lost(id);
+    return output.substr(0, output.size() - std::min(output.size(), end.size()));
   }
 
   std::vector<std::string> homes() const {
@@ -73,14 +66,14 @@ class Homes : public ::testing::Test {
 
 TEST_F(Homes, ALaterExecutionFindsWhatTheKilledOneLeft) {
   const auto agent = agent_of(1, "fix.1");
-  run_and_lose("echo mine >~/file; mkdir ~/closed; chmod 0 ~/closed", agent);
+  run("echo mine >~/file; mkdir ~/closed; chmod 0 ~/closed", agent);
   EXPECT_EQ(run("cat ~/file; stat -c '%a %U' ~/closed; echo more >>~/file", agent), "mine\n0 agent\n");
-  run_and_lose("true", agent);
+  run("true", agent);
   EXPECT_EQ(run("cat ~/file", agent), "mine\nmore\n");
 }
 
 TEST_F(Homes, NoOtherEpisodeAttemptOrStepFindsIt) {
-  run_and_lose("touch ~/file", agent_of(1, "fix.1.e1"));
+  run("touch ~/file", agent_of(1, "fix.1.e1"));
   EXPECT_EQ(run("ls -A ~", agent_of(1, "fix.1.e2")), "");
   EXPECT_EQ(run("ls -A ~", agent_of(2, "fix.2.e1")), "");
   EXPECT_EQ(run("ls -A ~; touch ~/file", std::nullopt), "");
@@ -91,11 +84,11 @@ TEST_F(Homes, NoOtherEpisodeAttemptOrStepFindsIt) {
 TEST_F(Homes, EndWithTheirAttemptWhateverTheyHold) {
   ASSERT_TRUE(os::make_folders(temp_ / "outside"));
   ASSERT_TRUE(os::write_atomically(temp_ / "outside/file", "stays"));
-  run_and_lose("ln -s " + temp_ / "outside" +
-                   " ~/link; mkdir -p ~/a/b/c; touch ~/a/b/c/d; chmod 0 ~/a/b ~/a; chmod 0 ~",
-               agent_of(1, "fix.1.e1"));
-  run_and_lose("mkfifo ~/fifo; cd ~; for i in $(seq 200); do mkdir d && cd d; done", agent_of(1, "fix.1.e2"));
-  run_and_lose("touch ~/file", agent_of(11, "fix.11"));
+  run("ln -s " + temp_ / "outside" +
+          " ~/link; mkdir -p ~/a/b/c; touch ~/a/b/c/d; chmod 0 ~/a/b ~/a; chmod 0 ~",
+      agent_of(1, "fix.1.e1"));
+  run("mkfifo ~/fifo; cd ~; for i in $(seq 200); do mkdir d && cd d; done", agent_of(1, "fix.1.e2"));
+  run("touch ~/file", agent_of(11, "fix.11"));
   EXPECT_EQ(homes(), (std::vector<std::string>{"run.fix.1", "run.fix.11"}));
   runner_->forget_homes("run", "fix.1");
   EXPECT_EQ(homes(), std::vector<std::string>{"run.fix.11"});
@@ -108,7 +101,7 @@ TEST_F(Homes, EndWithTheirAttemptWhateverTheyHold) {
 }
 
 TEST_F(Homes, OnlyTheirOwnerCanEnterTheFolderOfAll) {
-  run_and_lose("true", agent_of(1, "fix.1"));
+  run("true", agent_of(1, "fix.1"));
   for (const auto& folder : {std::string(kHomes), homes_of("run", "fix.1")})
     EXPECT_EQ(os::facts_of(temp_ / folder)->mode, 0700U) << folder;
 }
