@@ -49,7 +49,7 @@ class Homes(WithRun):
         for log in (first, second):
             self.assertIn("gate [] /home/agent\n", log)
         rows = self.chains("last")["p1"]
-        self.assertEqual([row["execution"] for row in rows if row["type"] == "pre_execute" and row["gate_id"] == "agent"], [1, 2, 1])
+        self.assertEqual([row["execution"] for row in rows if row["type"] == "pre_execute" and ".agent." in row["label"]], [1, 2, 1])
         self.assertEqual(self.homes(), [])
         diff = self.pawl("diff", "last").stdout
         self.assertIn("+2\n", diff)
