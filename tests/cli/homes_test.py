@@ -21,6 +21,7 @@ GATE = """echo "gate [$(ls -A ~)] $HOME"; echo gate >~/session; [ ! -e session ]
 class Homes(WithRun):
     def make(self, agent=AGENT, gate=GATE, **top):
         self.make_simple(agent=agent, gate=gate, max_attempts=2, **top)
+        self.commit_all("source")
 
     def homes(self):
         return sorted(self.root.glob("source/.pawl/homes/*"))
