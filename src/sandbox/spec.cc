@@ -85,6 +85,8 @@ Status check_destination(const std::string& dst) {
   if (dst.find("/../") != std::string::npos || dst.ends_with("/..") || dst.find("//") != std::string::npos ||
       dst.find("/./") != std::string::npos || dst.find('\0') != std::string::npos)
     return bad("has an empty, . or .. component");
+  const std::string folder = dst.ends_with('/') ? dst : dst + "/";
+  if ((inside::kHome + std::string("/")).starts_with(folder)) return bad("is HOME, or above it");
   for (const std::string system : kSystem)
     if (dst == system || dst.starts_with(system + "/")) return bad("is below a folder of the system");
   return {};
