@@ -159,7 +159,7 @@ Status Episode::look_at_work() {
   return {};
 }
 
-gates::Shadows Episode::shadows(const std::string& layer) const {
+gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std::string>& below) const {
   gates::Shadows out{.was_there =
                          [this](const std::string& path) {
                            return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
@@ -182,10 +182,10 @@ gates::Shadows Episode::shadows(const std::string& layer) const {
       return world_.objects.text_at(claim_->run.base_id, layers, path, kBytesMax).value_or("");
     };
   };
-  auto layers = base_stack_;
+  auto layers = below;
   if (!layer.empty()) layers.insert(layers.begin(), layer);
-  out.targets.read_makefiles(out.folders.modules, text_in(base_stack_));
-  out.targets.read_work(text_in(base_stack_), text_in(std::move(layers)));
+  out.targets.read_makefiles(out.folders.modules, text_in(below));
+  out.targets.read_work(text_in(below), text_in(std::move(layers)));
   out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
   return out;
 }
@@ -202,7 +202,7 @@ Result<gates::Signal> Episode::policy_signal(const std::string& layer) {
       return gates::policy_missing("the policy that was kept is not the one that the plan pins");
     policy = policy_ = *std::move(parsed.policy);
   }
-  const auto stands_in = shadows(layer);
+  const auto stands_in = shadows(layer, base_stack_);
   gates::PolicyCheck check(policy, world_.redactor, stands_in);
   gates::Unloaded unloaded;
   for (const auto& [gate_id, found] : on_base_)

@@ -125,7 +125,7 @@ class Episode {
   Status after_agent();   // look_at_work() once the agent is over; without memory evidence is missing
   Status look_at_work();  // sets the agent's layer without protected paths, and the policy's signal
   Result<gates::Signal> policy_signal(const std::string& layer);
-  gates::Shadows shadows(const std::string& layer) const;
+  gates::Shadows shadows(const std::string& layer, const std::vector<std::string>& below) const;
   Status load_on_base();
   Status look();  // evaluates the results so far
   // Called in a handler of std::bad_alloc. The attempt then has no next step, and a person decides. It

@@ -47,7 +47,7 @@ bool may_be_product(const std::string& path, const gates::Shadows& shadows) {
 
 Result<std::vector<std::string>> Episode::shadows_left(const std::string& layer,
                                                        const std::vector<std::string>& below) const {
-  auto parts = shadows();
+  auto parts = shadows(layer, below);
   parts.was_there = [&](const std::string& path) {
     return world_.objects.has_path(claim_->run.base_id, below, path);
   };

@@ -472,7 +472,8 @@ TEST(Decide, EachRowOfTheDesign) {
   AttemptFacts slow = failing();
   slow.steps[0] = step("run", -1, "timed_out");
   slow.steps[0].is_agent = true;
-  EXPECT_EQ(decide(slow).kind, Verdict::Kind::kFailedRetryable) << "the time of an agent is not that of a gate";
+  EXPECT_EQ(decide(slow).kind, Verdict::Kind::kFailedRetryable)
+      << "the time of an agent is not that of a gate";
 
   AttemptFacts code = failing();
   code.signals = {{.kind = "agent", .gate_id = "agent"}, {.kind = "build", .gate_id = "g", .passed = true}};

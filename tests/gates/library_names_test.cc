@@ -9,7 +9,7 @@
 namespace pawl::gates {
 namespace {
 
-std::string stands_in(const std::string& path, const Shadows& shadows = {}) {
+std::string shadowed_by(const std::string& path, const Shadows& shadows = {}) {
   return shadowing({.path = path, .after = FileVersion()}, shadows);
 }
 
@@ -17,10 +17,10 @@ TEST(LibraryNames, AHeaderOfTheLibraryIsFoundWhereCompilersLook) {
   for (const auto* path :
        {"string.h", "include/math.h", "src/stdbool.h", "tests/stdint.h", "include/sys/types.h", "t/cstring",
         "string", "lib/iostream", "inc/unistd.h", "deep/folder/assert.h", "deep/cstdlib", "sub/tests/vector"})
-    EXPECT_NE(stands_in(path), "") << path;
+    EXPECT_NE(shadowed_by(path), "") << path;
   for (const auto* path : {"src/util/math.h", "include/own/string.h", "docs/format", "lib/own/list",
                            "src/strings.hpp", "src/my_string.h", "VERSION", "version", "src/string.c"})
-    EXPECT_EQ(stands_in(path), "") << path;
+    EXPECT_EQ(shadowed_by(path), "") << path;
   EXPECT_EQ(shadowing({.path = "format", .after = FileVersion{.is_executable = true}}, {}), "")
       << "a program";
   EXPECT_EQ(shadowing({.path = "include/time.h", .before = FileVersion(), .after = FileVersion()}, {}), "")
@@ -34,8 +34,8 @@ TEST(LibraryNames, AFolderThatAMakefileNamesForHeadersCounts) {
     shadows.targets.add({"make test"});
     shadows.targets.read_makefiles(
         {}, [&](const std::string& path) { return path == "Makefile" ? makefile : ""; });
-    EXPECT_NE(stands_in("own/string.h", shadows), "") << makefile;
-    EXPECT_EQ(stands_in("other/string.h", shadows), "") << makefile;
+    EXPECT_NE(shadowed_by("own/string.h", shadows), "") << makefile;
+    EXPECT_EQ(shadowed_by("other/string.h", shadows), "") << makefile;
   }
 }
 
@@ -43,10 +43,10 @@ TEST(LibraryNames, APluginOrAPartOfRubysTestLibrariesIsFound) {
   for (const auto* path :
        {"lib/minitest/own_plugin.rb", "lib/test/unit/testresult.rb", "test/minitest/reporters.rb",
         "spec/test/unit/ui/console/testrunner.rb", "lib/minitest/test.rb", "lib/test-unit.rb"})
-    EXPECT_NE(stands_in(path), "") << path;
+    EXPECT_NE(shadowed_by(path), "") << path;
   for (const auto* path :
        {"test/unit/data_test.rb", "lib/minitest/own.rb", "test/unit/util/text_test.rb", "lib/own/plugin.rb"})
-    EXPECT_EQ(stands_in(path), "") << path;
+    EXPECT_EQ(shadowed_by(path), "") << path;
 }
 
 TEST(Watched, KnowsTheFilesOfBuilds) {
