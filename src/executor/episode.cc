@@ -159,37 +159,6 @@ Status Episode::look_at_work() {
   return {};
 }
 
-gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std::string>& below) const {
-  gates::Shadows out{.was_there =
-                         [this](const std::string& path) {
-                           return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
-                         },
-                     .is_protected =
-                         [this](const std::string& path) {
-                           const bool covered =
-                               any_covers(rules_.protect, path) || any_covers(rules_.protect_existing, path);
-                           return covered && world_.objects.has_path(claim_->run.base_id, base_stack_, path);
-                         },
-                     .allowed = plan_->allow_shadowing};
-  for (const auto& step : steps_)
-    if (step.role == StepRole::kGate) {
-      out.folders.add(step.step->argv);
-      out.targets.add(step.step->argv);
-    }
-  const auto text_in = [this](std::vector<std::string> layers) {
-    return [this, layers = std::move(layers)](const std::string& path) {
-      constexpr std::uint64_t kBytesMax = 1 << 20;
-      return world_.objects.text_at(claim_->run.base_id, layers, path, kBytesMax).value_or("");
-    };
-  };
-  auto layers = below;
-  if (!layer.empty()) layers.insert(layers.begin(), layer);
-  out.targets.read_makefiles(out.folders.modules, text_in(below));
-  out.targets.read_work(text_in(below), text_in(std::move(layers)));
-  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
-  return out;
-}
-
 // Without a policy only paths are checked. A file that shadows another always fails, and settings of a build
 // or a test runner are always reported.
 Result<gates::Signal> Episode::policy_signal(const std::string& layer) {

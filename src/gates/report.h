@@ -90,7 +90,7 @@ struct Report {
 inline constexpr std::string_view kTestsFamily = "tests", kAnalysisFamily = "analysis",
                                   kVulnerabilitiesFamily = "vulnerabilities";
 
-// What several reports that are in memory at once take together. `items`: tests, NoTest entries, suites and
+// The sizes of several reports that are in memory at once, together. `items`: tests, NoTest entries, suites and
 // findings.
 struct ReportSizes {
   std::int64_t items = 0;

@@ -87,11 +87,11 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
 
     def test_products_of_a_step_are_handed_on(self):
         made = ("node_modules/.bin/jest", "node_modules/jest/index.js", "v/lib/python3/site-packages/x.pth", "v/pyvenv.cfg", "v/bin/python",
-                "out/json.py", "include/stdlib.h", "GNUmakefile", "bin/app", "calc.egg-info/entry_points.txt")
+                "out/json.py", "include/stdlib.h", "GNUmakefile", "bin/app")
         build = "for f in " + " ".join(made) + "; do mkdir -p $(dirname $f); echo true >$f; chmod 755 $f; done"
         check = "; ".join(f"[ -e {path} ]" for path in made)
         gate = '{steps: [{name: build, run: sh build.sh}, {name: unit, run: "PATH=$PWD/bin:$PATH; %s"}]}' % check
-        files = CALC | {"build.sh": build + "\n", "Makefile": "all:\n", "GNUmakefile.in": "all:\n", "include/a.h": "\n", "setup.py": "\n"}
+        files = CALC | {"build.sh": build + "\n", "Makefile": "all:\n", "GNUmakefile.in": "all:\n", "include/a.h": "\n"}
         verdict, failed = self.run_plan("true >made", gate, files=files)
         self.assertEqual(verdict, "passed", failed)
 
@@ -337,7 +337,7 @@ tiers:
                 for command in ("check", "run"):
                     done = self.pawl(command, "plan/plan.yaml", expect=None)
                     self.assertEqual(done.returncode, code, done.stderr)
-                    self.assertEqual("matches nothing in the source" in done.stderr, code == 2 or (name == "a later phase" and command == "check"))
+                    self.assertEqual("matches nothing in the source" in done.stderr, code == 2 or name == "a later phase")
 
     def test_agents_do_not_read_what_is_the_gates(self):
         answer = {"calc.sh": "echo 0\n"}

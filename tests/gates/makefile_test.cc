@@ -36,7 +36,7 @@ std::string words_for(const std::string& command, const Files& base, const std::
   return shadowing(change, shadows_of(command, base, work));
 }
 
-// What the files of a work that differ from base's do to a gate's command.
+// The effect on a gate's command of files that differ from base's.
 std::string words_of(const Files& base, const Files& changed, const std::string& command = "make test") {
   auto work = base;
   for (const auto& [path, text] : changed) work[path] = text;

@@ -28,7 +28,11 @@ std::string shown_for(const std::string& path, const std::string& before, const 
   const std::vector<std::string> argv{"sh", "-e", "-c", command};
   shadows.targets.add(argv);
   shadows.targets.hidden_failures = [](const auto& words) { return plan::hidden_failures(words); };
-  shadows.targets.read_makefiles({}, [&](const std::string& name) { return name == path ? before : ""; });
+  const auto with = [&](const std::string& text) {
+    return [&](const std::string& name) { return name == path ? text : ""; };
+  };
+  shadows.targets.read_makefiles({}, with(before));
+  shadows.targets.read_work(with(before), with(after));
   const Policy policy{.secrets = Reaction::kAllow};
   PolicyCheck check(policy, testing::plain_redactor(), shadows);
   check.see({.path = path, .before = whole_file(before), .after = whole_file(after)});

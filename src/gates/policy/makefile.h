@@ -30,7 +30,7 @@ struct RecipeLine {
   std::vector<Branch> when;  // the branches around it, the outermost first
 };
 
-// What variables and special targets say about commands.
+// Statements of variables and special targets about commands.
 struct MakeSettings {
   bool ignores = false;      // .IGNORE, or -i in MAKEFLAGS
   std::string runs_nothing;  // the line by which make, or its shell, runs no command

@@ -206,7 +206,7 @@ class MakeComparison {
     });
   }
 
-  // What base needs and the work does not. A target that makes a file is only a step on the way.
+  // A prerequisite that base has and the work does not. A target that makes a file is only a step on the way.
   std::string lost(const std::string& name, const Rule& old) const {
     if (!sure_names_.contains(name) || may_be_idle(of_base(old)) || makes_file(old, name)) return "";
     if (has_new_commands_ || std::ranges::all_of(old.recipe, [&](const auto& line) {

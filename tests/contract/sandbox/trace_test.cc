@@ -1,4 +1,4 @@
-// What a trace has of the programs of a sandbox, and of the calls that are denied to them.
+// A trace's lines of the programs of a sandbox, and of the calls that are denied to them.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

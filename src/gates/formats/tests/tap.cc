@@ -1,6 +1,7 @@
 // TAP 12 to 14 (testanything.org/tap-version-14-specification.html): Perl's Test::More and prove, node
 // --test, bats, and many others. The tests of a subtest are named "parent::child". They come before the line
 // of their parent, or behind it in braces (node-tap). All lines that are not TAP are output.
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>

@@ -1,11 +1,13 @@
-// Finds what the earlier steps of a gate left and the next step would load instead of a part of its runner. An
-// early step runs code that the agent wrote, so such files are not seen between steps. What steps are for stays:
+// The parts of a gate's runner that a file of the work can stand in for. Also finds what the earlier steps of a gate left and the
+// next step would load instead of such a part. An early step runs code that the agent wrote, so such files are not seen between steps. What steps are for stays:
 // installed packages, build trees, generated headers, programs.
 #include <algorithm>
 #include <array>
 
+#include "base/glob.h"
 #include "executor/episode.h"
 #include "gates/policy/runner_settings.h"
+#include "plan/script.h"
 
 namespace pawl::executor {
 namespace {
@@ -36,14 +38,43 @@ bool may_be_product(const std::string& path, const gates::Shadows& shadows) {
   const std::string_view name = std::string_view(path).substr(folder.empty() ? 0 : folder.size() + 1);
   const bool is_link_to_installed = name == "node_modules";  // a folder of this name is no change of a file
   if (is_link_to_installed || std::ranges::any_of(kMade, is_end) || was_there(path + ".in")) return true;
-  if (folder.ends_with(".egg-info"))  // `pip install -e .` makes it
-    return was_there("setup.py") || was_there("setup.cfg") || was_there("pyproject.toml");
   const bool begins_package = name.starts_with("__init__.") || folder.ends_with(".dist-info");
   return !folder.empty() && !was_there(begins_package ? folder_of(folder) : folder) &&
          !(begins_package && folder_of(folder).empty());
 }
 
 }  // namespace
+
+gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std::string>& below) const {
+  gates::Shadows out{.was_there =
+                         [this](const std::string& path) {
+                           return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
+                         },
+                     .is_protected =
+                         [this](const std::string& path) {
+                           const bool covered =
+                               any_covers(rules_.protect, path) || any_covers(rules_.protect_existing, path);
+                           return covered && world_.objects.has_path(claim_->run.base_id, base_stack_, path);
+                         },
+                     .allowed = plan_->allow_shadowing};
+  for (const auto& step : steps_)
+    if (step.role == StepRole::kGate) {
+      out.folders.add(step.step->argv);
+      out.targets.add(step.step->argv);
+    }
+  const auto text_in = [this](std::vector<std::string> layers) {
+    return [this, layers = std::move(layers)](const std::string& path) {
+      constexpr std::uint64_t kBytesMax = 1 << 20;
+      return world_.objects.text_at(claim_->run.base_id, layers, path, kBytesMax).value_or("");
+    };
+  };
+  auto layers = below;
+  if (!layer.empty()) layers.insert(layers.begin(), layer);
+  out.targets.read_makefiles(out.folders.modules, text_in(below));
+  out.targets.read_work(text_in(below), text_in(std::move(layers)));
+  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
+  return out;
+}
 
 Result<std::vector<std::string>> Episode::shadows_left(const std::string& layer,
                                                        const std::vector<std::string>& below) const {
