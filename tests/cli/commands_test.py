@@ -190,14 +190,6 @@ class MainJob(WithRun):
         for hidden in ("u:pw", "s3cr3t", "0th3r"):
             self.assertNotIn(hidden, log)
 
-    def test_values_of_the_plan_reach_every_step(self):
-        env = "{names: [MY_NAME], set: {NODE_ENV: test, LANG: C.UTF-8, EMPTY: '', HOME: /workspace, QUOTED: 'a \"$HOME\"'}}"
-        look = 'echo "$MY_NAME,$NODE_ENV,$LANG,${EMPTY-unset},$HOME,$QUOTED"'
-        self.make_simple(agent=look, gate=look, env=env)
-        self.pawl("run", "plan.yaml", env={"MY_NAME": "host", "NODE_ENV": "production", "LANG": "de_DE.UTF-8"})
-        said = 'host,test,C.UTF-8,,/workspace,a "$HOME"\n'
-        self.assertEqual(self.pawl("logs", "last", "p1").stdout.count(said), 2, "of the agent and of the gate")
-
 
 class FromAndToGit(WithRun):
     def test_a_patch_of_a_folder_applies_in_it_and_at_the_root(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files and folders of the host that a plan shows every step (`mounts`)."""
+"""What of the host, and which variables, a plan shows every step (`mounts`, `env`)."""
 
 import json
 import unittest
@@ -117,6 +117,16 @@ class Mounts(WithRun):
         (self.root / "home/.away").rename(self.root / "home/.tools")
         self.pawl("resume", "last", env=self.home)
         self.assertEqual(self.pawl_json("status")["runs"][0]["state"], "COMPLETE")
+
+
+class Variables(WithRun):
+    def test_values_of_the_plan_reach_every_step(self):
+        env = "{names: [MY_NAME], set: {NODE_ENV: test, LANG: C.UTF-8, EMPTY: '', HOME: /workspace, QUOTED: 'a \"$HOME\"'}}"
+        look = 'echo "$MY_NAME,$NODE_ENV,$LANG,${EMPTY-unset},$HOME,$QUOTED"'
+        self.make_simple(agent=look, gate=look, env=env)
+        self.pawl("run", "plan.yaml", env={"MY_NAME": "host", "NODE_ENV": "production", "LANG": "de_DE.UTF-8"})
+        said = 'host,test,C.UTF-8,,/workspace,a "$HOME"\n'
+        self.assertEqual(self.pawl("logs", "last", "p1").stdout.count(said), 2, "of the agent and of the gate")
 
 
 if __name__ == "__main__":
