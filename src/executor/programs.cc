@@ -104,7 +104,7 @@ class Host {
   std::string find(const std::string& name) const {
     if (name.starts_with('/')) return is_program(name) ? name : "";
     for (const auto& folder : folders_)
-      if (const auto path = os::join(folder, name); is_program(path)) return path;
+      if (auto path = os::join(folder, name); is_program(path)) return path;
     return {};
   }
 

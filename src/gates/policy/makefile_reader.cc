@@ -214,7 +214,7 @@ class Reader {
     return true;
   }
 
-  void include(std::string path, bool leads) {
+  void include(const std::string& path, bool leads) {
     to_.is_cut = to_.is_cut || to_.includes.size() >= kTargetsMax;
     if (to_.is_cut || std::ranges::find(to_.files, path) != to_.files.end()) return;
     const bool is_pattern = path.find('*') != path.npos;
