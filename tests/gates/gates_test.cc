@@ -469,12 +469,6 @@ TEST(Decide, EachRowOfTheDesign) {
   late.oom_retryable = true;
   EXPECT_EQ(decide(late).kind, Verdict::Kind::kFailedRetryable);
 
-  AttemptFacts slow = failing();
-  slow.steps[0] = step("run", -1, "timed_out");
-  slow.steps[0].is_agent = true;
-  EXPECT_EQ(decide(slow).kind, Verdict::Kind::kFailedRetryable)
-      << "the time of an agent is not that of a gate";
-
   AttemptFacts code = failing();
   code.signals = {{.kind = "agent", .gate_id = "agent"}, {.kind = "build", .gate_id = "g", .passed = true}};
   code.steps = {step("run", 3), step("unit")};
