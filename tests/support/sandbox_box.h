@@ -44,8 +44,9 @@ class SandboxBox {
             },
         .should_stop = should_stop,
         .open_outlet = open_outlet ? open_outlet
-                                   : *egress::outlet_of(
-                                         spec, [this](std::string_view line) { (network += line) += '\n'; }),
+                                   : egress::outlet_of(
+                                         spec, [this](std::string_view line) { (network += line) += '\n'; })
+                                         .value(),
         .on_trace = [this](std::string_view line) { (trace += line) += '\n'; },
         .input = input};
     const auto execution = (*backend)->execute(spec, folders, events, id);

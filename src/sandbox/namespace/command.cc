@@ -90,7 +90,7 @@ class Command {
     open_listeners();
     const CommandLimits limits = await_limits();
     join_cgroups(limits.cgroups_follow);
-    need(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");
+    need_sent(send(init_fd_, "n", 1, MSG_NOSIGNAL) == 1, "init");
     // The following calls need no file of the sandbox, so they run while the mounts are made.
     set_limits(limits.by_rlimits);
     leave_soft_limits_of_the_caller();
@@ -110,6 +110,13 @@ class Command {
  private:
   void need(bool ok, const char* mechanism) const {
     if (!ok) report_failure(job_.report_fd, errno, mechanism);
+  }
+
+  // The init and the parent close their ends when the setup has failed. They report why; a broken pipe would
+  // take the place of that report.
+  void need_sent(bool ok, const char* mechanism) const {
+    if (!ok && (errno == EPIPE || errno == ECONNRESET)) _exit(1);
+    need(ok, mechanism);
   }
 
   void connect_output() const {
@@ -138,7 +145,8 @@ class Command {
     need(add_addresses(*job_.listeners), "addresses of the egress");
     for (std::size_t i = 0; i < job_.listeners->size(); ++i) {
       const int fd = open_listener((*job_.listeners)[i]);
-      need(fd >= 0 && hand_over(job_.sync_fd, HandOver::kListener, i, fd), "listener of the egress");
+      need(fd >= 0, "listener of the egress");
+      need_sent(hand_over(job_.sync_fd, HandOver::kListener, i, fd), "listener of the egress");
       close(fd);
     }
   }
@@ -202,7 +210,7 @@ class Command {
   bool asks_for_renames() const { return job_.has_layers && job_.walls.seccomp && job_.walls.pid; }
 
   void hand_to_init(HandOver what, int fd) const {
-    need(hand_over(init_fd_, what, 0, fd), "hand over to the init");
+    need_sent(hand_over(init_fd_, what, 0, fd), "hand over to the init");
   }
 
   void filter() const {
@@ -210,7 +218,7 @@ class Command {
     if (job_.spec->enable_trace) {
       listener = install_asking_filter(Asks::kAll);
       if (listener < 0) report_failure(job_.report_fd, errno, kNoTrace, "", ChildReport::Failed::kTrace);
-      need(hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "hand over the trace");
+      need_sent(hand_over(job_.sync_fd, HandOver::kTracer, 0, listener), "hand over the trace");
     } else if (asks_for_renames()) {
       listener = install_asking_filter(Asks::kRenames);
     }

@@ -126,5 +126,22 @@ TEST_P(Endings, SpellsTheNameOfAProgramThatCantRun) {
   }
 }
 
+// The command still talks to the init and to the parent while they give up. Its broken pipe is not the cause.
+TEST_P(Endings, AFailedSetupNamesItsCauseAndNotWhoMissedItNext) {
+  constexpr int kTries = 60;
+  for (const auto network : {Network::kNone, Network::kScoped}) {
+    SandboxBox box(GetParam());
+    box.folders.lower.push_back(box.temp / "is not there");
+    box.spec.network = network;
+    if (network == Network::kScoped) box.spec.egress_allowlist = {"one.example:443", "two.example:443"};
+    box.spec.enable_trace = true;
+    for (int i = 0; i < kTries; ++i) {
+      const auto run = box.sh("true");
+      ASSERT_EQ(run.outcome, Outcome::kSetupFailed);
+      ASSERT_NE(run.reason.find("is not there"), std::string::npos) << run.reason << ", try " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pawl::sandbox
