@@ -68,6 +68,7 @@ class InstantSandboxes final : public supervisor::StepRunner {
   }
   void forget(const std::string&) override {}
   void forget_lost(const std::string&) override {}
+  void forget_homes(const std::string&, const std::string&) override {}
 };
 
 class NoObjects final : public workspace::ObjectStore {

@@ -8,6 +8,8 @@
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "cli/render/waiting.h"
+#include "executor/from_host.h"
+#include "executor/programs.h"
 #include "executor/protection.h"
 #include "executor/start_run.h"
 #include "gates/gates.h"
@@ -146,11 +148,11 @@ void check_protection(const std::string& shown, const std::string& file, plan::P
   const auto guarded = executor::guarded_of(*parsed.plan);
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file));
   if (guarded.empty() || !source) return;
-  for (const auto* one : guarded) {
+  for (const auto& list : guarded) {
     const auto covered =
-        workspace::covered_in_source(*source, parsed.plan->source_ref, executor::patterns_of(*one));
+        workspace::covered_in_source(*source, parsed.plan->source_ref, executor::patterns_of(*list.guarded));
     if (!covered) return;
-    for (const auto& each : executor::unmatched(*one, *covered)) {
+    for (const auto& each : executor::unmatched(list, *covered)) {
       plan::Problem problem{
           .file = shown, .line = each.at.line, .column = each.at.column, .message = each.message};
       (each.is_error ? parsed.problems : parsed.warnings).push_back(std::move(problem));
@@ -217,6 +219,34 @@ void check_built(const std::string& shown, const std::string& file, plan::Parsed
          .message = "source: " + visible(path) + " was built in " + *source +
                     " and names that folder, which no step has: in a sandbox the source is /workspace, so "
                     "its programs may not run. Take a commit (`ref`), or build it in a step"});
+}
+
+// Programs that end a step with 127, attempt after attempt.
+void check_programs(const std::string& shown, plan::Parsed& parsed) {
+  for (const auto& unseen : executor::unseen_programs(*parsed.plan)) {
+    std::string mounts;
+    for (const auto& src : unseen.mounts) mounts += (mounts.empty() ? "{src: " : ", {src: ") + src + "}";
+    std::string message = fmt::format("{} starts {}, which no step finds", unseen.user, unseen.name);
+    if (unseen.host_path.empty())
+      message +=
+          ", nor is it on this machine: install it below /usr, or show the folder that it lies in with "
+          "`mounts`";
+    else if (mounts.empty())
+      message +=
+          fmt::format(": it lies at {}, and no folder around it may be shown: install it below /usr/local",
+                      unseen.host_path);
+    else
+      message += fmt::format(": it lies at {}. Add to the plan: `mounts: [{}]`{}", unseen.host_path, mounts,
+                             unseen.is_in_path ? "" : ", and name it by that path");
+    parsed.warnings.push_back(
+        {.file = shown, .line = unseen.at.line, .column = unseen.at.column, .message = visible(message)});
+  }
+}
+
+void check_mounts(const std::string& shown, plan::Parsed& parsed) {
+  for (auto& [at, message] : executor::bad_mounts(*parsed.plan))
+    parsed.problems.push_back(
+        {.file = shown, .line = at.line, .column = at.column, .message = std::move(message)});
 }
 
 bool is_guarded(const plan::Plan& plan, const plan::Gate& gate) {
@@ -335,6 +365,8 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   check_gate_files(path, out.file, out.parsed);
   check_plan_paths(path, out.file, out.parsed);
   check_built(path, out.file, out.parsed);
+  check_mounts(path, out.parsed);
+  check_programs(path, out.parsed);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }

@@ -14,7 +14,6 @@
 #include "os/walls.h"
 #include "plan/policy.h"
 #include "plan/script.h"
-#include "sandbox/environment.h"
 #include "sandbox/inside.h"
 #include "supervisor/supervisor.h"
 
@@ -160,31 +159,6 @@ Status Episode::look_at_work() {
   return {};
 }
 
-gates::Shadows Episode::shadows() const {
-  gates::Shadows out{.was_there =
-                         [this](const std::string& path) {
-                           return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
-                         },
-                     .is_protected =
-                         [this](const std::string& path) {
-                           const bool covered =
-                               any_covers(rules_.protect, path) || any_covers(rules_.protect_existing, path);
-                           return covered && world_.objects.has_path(claim_->run.base_id, base_stack_, path);
-                         },
-                     .allowed = plan_->allow_shadowing};
-  for (const auto& step : steps_)
-    if (step.role == StepRole::kGate) {
-      out.folders.add(step.step->argv);
-      out.targets.add(step.step->argv);
-    }
-  out.targets.read_makefiles(out.folders.modules, [this](const std::string& path) {
-    constexpr std::uint64_t kBytesMax = 1 << 20;
-    return world_.objects.text_at(claim_->run.base_id, base_stack_, path, kBytesMax).value_or("");
-  });
-  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
-  return out;
-}
-
 // Without a policy only paths are checked. A file that shadows another always fails, and settings of a build
 // or a test runner are always reported.
 Result<gates::Signal> Episode::policy_signal(const std::string& layer) {
@@ -197,7 +171,7 @@ Result<gates::Signal> Episode::policy_signal(const std::string& layer) {
       return gates::policy_missing("the policy that was kept is not the one that the plan pins");
     policy = policy_ = *std::move(parsed.policy);
   }
-  const auto stands_in = shadows();
+  const auto stands_in = shadows(layer, base_stack_);
   gates::PolicyCheck check(policy, world_.redactor, stands_in);
   gates::Unloaded unloaded;
   for (const auto& [gate_id, found] : on_base_)
@@ -375,14 +349,15 @@ std::vector<std::string> Episode::left_before(const PlannedStep& step) const {
 Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) const {
   auto layers = left_before(step);
   const bool is_gate = step.role == StepRole::kGate;
-  const bool has_earlier = !layers.empty();
+  const auto left = layers.size();
   // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
   const auto taken = taken_layers_.find(step.gate_id);
   const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
   if (is_gate && !agents.empty() && !planted("gates_without_the_work")) layers.push_back(agents);
   // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
-  if (has_earlier && os::walls().lid) {
-    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight_of(step.gate_id)));
+  if (left > 0 && os::walls().lid) {
+    PAWL_TRY(const auto sight, sight_between(step.gate_id, layers, left));
+    PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight));
     if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
   }
   layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
@@ -449,7 +424,9 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
   looks_.need(spec.workspace.base_id, spec.workspace.layers);
   looks_.need(plan_folder_of(step), {});
   spec.copy_in.push_back(plan_of(step));
-  spec.env = sandbox::allowed_environment(plan_->env);
+  PAWL_TRY(auto host, from_host(*plan_));
+  spec.env = std::move(host.env);
+  std::ranges::move(host.mounts, std::back_inserter(spec.copy_in));
   // The supervisor fills in `src`. An agent finds its socket there.
   if (!context.empty() || step.role == StepRole::kAgent)
     spec.copy_in.push_back({.src = "",

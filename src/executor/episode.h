@@ -16,6 +16,7 @@
 #include "executor/context.h"
 #include "executor/episode_choice.h"
 #include "executor/executor.h"
+#include "executor/from_host.h"
 #include "executor/hooks.h"
 #include "executor/looks.h"
 #include "executor/recovery.h"
@@ -79,7 +80,8 @@ class Episode {
   // attempt. A hook gets its question and the evidence of this attempt. A gate gets no files.
   Result<Context> context_of(const PlannedStep& step) const;
 
-  // The results of gates on base since the last call, each with the key of all inputs that decide it.
+  // The results of gates on base since the last call, each with the key of all inputs that decide it; "":
+  // an input changed while it was made.
   struct FoundOnBase {
     std::string gate_id, key;
     gates::OnBase found;
@@ -123,7 +125,7 @@ class Episode {
   Status after_agent();   // look_at_work() once the agent is over; without memory evidence is missing
   Status look_at_work();  // sets the agent's layer without protected paths, and the policy's signal
   Result<gates::Signal> policy_signal(const std::string& layer);
-  gates::Shadows shadows() const;
+  gates::Shadows shadows(const std::string& layer, const std::vector<std::string>& below) const;
   Status load_on_base();
   Status look();  // evaluates the results so far
   // Called in a handler of std::bad_alloc. The attempt then has no next step, and a person decides. It
@@ -133,12 +135,17 @@ class Episode {
   // A second run of a gate on base shows which names move. kKnown: on_base_ has what both runs found.
   enum class SecondRun { kNotNeeded, kAwaited, kKnown };
   Result<SecondRun> second_run(const plan::Gate& gate, const gates::GateFacts& facts);
-  std::string base_key(const plan::Gate& gate) const;
+  std::string base_key(const plan::Gate& gate, const FromHost& host) const;
+  // As base_key(); "" when the baseline's steps saw other mounts than `host` has, and its result has no key.
+  std::string key_of_baseline(const plan::Gate& gate, const FromHost& host, bool again) const;
+  Status add_mounts(gates::AttemptFacts& to) const;  // the signal that they changed, if they did
   void add_base(gates::AttemptFacts& to) const;
   std::string inventories_hash() const;  // over all known results on base, by gate; "" when none is known
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;
   void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a baseline's step
+  void add_searched(const PlannedStep& step, const gates::MissingProgram& program,
+                    gates::StepFacts& to) const;
   bool agent_decides() const;  // by its work or its outcome: the gates are not run
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
@@ -161,6 +168,13 @@ class Episode {
   const std::string& plan_folder_of(const PlannedStep& step) const;  // the id of its base
   sandbox::CopyIn plan_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
+  // The same, for a step behind others. The first `left` of `layers` are those that the others left.
+  Result<workspace::Workspaces::Sight> sight_between(const std::string& gate_id,
+                                                     const std::vector<std::string>& layers,
+                                                     std::size_t left) const;
+  // The paths of a step's layer that stand in for a part of a runner, where `below` is below the layer.
+  Result<std::vector<std::string>> shadows_left(const std::string& layer,
+                                                const std::vector<std::string>& below) const;
   // A decided attempt with the responses of its hooks so far.
   struct Judged {
     gates::AttemptFacts facts;
@@ -195,8 +209,9 @@ class Episode {
   std::optional<workspace::Workspaces::Work> ignored_;  // set when the agent left ignored files
   std::string gate_layer_;                              // the agent's layer without protected paths
   std::map<std::string, std::string> taken_layers_;     // gate_layer_ cut to a gate's take_only, by gate
-  bool changed_nothing_ = false;                        // no file, whatever its agent wrote
-  workspace::Workspaces::Filtered filtered_;            // how gate_layer_ was filtered
+  mutable std::map<std::string, std::vector<std::string>> shadows_left_;  // known results, by layer
+  bool changed_nothing_ = false;                                          // no file, whatever its agent wrote
+  workspace::Workspaces::Filtered filtered_;                              // how gate_layer_ was filtered
   std::optional<gates::Signal> policy_signal_;    // set with a policy, or when there is something to report
   Policy policy_;                                 // the policy of the plan, or the default
   std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known

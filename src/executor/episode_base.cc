@@ -7,7 +7,6 @@
 #include "executor/start_run.h"
 #include "gates/moving.h"
 #include "os/file.h"
-#include "sandbox/environment.h"
 
 namespace pawl::executor {
 namespace {
@@ -30,23 +29,34 @@ Json key_of_step(const plan::Step& step) {
 }  // namespace
 
 // All inputs that decide the result of the steps, except the host's programs.
-std::string Episode::base_key(const plan::Gate& gate) const {
+std::string Episode::base_key(const plan::Gate& gate, const FromHost& host) const {
   Json steps = Json::array();
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
   const auto sight = sight_of(gate.name);
   const bool stacked = !planted("base_without_accepted_layers");
-  return blake3_hex(canonical({{"form", 5},
+  return blake3_hex(canonical({{"form", 6},
                                {"kinds", gate.signals},
                                {"base_id", claim_->run.base_id},
                                {"stack", stacked ? base_stack_ : std::vector<std::string>()},
                                {"plan_content", claim_->run.plan_content},
-                               {"env", sandbox::allowed_environment(plan_->env)},
+                               {"env", host.env},
+                               {"mounts", contents_of(host.mounts)},
                                {"sight",
                                 {{"protect", sight.paths.protect},
                                  {"protect_existing", sight.paths.protect_existing},
                                  {"only", sight.only},
                                  {"names", sight.names}}},
                                {"steps", std::move(steps)}}));
+}
+
+std::string Episode::key_of_baseline(const plan::Gate& gate, const FromHost& host, bool again) const {
+  const auto mounts = contents_of(host.mounts);
+  const bool is_same = std::ranges::all_of(steps_, [&](const PlannedStep& step) {
+    const bool counts = step.role == StepRole::kBaseline && step.gate_id == gate.name && step.again == again;
+    const auto run = counts ? results_.find(step.index) : results_.end();
+    return run == results_.end() || run->second.mounts == mounts;
+  });
+  return is_same ? base_key(gate, host) : "";
 }
 
 std::optional<gates::OnBase> Episode::from_baseline(const plan::Gate& gate, bool again) const {
@@ -64,15 +74,20 @@ std::optional<gates::OnBase> Episode::from_baseline(const plan::Gate& gate, bool
 }
 
 Status Episode::load_on_base() {
+  std::optional<FromHost> host;  // the look at it takes time, and is rarely needed
   for (const auto& name : phase_->gates) {
     const plan::Gate& gate = plan_->gates.at(name);
     if (gate.baseline == plan::Baseline::kNone || on_base_.contains(name)) continue;
+    if (!host) {
+      PAWL_TRY(host, from_host(*plan_));
+    }
     if (auto found = from_baseline(gate, false)) {
-      found_on_base_.push_back({.gate_id = name, .key = base_key(gate), .found = *found});
+      found_on_base_.push_back(
+          {.gate_id = name, .key = key_of_baseline(gate, *host, false), .found = *found});
       on_base_[name] = *std::move(found);
       continue;
     }
-    PAWL_TRY(const auto stored, world_.store.inventory(base_key(gate)));
+    PAWL_TRY(const auto stored, world_.store.inventory(base_key(gate, *host)));
     if (!stored) continue;
     PAWL_TRY(on_base_[name], gates::on_base_of_text(*stored));
   }
@@ -85,8 +100,11 @@ Status Episode::load_on_base() {
 Result<Episode::SecondRun> Episode::second_run(const plan::Gate& gate, const gates::GateFacts& facts) {
   const auto known = on_base_.find(gate.name);
   if (known == on_base_.end() || !gates::names_may_move(facts)) return SecondRun::kNotNeeded;
-  const std::string key = blake3_hex(canonical({{"form", 1}, {"twice", base_key(gate)}}));
-  PAWL_TRY(const auto stored, world_.store.inventory(key));
+  const auto twice = [](const std::string& key) {
+    return key.empty() ? "" : blake3_hex(canonical({{"form", 1}, {"twice", key}}));
+  };
+  PAWL_TRY(const auto host, from_host(*plan_));
+  PAWL_TRY(const auto stored, world_.store.inventory(twice(base_key(gate, host))));
   if (stored) {
     PAWL_TRY(known->second, gates::on_base_of_text(*stored));
     return SecondRun::kKnown;
@@ -95,7 +113,8 @@ Result<Episode::SecondRun> Episode::second_run(const plan::Gate& gate, const gat
   if (!again) return SecondRun::kAwaited;
   known->second = gates::held_to_both(known->second, *again);
   if (again->is_usable())
-    found_on_base_.push_back({.gate_id = gate.name, .key = key, .found = known->second});
+    found_on_base_.push_back(
+        {.gate_id = gate.name, .key = twice(key_of_baseline(gate, host, true)), .found = known->second});
   return SecondRun::kKnown;
 }
 
@@ -123,8 +142,19 @@ bool Episode::is_left_out(const PlannedStep& step, const gates::MissingProgram& 
   return world_.objects.leaves_out(path, source_of(claim_->run), base_stack_).value_or(false);
 }
 
-// A path in the workspace that base does not have: the work may add the program. Work is unlikely to add a
-// program that is looked for in PATH, or that exists and cannot be started.
+// A program that PATH was searched for: the work may bring it by the command's own PATH, or by what the command
+// installs.
+void Episode::add_searched(const PlannedStep& step, const gates::MissingProgram& program,
+                           gates::StepFacts& to) const {
+  const auto ways = gates::ways_to_bring(program, step.step->argv);
+  const bool has_place =
+      std::ranges::any_of(ways.paths, [&](const auto& path) { return !is_left_out(step, program, path); });
+  to.program_is_work = ways.by_command || has_place;
+  to.program_is_left_out = !to.program_is_work && !ways.paths.empty();
+}
+
+// A path in the workspace that base does not have: the work may add the program. Work is unlikely to mend a
+// program that exists and cannot be started.
 void Episode::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   constexpr std::string_view kWorkspace = "/workspace/";
   if (to.outcome != "exited" || to.exit_code == 0) return;
@@ -137,7 +167,8 @@ void Episode::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   std::string_view path = program->name;
   if (path.starts_with(kWorkspace)) path.remove_prefix(kWorkspace.size());
   while (path.starts_with("./")) path.remove_prefix(2);
-  if (!program->is_path || path.starts_with('/')) return;
+  if (!program->is_path) return add_searched(step, *program, to);
+  if (path.starts_with('/')) return;
   const std::string inside(path);
   const bool known = os::is_safe_relative_path(inside);
   auto layers = left_before(step);
@@ -152,7 +183,7 @@ Result<const PlannedStep*> next_step_of(Episode& episode, const World& world, Ob
   PAWL_TRY(const PlannedStep* step, episode.next());
   for (const auto& [gate_id, key, found] : episode.take_found_on_base()) {
     observer.base_ran(claim, gate_id, found);
-    if (found.is_usable()) PAWL_OK(world.store.put_inventory(key, gates::text_of(found)));
+    if (found.is_usable() && !key.empty()) PAWL_OK(world.store.put_inventory(key, gates::text_of(found)));
   }
   return step;
 }

@@ -45,6 +45,29 @@ void Episode::add_refused(const PlannedStep& step, const sandbox::SandboxRun& ru
   });
 }
 
+// Steps of the attempt before are read from their rows, like all else that decides.
+Status Episode::add_mounts(gates::AttemptFacts& to) const {
+  if (plan_->mounts.empty()) return {};
+  std::vector<sandbox::Mounts> seen;
+  for (const auto& [index, run] : results_) seen.push_back(run.mounts);
+  std::optional<SeenMounts> before;
+  if (claim_->attempt.number > 1) {
+    PAWL_TRY(const auto steps, world_.store.steps(claim_->run.run_id, phase_->id));
+    const store::StepRow* last = nullptr;
+    for (const auto& step : steps) {
+      if (step.attempt_id == claim_->attempt.attempt_id || step.state != store::StepState::kDone) continue;
+      if (last == nullptr || step.ended_at >= last->ended_at) last = &step;
+    }
+    if (last != nullptr) {
+      PAWL_TRY(const Json json, parse_json(last->run));
+      PAWL_TRY(auto run, sandbox::run_from_json(json));
+      before = SeenMounts{.attempt_id = last->attempt_id, .mounts = std::move(run.mounts)};
+    }
+  }
+  if (auto signal = mounts_signal(seen, before)) to.signals.push_back(*std::move(signal));
+  return {};
+}
+
 gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
   gates::StepFacts facts;
   facts.step_name = step.step->name;
@@ -157,7 +180,7 @@ std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
                                                     const sandbox::SandboxRun& run) const {
   std::vector<gates::ReportFacts> out;
   if (run.copy_out.empty()) return out;
-  std::int64_t items = 0;
+  gates::ReportSizes all;  // all reports are in memory at once, and are judged together
   for (const auto& declared : step.step->reports) {
     const auto add = [&](const std::string& path, Result<gates::Report> report) {
       out.push_back({.path = world_.redactor.redact(path),
@@ -176,14 +199,13 @@ std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
           fail(ErrorKind::kExhausted, fmt::format("more than {} files", kReportFilesMax)));
     for (auto& file : *files) {
       add(file.path, gates::read_report(declared.format, *file.bytes, world_.redactor));
-      if (!out.back().report) out.back().told = told_by(run.copy_out, file.path);
-      // All reports are in memory at once, and are judged together.
-      items += out.back().report ? gates::items_of(*out.back().report) : 0;
-      if (items <= gates::kReportItemsMax) continue;
-      out.back().report =
-          fail(ErrorKind::kExhausted, fmt::format("the reports of the step have more than {} tests "
-                                                  "or findings",
-                                                  gates::kReportItemsMax));
+      if (!out.back().report) {
+        out.back().told = told_by(run.copy_out, file.path);
+        continue;
+      }
+      auto fits = gates::add_sizes(*out.back().report, all);
+      if (fits) continue;
+      out.back().report = std::unexpected(std::move(fits).error());
       return out;
     }
   }

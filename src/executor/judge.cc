@@ -83,13 +83,19 @@ gates::Signal protect_signal(const workspace::Workspaces::Filtered& filtered, co
 
 // The signal always passes: ignored files are neither judged nor accepted, but their loss is reported.
 gates::Signal ignored_signal(const std::string& layer, const workspace::Workspaces::Work& work) {
-  return {
+  gates::Signal signal{
       .kind = "ignored",
       .gate_id = "diff",
       .passed = true,
       .details = {{"entries", work.ignored_entries}, {"bytes", work.ignored_bytes}, {"work", work.layer_id}},
       .collector = "diff",
       .read = layer};
+  if (work.lost.empty()) return signal;
+  std::vector<std::string> names;
+  for (const auto& [from, to] : work.lost) names.push_back(from + " (perhaps now " + to + ")");
+  signal.details["lost"] = names.size();
+  signal.details["lost_names"] = joined(names, kPathsNamedMax);
+  return signal;
 }
 
 // The attempt passed alone, as each phase in `beside` did. The signal says whether it passes on top of them.
@@ -156,6 +162,7 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
     facts.signals.push_back(protect_signal(filtered_, agent_layer()));
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));
   if (policy_signal_) facts.signals.push_back(*policy_signal_);
+  PAWL_OK(add_mounts(facts));
   add_base(facts);
   // The limit of the first open gate, whether that gate failed or something before it failed.
   facts.same_failure_max = plan_->gates.at(phase_->gates.front()).retry.same_failure_max;

@@ -7,20 +7,27 @@
 namespace pawl::executor {
 namespace {
 
+// Whether a phase of the first tier has the gate. Its files cannot be made before.
+bool is_of_first_tier(const plan::Plan& plan, const std::string& gate) {
+  return std::ranges::any_of(plan.tiers.front().phases, [&](const auto& phase) {
+    return std::ranges::find(phase.gates, gate) != phase.gates.end();
+  });
+}
+
 template <typename Plan, typename Visit>
 void each_guarded(Plan& plan, const Visit& visit) {
-  visit(plan.guarded);
-  for (auto& [name, gate] : plan.gates) visit(gate.guarded);
+  visit(plan.guarded, false);
+  for (auto& [name, gate] : plan.gates) visit(gate.guarded, !is_of_first_tier(plan, name));
   for (auto& tier : plan.tiers)
-    for (auto& phase : tier.phases) visit(phase.guarded);
+    for (auto& phase : tier.phases) visit(phase.guarded, &tier != &plan.tiers.front());
 }
 
 }  // namespace
 
-std::vector<const plan::Guarded*> guarded_of(const plan::Plan& plan) {
-  std::vector<const plan::Guarded*> out;
-  each_guarded(plan, [&](const plan::Guarded& one) {
-    if (!one.rules.empty()) out.push_back(&one);
+std::vector<GuardedList> guarded_of(const plan::Plan& plan) {
+  std::vector<GuardedList> out;
+  each_guarded(plan, [&](const plan::Guarded& one, bool is_of_later_tiers) {
+    if (!one.rules.empty()) out.push_back({.guarded = &one, .is_of_later_tiers = is_of_later_tiers});
   });
   return out;
 }
@@ -31,9 +38,9 @@ std::vector<std::string> patterns_of(const plan::Guarded& guarded) {
   return out;
 }
 
-std::vector<Unmatched> unmatched(const plan::Guarded& guarded, std::span<const workspace::Covered> covered) {
+std::vector<Unmatched> unmatched(const GuardedList& list, std::span<const workspace::Covered> covered) {
+  const auto& guarded = *list.guarded;
   const auto patterns = patterns_of(guarded);
-  const bool nothing_is = std::ranges::none_of(covered, &workspace::Covered::any);
   std::vector<Unmatched> out;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const auto& pattern = patterns[i];
@@ -48,7 +55,7 @@ std::vector<Unmatched> unmatched(const plan::Guarded& guarded, std::span<const w
              "{{pattern: \"{}\", may_be_absent: true}}",
              pattern, covered[i].near.empty() ? "" : fmt::format("; did you mean '{}'?", covered[i].near),
              pattern),
-         .is_error = nothing_is || !covered[i].near.empty()});
+         .is_error = !list.is_of_later_tiers || !covered[i].near.empty()});
   }
   return out;
 }
@@ -56,10 +63,10 @@ std::vector<Unmatched> unmatched(const plan::Guarded& guarded, std::span<const w
 Status settle_protection(const workspace::Workspaces& workspaces, const std::string& base_id,
                          const std::string& plan_file, plan::Plan& plan) {
   Status status;
-  each_guarded(plan, [&](plan::Guarded& one) {
+  each_guarded(plan, [&](plan::Guarded& one, bool is_of_later_tiers) {
     if (!status || one.rules.empty()) return;
     const auto covered = workspace::covered_in_base(workspaces, base_id, patterns_of(one));
-    for (const auto& each : unmatched(one, covered))
+    for (const auto& each : unmatched({.guarded = &one, .is_of_later_tiers = is_of_later_tiers}, covered))
       if (status && each.is_error && !plan_file.empty())
         status = fail(ErrorKind::kInvalid,
                       fmt::format("{}:{}:{}: {}", plan_file, each.at.line, each.at.column, each.message));

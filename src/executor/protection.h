@@ -11,24 +11,29 @@
 
 namespace pawl::executor {
 
-// Everything in the plan that protects paths.
-std::vector<const plan::Guarded*> guarded_of(const plan::Plan& plan);
-// Its patterns, in the order of their lists.
+// A list of the plan that protects paths. An earlier tier may make what it protects when only phases of later
+// tiers have it.
+struct GuardedList {
+  const plan::Guarded* guarded = nullptr;
+  bool is_of_later_tiers = false;
+};
+// All lists of the plan that have a pattern.
+std::vector<GuardedList> guarded_of(const plan::Plan& plan);
+// The patterns of a list, in its order.
 std::vector<std::string> patterns_of(const plan::Guarded& guarded);
 
-// A pattern that matches no file. It is an error when it looks like a mistake: a similar name exists, or no
-// pattern of its list matches a file. Otherwise the pattern may be meant to keep files out; then it is a
-// warning.
+// A pattern that matches no file. It protects nothing, so it is an error, unless an earlier tier may make its
+// files: then it is a warning when no similar name exists.
 struct Unmatched {
   plan::Place at;
   std::string message;
   bool is_error = false;
 };
-// `covered`: the result for patterns_of(guarded). Patterns that may be absent are left out.
-std::vector<Unmatched> unmatched(const plan::Guarded& guarded, std::span<const workspace::Covered> covered);
+// `covered`: the result for patterns_of(). Patterns that may be absent are left out.
+std::vector<Unmatched> unmatched(const GuardedList& list, std::span<const workspace::Covered> covered);
 
-// Adds to each list the targets of protected links in the base. kInvalid, with the place in `plan_file`: a
-// pattern that is unmatched by mistake. With `plan_file` "" unmatched patterns are accepted.
+// Adds to each list the targets of protected links in the base. kInvalid, with the place in `plan_file`: an
+// unmatched pattern that is an error. With `plan_file` "" unmatched patterns are accepted.
 Status settle_protection(const workspace::Workspaces& workspaces, const std::string& base_id,
                          const std::string& plan_file, plan::Plan& plan);
 

@@ -342,6 +342,7 @@ class Session {
     }
     ends_.recorded();
     if (finished.state == store::PhaseState::kComplete) forget_journals();
+    world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
     if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
     for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
     observer_.attempt_ended(claim_, end, finished);
@@ -400,9 +401,15 @@ class Session {
   }
 
   // The lease was lost. Its new owner re-attaches to the running steps. A step with a closed marker has no
-  // owner: an operator ended the phase, perhaps just before the step began. Such a step is ended here.
+  // owner: an operator ended the phase, perhaps just before the step began.
   Status end_unless_wanted() {
-    if (attempt_.running() == nullptr) return {};
+    if (attempt_.running() != nullptr) PAWL_OK(end_unwanted_steps());
+    forget_homes_if_over();
+    return {};
+  }
+
+  // Ends the running steps with a closed marker.
+  Status end_unwanted_steps() {
     PAWL_TRY(const auto steps, world_.store.steps(claim_.run.run_id, claim_.phase.phase_id));
     for (const auto& one : attempt_.all()) {
       if (!one.running) continue;
@@ -414,6 +421,15 @@ class Session {
     }
     pay_or_tell(world_, observer_);
     return {};
+  }
+
+  // An operator may have ended the attempt, also between two of its steps. gc finds what is missed here.
+  void forget_homes_if_over() {
+    const auto& mine = claim_.attempt;
+    const auto rows =
+        world_.store.attempts_before(claim_.run.run_id, claim_.phase.phase_id, mine.number + 1, 1);
+    if (rows && !rows->empty() && rows->front().finished)
+      world_.sandboxes.forget_homes(claim_.run.run_id, mine.attempt_id);
   }
 
   const World& world_;

@@ -79,7 +79,7 @@ Status check_state_folder(const std::string& folder) {
     auto part = check_part(folder, os::join(folder, name));
     if (!part && part.error().kind != ErrorKind::kNotFound) return part;
   }
-  for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work", "agents"})
+  for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work", "agents", "homes"})
     PAWL_OK(check_links(os::join(folder, below)));
   PAWL_OK(check_tracked(folder));
   for (const auto* key : {"keys/ledger.key", "keys/redaction.key"})

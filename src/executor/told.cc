@@ -59,6 +59,7 @@ Status pay(const World& world, const store::Owed& owed) {
   }
   PAWL_OK(world.store.pay(owed, told, world.clock.wall()));
   world.sandboxes.forget_lost(step.sandbox_run_id);
+  world.sandboxes.forget_homes(step.run_id, step.attempt_id);  // the operator ended the attempt
   return {};
 }
 

@@ -35,8 +35,9 @@ std::string not_started(const StepFacts& step) {
         "installed: install it in a step before, take a folder that has it as the source, or say "
         "`ignored: keep`",
         program, step.exit_code);
-  return fmt::format("{} is not in the sandbox ({}): install it on this host, or change `run`", program,
-                     step.exit_code);
+  return fmt::format(
+      "{} is not in the sandbox ({}): install it on this host, show it with `mounts`, or change `run`",
+      program, step.exit_code);
 }
 
 std::string refused(const StepFacts& step) {

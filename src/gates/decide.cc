@@ -127,10 +127,11 @@ std::string_view name(Verdict::Kind kind) {
 Verdict decide(const AttemptFacts& facts) {
   Verdict out;
   out.failing_signals = failing_keys(facts.signals);
-  // The attempt passed when a signal besides the agent's own and base's was judged, no signal failed, and no
-  // gate is open.
-  const bool judged = std::ranges::any_of(
-      facts.signals, [](const auto& signal) { return signal.kind != "agent" && signal.kind != "base"; });
+  // The attempt passed when a signal about the work was judged, beside the agent's own, no signal failed, and
+  // no gate is open.
+  const bool judged = std::ranges::any_of(facts.signals, [](const auto& signal) {
+    return signal.kind != "agent" && signal.kind != "base" && signal.kind != "mounts";
+  });
   const bool all_gates = facts.open_gates.empty() || planted("failed_steps_ignored");
   if (out.failing_signals.empty() && judged && all_gates && !facts.backend_error) {
     out.kind = Verdict::Kind::kPassed;

@@ -54,7 +54,39 @@ Result<Report> read_in_memory(const Format& format, ByteSource& report, const se
   }
 }
 
+template <class Items>
+std::uint64_t names_in(const Items& items) {
+  std::uint64_t out = 0;
+  for (const auto& item : items) out += item.name.size();
+  return out;
+}
+
+template <class Items>
+void bound_messages(Items& items, std::uint64_t& bytes) {
+  for (auto& item : items) {
+    if (bytes + item.message.size() > kReportMessagesBytesMax) std::string().swap(item.message);
+    bytes += item.message.size();
+  }
+}
+
 }  // namespace
+
+Status add_sizes(Report& report, ReportSizes& to) {
+  to.items += static_cast<std::int64_t>(report.tests.size() + report.no_tests.size() + report.suites.size() +
+                                        report.findings.size());
+  to.names_bytes += names_in(report.tests) + names_in(report.no_tests) + names_in(report.findings);
+  for (const auto& suite : report.suites) to.names_bytes += suite.size();
+  bound_messages(report.tests, to.messages_bytes);
+  bound_messages(report.no_tests, to.messages_bytes);
+  if (!os::walls().bounds) return {};
+  if (to.items > kReportItemsMax)
+    return fail(ErrorKind::kExhausted, "the reports of the step have more than " +
+                                           std::to_string(kReportItemsMax) + " tests or findings");
+  if (to.names_bytes > kReportNamesBytesMax)
+    return fail(ErrorKind::kExhausted, "the reports of the step have names of more than " +
+                                           std::to_string(kReportNamesBytesMax) + " bytes");
+  return {};
+}
 
 std::vector<std::string_view> report_formats() {
   std::vector<std::string_view> out;

@@ -21,8 +21,11 @@ namespace pawl::gates {
 constexpr std::uint64_t kReportBytesMax = 128ULL << 20;
 // Tests or findings, in one report and in all reports of a step.
 constexpr std::int64_t kReportItemsMax = 200'000;
-constexpr std::uint64_t kReportNamesBytesMax = 32ULL << 20;  // for all names in a report
-// The limit for all messages in a report; messages beyond it are empty.
+// For all names in one report, and in all reports of a step.
+constexpr std::uint64_t kReportNamesBytesMax = 32ULL << 20;
+// For the texts that a reader stores until the end of its report, when it knows the names.
+constexpr std::uint64_t kReportStoredBytesMax = 64ULL << 20;
+// The limit for all messages in a report, and in all reports of a step; messages beyond it are empty.
 constexpr std::size_t kReportMessagesBytesMax = 4 << 20;
 constexpr int kReportDepthMax = 64;
 constexpr std::size_t kNameBytesMax = 1024;  // longer names are cut and get their hash appended
@@ -87,10 +90,15 @@ struct Report {
 inline constexpr std::string_view kTestsFamily = "tests", kAnalysisFamily = "analysis",
                                   kVulnerabilitiesFamily = "vulnerabilities";
 
-// The number of tests, of NoTest entries and of findings.
-inline std::int64_t items_of(const Report& report) {
-  return static_cast<std::int64_t>(report.tests.size() + report.no_tests.size() + report.findings.size());
-}
+// The sizes of several reports that are in memory at once, together. `items`: tests, NoTest entries, suites and
+// findings.
+struct ReportSizes {
+  std::int64_t items = 0;
+  std::uint64_t names_bytes = 0, messages_bytes = 0;
+};
+// Adds the sizes of a report. Its messages are emptied when all of them are over the limit. kExhausted: the
+// items, or the bytes of their names, are over a limit.
+Status add_sizes(Report& report, ReportSizes& to);
 
 // All formats, sorted by name.
 std::vector<std::string_view> report_formats();

@@ -9,9 +9,9 @@
 
 namespace pawl::plan {
 
-// The keys by kind of mapping: plan, source, sandbox, gate, take, protected, step, override, reports, retry,
-// tier, phase, agent, agent_budget, resume, policy, policy_file, policy_trace, policy_limits, budget, doctor,
-// replan, backoff.
+// The keys by kind of mapping: plan, source, env, mount, sandbox, gate, take, protected, step, override,
+// reports, retry, tier, phase, agent, agent_budget, resume, policy, policy_file, policy_trace, policy_limits,
+// budget, doctor, replan, backoff.
 const std::map<std::string, std::vector<std::string>>& known_keys();
 
 // The programs whose output reports their use of models: the names of the files in agent/usage.

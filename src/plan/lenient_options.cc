@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "plan/script_words.h"
+
 namespace pawl::plan {
 namespace {
 
@@ -66,8 +68,6 @@ constexpr std::array kOptions = {
     Option{"gitleaks", "--exit-code", "0", kFinds},
 };
 
-std::string_view name_of(std::string_view word) { return word.substr(word.rfind('/') + 1); }
-
 // Matches "--option value" and "--option=value" after the program.
 bool has_option(std::span<const std::string> words, const Option& of) {
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -87,13 +87,14 @@ std::string leniency_of(const std::vector<std::string>& words) {
   if (words.empty() || words[0] == "echo" || words[0] == "printf") return "";
   for (const auto& each : kOptions) {
     const auto starts = std::span(words).first(std::min(words.size(), kProgramWithin));
-    const auto at = each.program.empty() ? starts.begin()
-                                         : std::ranges::find(starts, each.program,
-                                                             [](const auto& word) { return name_of(word); });
+    const auto at =
+        each.program.empty()
+            ? starts.begin()
+            : std::ranges::find(starts, each.program, [](const auto& word) { return program_of(word); });
     if (at == starts.end()) continue;
     const auto place = static_cast<std::size_t>(at - starts.begin());
     if (!has_option(std::span(words).subspan(place), each)) continue;
-    const auto program = each.program.empty() ? name_of(words[0]) : each.program;
+    const auto program = each.program.empty() ? program_of(words[0]) : each.program;
     return fmt::format("`{} {}{}{}` {}", program, each.option, each.value.empty() ? "" : " ", each.value,
                        each.effect);
   }

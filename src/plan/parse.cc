@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/private_names.h"
 #include "plan/sections.h"
 
 namespace pawl::plan {
@@ -31,28 +30,6 @@ void read_source(const Mapping& top, Plan& plan, Problems& problems) {
       problems.add(item, "exclude: '" + item.Scalar().substr(0, 60) +
                              "' must be relative, stay inside the source and have no control characters (? "
                              "stands for any one byte)");
-}
-
-bool is_variable_name(const std::string& text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && text.size() <= 128 && letter(text.front()) &&
-         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
-void read_env(const Mapping& top, Plan& plan, Problems& problems) {
-  const auto node = top.get("env");
-  if (!node.IsDefined()) return;
-  plan.env = read_strings(node, "env", problems);
-  if (!node.IsSequence()) return;
-  for (const auto& item : node) {
-    if (!item.IsScalar()) continue;
-    const std::string& name = item.Scalar();
-    if (!is_variable_name(name)) {
-      problems.add(item, "env: '" + name.substr(0, 60) + "' is not a name of an environment variable");
-    } else if (is_secret_variable(name)) {  // a plan can't opt out
-      problems.add(item, "env: " + name + " looks like a secret and never passes into a sandbox");
-    }
-  }
 }
 
 void read_lists(const Mapping& top, Plan& plan, Problems& problems) {
@@ -211,6 +188,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   }
   read_source(top, plan, problems);
   read_env(top, plan, problems);
+  read_mounts(top, plan, problems);
   Defaults defaults;
   defaults.host_has_bash = around.host_has_bash;
   if (const auto node = top.get("sandbox"); node.IsDefined())

@@ -196,15 +196,25 @@ struct PolicyFile {
   bool operator==(const PolicyFile&) const = default;
 };
 
+// A file or folder of the host that every step sees, read-only.
+struct Mount {
+  std::string src;  // as written: absolute, or below "~/", the home of the user who runs Pawl
+  std::string dst;  // absolute; "": the path of src
+  Place at;         // in the plan
+  bool operator==(const Mount&) const = default;
+};
+
 // The plan without its phases. An executor holds this for a run, and one phase at a time.
 struct Common {
   std::string workflow;
   std::string source_path;  // as written; relative to the plan's folder
   // Absolute, as the run found it. "" in a plan that no run has, and in rows of older versions.
   std::string source_folder;
-  std::optional<std::string> source_ref;    // absent: the directory as it is
-  std::vector<std::string> source_exclude;  // patterns of paths that no base contains
-  std::vector<std::string> env;
+  std::optional<std::string> source_ref;       // absent: the directory as it is
+  std::vector<std::string> source_exclude;     // patterns of paths that no base contains
+  std::vector<std::string> env;                // names of the host's variables that pass
+  std::map<std::string, std::string> env_set;  // variables with a value in the plan; no name is also in env
+  std::vector<Mount> mounts;
   std::vector<std::string> models;
   Ignored ignored = Ignored::kLeaveOut;
   Guarded guarded;

@@ -113,6 +113,11 @@ void members(Is<PolicyFile> auto& self, auto&& each) {
   each("blake3", self.blake3);
   each("at", self.at);
 }
+void members(Is<Mount> auto& self, auto&& each) {
+  each("src", self.src);
+  each("dst", self.dst);
+  each("at", self.at);
+}
 void members(Is<Common> auto& self, auto&& each) {
   each("workflow", self.workflow);
   each("source_path", self.source_path);
@@ -120,6 +125,8 @@ void members(Is<Common> auto& self, auto&& each) {
   each("source_ref", self.source_ref);
   each("source_exclude", self.source_exclude);
   each("env", self.env);
+  each("env_set", self.env_set);
+  each("mounts", self.mounts);
   each("models", self.models);
   each("ignored", self.ignored);
   members_of_guarded(self.guarded, each);

@@ -25,6 +25,16 @@ std::vector<std::string> script_argv(Shell shell, const std::string& script) {
   return {"sh", "-c", kChoose, "sh", std::string(kInheritErrexit), script};
 }
 
+std::optional<std::string> script_of(const std::vector<std::string>& argv) {
+  for (const auto shell : {Shell::kSh, Shell::kBash, Shell::kBest}) {
+    if (argv.empty()) break;
+    std::string script = argv.back();
+    if (shell == Shell::kBash && script.starts_with(kInheritErrexit)) script.erase(0, kInheritErrexit.size());
+    if (argv == script_argv(shell, script)) return script;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> hidden_failures(Shell shell, std::string_view script, bool host_has_bash) {
   const bool by_bash = shell == Shell::kBash || (shell == Shell::kBest && host_has_bash);
   return failures_hidden_in(script, {.pipefail = by_bash, .best = shell == Shell::kBest});

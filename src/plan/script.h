@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,14 @@ namespace pawl::plan {
 // ends a command substitution likewise (`inherit_errexit`, bash 4.4). kBest looks for bash inside the
 // sandbox, since an image need not have the programs of the host.
 std::vector<std::string> script_argv(Shell shell, const std::string& script);
+
+// The script of such a list; no value for another argument list.
+std::optional<std::string> script_of(const std::vector<std::string>& argv);
+
+// The programs that a command starts in any case, as written, without duplicates: `npm` of `npm ci || exit 1`.
+// Without builtins and functions of shells, without words that only a shell can expand, and none of a script
+// that sets PATH or runs code that it does not show (`eval`, `.`).
+std::vector<std::string> programs_of(const std::vector<std::string>& argv);
 
 // Says why `script` can end with 0 although one of its commands failed: one sentence for each reason, without
 // duplicates. It checks the exceptions of `-e` and `pipefail`, and options like `make -i`. A script can hide

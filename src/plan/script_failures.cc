@@ -255,7 +255,8 @@ class Failures {
     if (right.kind == Kind::kSubshell) shown = "( ... )";
     if (right.kind == Kind::kSimple && !right.words.empty()) {
       const auto word = right.words.front().text;
-      shown = std::string(is_assignment(word) ? word : program_of(word)).substr(0, 40);
+      // The word stays whole: secrets are removed later, and a part of one would not be found.
+      shown = std::string(is_assignment(word) ? word : program_of(word));
       if (shown == "exit") shown = "exit 0";
     }
     say("`|| " + shown +

@@ -37,6 +37,10 @@ void read_guarded(const Mapping& mapping, Guarded& guarded, Problems& problems);
 // messages.
 std::vector<std::string> read_patterns(const Mapping& mapping, const std::string& key,
                                        const std::string& where, Problems& problems);
+// Reads `env`: names of variables that pass, and variables with a value in the plan.
+void read_env(const Mapping& top, Common& plan, Problems& problems);
+// Reads `mounts`. Only the host knows whether such a path may be shown (executor/from_host.h).
+void read_mounts(const Mapping& top, Common& plan, Problems& problems);
 // Reads the keys usd and tokens of a budget.
 void read_spending(const Mapping& budget, Spending& out, Problems& problems);
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);

@@ -26,9 +26,14 @@ struct Folders {
   // workspace is read-only.
   std::string upper;
   std::string work;  // exists, empty, same file system as upper
-  // Exists and is empty. Holds /var/tmp, which has room for large temporary files, and the private copies of
-  // copy_in rw. Empty path: /var/tmp is /tmp, and no private copy can be made.
+  // Exists and is empty. Holds /var/tmp, which has room for large temporary files, an empty HOME, and the
+  // private copies of copy_in rw. Empty path: /var/tmp is /tmp, HOME is in memory, and no private copy can be
+  // made.
   std::string scratch;
+  // Exists, and is HOME with all that earlier sandboxes left there. All of it counts against the disk limit.
+  // It is given to the sandbox's user. A copy_in below HOME is refused, because a link that an earlier
+  // sandbox left could lead its mount elsewhere. Empty path: HOME is empty, and not stored.
+  std::string home;
   // True: /workspace has no lower tree, lies in the sandbox's memory as /tmp does, and is not stored.
   bool in_memory = false;
   // Paths of the host, with links resolved, that stay hidden where the sandbox would show them: below the

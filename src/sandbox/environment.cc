@@ -43,7 +43,8 @@ std::string path_inside() {
   return known;
 }
 
-std::vector<std::string> allowed_environment(const std::vector<std::string>& names) {
+std::vector<std::string> allowed_environment(const std::vector<std::string>& names,
+                                             const std::map<std::string, std::string>& set) {
   const bool has_own_path = os::walls().environment;
   std::vector<std::string> all = {"LANG", "TZ"};
   all.insert(all.end(), names.begin(), names.end());
@@ -56,10 +57,11 @@ std::vector<std::string> allowed_environment(const std::vector<std::string>& nam
   for (const auto& name : all) {
     const auto value = os::environment_value(name);
     if (!value || (name == "PATH" && has_own_path) || is_secret_variable(name) ||
-        has_url_credentials(*value) || has_password(*value))
+        has_url_credentials(*value) || has_password(*value) || set.contains(name))
       continue;
     out.push_back(name + "=" + *value);
   }
+  for (const auto& [name, value] : set) out.push_back(name + "=" + value);
   return out;
 }
 

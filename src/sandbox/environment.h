@@ -1,6 +1,7 @@
 // The environment that passes from the host into a sandbox. Reads the host.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace pawl::sandbox {
 std::string path_inside();
 // path_inside(), and LANG, TZ and `names` of this process's environment. Only these names pass, and never a
 // name of is_secret_variable() or a value of has_url_credentials() or has_password() (base/private_names.h).
-std::vector<std::string> allowed_environment(const std::vector<std::string>& names);
+// Then the variables of `set`, which take precedence over LANG and TZ of this process. REQUIRES: `set` has no
+// PATH.
+std::vector<std::string> allowed_environment(const std::vector<std::string>& names,
+                                             const std::map<std::string, std::string>& set = {});
 
 }  // namespace pawl::sandbox

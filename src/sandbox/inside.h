@@ -17,7 +17,8 @@ inline constexpr char kHostName[] = "pawl";
 
 // Places, as absolute paths. A step starts in kWorkspace.
 inline constexpr char kWorkspace[] = "/workspace";
-inline constexpr char kTemporary[] = "/tmp";         // in memory; also the home of the user
+inline constexpr char kHome[] = "/home/agent";       // of the user; on disk
+inline constexpr char kTemporary[] = "/tmp";         // in memory
 inline constexpr char kLargeFiles[] = "/var/tmp";    // on disk, for large temporary files
 inline constexpr char kRun[] = "/run";               // in memory
 inline constexpr char kSharedMemory[] = "/dev/shm";  // in memory
@@ -25,12 +26,12 @@ inline constexpr char kPlan[] = "/plan";             // the folder of the plan
 inline constexpr char kPawl[] = "/pawl";             // what Pawl tells an agent, and the socket of its API
 
 // The variables that login(1) would set for the user. A spec's own values take precedence.
-inline constexpr std::array kUserEnvironment = {"HOME=/tmp", "LOGNAME=agent", "USER=agent"};
+inline constexpr std::array kUserEnvironment = {"HOME=/home/agent", "LOGNAME=agent", "USER=agent"};
 
 // Files of /etc with the same text in every sandbox: name and content. All others come from the host.
 inline constexpr std::pair<const char*, std::string_view> kEtcFiles[] = {
     {"passwd",
-     "root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/tmp:/bin/sh\n"
+     "root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:1000:1000:agent:/home/agent:/bin/sh\n"
      "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"},
     {"group", "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n"},
     {"hosts", "127.0.0.1 localhost pawl\n::1 localhost\n"},

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/isolation.h"
 #include "sandbox/backend.h"
 #include "sandbox/namespace/namespace_backend.h"
 
@@ -14,7 +15,7 @@ struct Registered {
 
 // The first one is the default.
 constexpr std::array kBackends = {
-    Registered{kNamespaceBackend, kNamespaceIsolationClass, make_namespace_backend},
+    Registered{kNamespaceBackend, kSharedKernel, make_namespace_backend},
 };
 
 const Registered* find_backend(std::string_view name) {

@@ -49,7 +49,8 @@ class ShownTree {
       while (const dirent* entry = readdir(open.get())) {
         const std::string name = entry->d_name;
         if (name == "." || name == "..") continue;
-        if (++entries_ > kEntriesMax || clock_.mono().micros - start_.micros > kMicrosMax) return kTooMuch;
+        if (++entries_ > kShownEntriesMax || clock_.mono().micros - start_.micros > kMicrosMax)
+          return kTooMuch;
         const std::string path = os::join(folder, name);
         const auto type = type_of(*entry, path);
         if (type == DT_SOCK) return "it has a socket in it: " + path;
@@ -61,11 +62,10 @@ class ShownTree {
   }
 
  private:
-  static constexpr int kEntriesMax = 10'000;
-  static constexpr std::int64_t kMicrosMax = 1'000'000;
+  static constexpr std::int64_t kMicrosMax = 5'000'000;
   static constexpr char kTooMuch[] =
-      "it has more in it than can be looked through for keys and sockets (10,000 entries, one second): name "
-      "the folders of it that are needed";
+      "it has more in it than can be looked through for keys and sockets (100,000 entries, five seconds): "
+      "name the folders of it that are needed";
 
   static unsigned char type_of(const dirent& entry, const std::string& path) {
     if (entry.d_type != DT_UNKNOWN) return entry.d_type;  // some file systems always report DT_UNKNOWN
@@ -102,6 +102,9 @@ Status check_shown(const std::string& path) {
   for (auto end = real.find('/', 1);; end = real.find('/', end + 1)) {
     const auto part = std::string_view(real).substr(0, end);
     if (is_key_name(part)) return no("it is or is below a " + std::string(part.substr(part.rfind('/') + 1)));
+    // A state folder may have any name.
+    if (os::exists(std::string(part) + "/keys/ledger.key"))
+      return no("it is or is below a state folder: " + std::string(part));
     if (end == std::string::npos) break;
   }
   if (is_in(real, "/usr") && !is_in(real, home)) return {};  // every sandbox sees /usr anyway

@@ -7,10 +7,13 @@
 
 namespace pawl::sandbox {
 
+// The most entries of a folder that is shown. Toolchains have ten to fifty thousand, and each is looked at.
+inline constexpr int kShownEntriesMax = 100'000;
+
 // Whether a user may show this path of the host in a sandbox. The check follows links and judges the real
-// path. kInvalid with the reason: a home folder, keys (.ssh, .gnupg, ...), .pawl, sockets, /run, /proc, /sys
-// and /dev. The same for a folder that contains one of them, or is too large to search. kNotFound: the path
-// does not exist. Thread-safe.
+// path. kInvalid with the reason: a home folder, keys (.ssh, .gnupg, ...), a state folder or a part of one,
+// sockets, /run, /proc, /sys and /dev. The same for a folder that contains one of them, or is too large to
+// search. kNotFound: the path does not exist. Thread-safe.
 Status check_shown(const std::string& path);
 
 }  // namespace pawl::sandbox

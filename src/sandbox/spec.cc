@@ -25,22 +25,6 @@ Status in_range(std::string_view field, std::int64_t value, std::int64_t least, 
                                        std::to_string(least) + " and " + std::to_string(most));
 }
 
-// Checks where a plan may place a file: never over a path that the sandbox itself consists of.
-Status check_destination(const std::string& dst) {
-  static constexpr std::array kSystem = {"/usr",    "/bin", "/sbin", "/lib",  "/lib32", "/lib64",
-                                         "/libx32", "/etc", "/dev",  "/proc", "/sys",   inside::kWorkspace};
-  const auto bad = [&](std::string_view why) {
-    return fail(ErrorKind::kInvalid, "copy_in: dst \"" + dst + "\" " + std::string(why));
-  };
-  if (!dst.starts_with('/') || dst == "/") return bad("is not an absolute path below /");
-  if (dst.find("/../") != std::string::npos || dst.ends_with("/..") || dst.find("//") != std::string::npos ||
-      dst.find("/./") != std::string::npos || dst.find('\0') != std::string::npos)
-    return bad("has an empty, . or .. component");
-  for (const std::string system : kSystem)
-    if (dst == system || dst.starts_with(system + "/")) return bad("is below a folder of the system");
-  return {};
-}
-
 // An empty src is valid: the supervisor fills it in. Setup finds out whether the path exists.
 Status check_source(const std::string& src) {
   const bool clean = src.find('\0') == std::string::npos && (src + "/").find("/../") == std::string::npos;
@@ -90,6 +74,31 @@ constexpr std::array kOutcomes = {"exited",       "signaled",   "timed_out",   "
 
 }  // namespace
 
+// A plan may place no file over a path that the sandbox itself consists of.
+Status check_destination(const std::string& dst) {
+  static constexpr std::array kSystem = {"/usr",    "/bin", "/sbin", "/lib",  "/lib32", "/lib64",
+                                         "/libx32", "/etc", "/dev",  "/proc", "/sys",   inside::kWorkspace};
+  const auto bad = [&](std::string_view why) {
+    return fail(ErrorKind::kInvalid, "dst \"" + dst + "\" " + std::string(why));
+  };
+  if (!dst.starts_with('/') || dst == "/") return bad("is not an absolute path below /");
+  if (dst.find("/../") != std::string::npos || dst.ends_with("/..") || dst.find("//") != std::string::npos ||
+      dst.find("/./") != std::string::npos || dst.find('\0') != std::string::npos)
+    return bad("has an empty, . or .. component");
+  const std::string folder = dst.ends_with('/') ? dst : dst + "/";
+  if ((inside::kHome + std::string("/")).starts_with(folder)) return bad("is HOME, or above it");
+  for (const std::string system : kSystem)
+    if (dst == system || dst.starts_with(system + "/")) return bad("is below a folder of the system");
+  return {};
+}
+
+Mounts mounts_of(const SandboxSpec& spec) {
+  Mounts out;
+  for (const auto& item : spec.copy_in)
+    if (item.dst != inside::kPlan && item.dst != inside::kPawl) out[item.dst] = item.content;
+  return out;
+}
+
 Status validate(const SandboxSpec& spec) {
   if (spec.base_image != "host" && spec.base_image.find("@sha256:") == std::string::npos)
     return fail(ErrorKind::kInvalid,
@@ -118,7 +127,8 @@ Status validate(const SandboxSpec& spec) {
     for (const auto& tree : item.below) PAWL_OK(check_source(tree));
     if (!item.below.empty() && item.access == Access::kReadWrite)
       return fail(ErrorKind::kInvalid, "copy_in: " + item.dst + " is of several trees, and only read");
-    PAWL_OK(check_destination(item.dst));
+    if (auto good = check_destination(item.dst); !good)
+      return std::unexpected(std::move(good).error().in("copy_in"));
   }
   if (spec.network == Network::kNone && !spec.egress_allowlist.empty())
     return fail(ErrorKind::kInvalid, "egress: needs network: scoped");
@@ -215,6 +225,7 @@ std::string json_text(const SandboxRun& run) {
   if (!run.degraded.empty()) members.texts("degraded", run.degraded);
   if (run.unsaved > 0) members.number("unsaved", run.unsaved);
   if (run.room_needed > 0) members.number("room_needed", run.room_needed);
+  if (!run.mounts.empty()) members.json("mounts", canonical(Json(run.mounts)));
   return members.object();
 }
 
@@ -251,6 +262,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
     if (const auto degraded = json.find("degraded"); degraded != json.end()) degraded->get_to(run.degraded);
     if (const auto unsaved = json.find("unsaved"); unsaved != json.end()) unsaved->get_to(run.unsaved);
     run.room_needed = json.value("room_needed", std::int64_t{0});
+    if (const auto mounts = json.find("mounts"); mounts != json.end()) mounts->get_to(run.mounts);
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, std::string("sandbox run: ") + error.what());
   }

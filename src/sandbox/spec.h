@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,12 @@ struct SandboxSpec {
 // allowlist with network none. A dst must be absolute and not under a system folder. Reads no file: setup
 // reports a missing src.
 Status validate(const SandboxSpec& spec);
+// The part of validate() about the dst of a CopyIn.
+Status check_destination(const std::string& dst);
+
+// CopyIn::content by dst, of what the step sees beside /plan and /pawl.
+using Mounts = std::map<std::string, std::string>;
+Mounts mounts_of(const SandboxSpec& spec);
 
 std::string json_text(const SandboxSpec& spec);  // every field as JSON, including src
 Result<SandboxSpec> spec_from_json(const Json& json);
@@ -103,6 +110,7 @@ struct SandboxRun {
       refused;  // paths of the layer that were not stored (devices, sockets, ...), at most 100
   std::int64_t refused_total = 0;  // number of all such paths
   std::int64_t rewritten = 0;      // files that were written without a change: not part of the layer
+  Mounts mounts;                   // mounts_of() its spec
 };
 
 // Ids of all stored objects of the run; "" for an absent one.

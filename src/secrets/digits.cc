@@ -158,6 +158,20 @@ std::string hex_of(std::string_view bytes, bool upper) {
 
 }  // namespace
 
+bool has_digits_behind_escape(std::string_view text) {
+  constexpr std::size_t kBeforeDigitsMax = 3;   // "&#", "&#x"
+  constexpr std::size_t kBytesBehindMax = 128;  // enough for the shortest run of any kind
+  for (std::size_t at = 0; (at += first_of(text.substr(at), kEscape)) < text.size(); ++at) {
+    const auto behind = text.substr(at + 1, kBytesBehindMax);
+    const auto begin = first_of(behind, kBase64);
+    if (begin > kBeforeDigitsMax || begin == behind.size()) continue;
+    const auto run = around(behind, begin, begin, kBase64);
+    const auto hex = around(behind, begin, begin, kHex | kSeparator);
+    if (run.end - run.begin >= kRunMin || is_hex(behind, hex)) return true;
+  }
+  return false;
+}
+
 std::optional<Range> next_packed(std::string_view text, std::size_t from) {
   // Every run that is long enough contains a byte at one of these steps. The bytes between are not read.
   Range run, hex;

@@ -170,8 +170,15 @@ struct Redactor::Rules {
       add_origins(views, std::move(found), out);
       return true;
     };
+    // An escape may take the first digits that stand behind it: `%c2st...`, `\eG94...`.
+    const auto look_behind_escapes = [&] {
+      Hits found;
+      if (packed > 0 && has_digits_behind_escape(last)) find_packed_in_lines(last, packed - 1, found);
+      add_origins(views, std::move(found), out);
+    };
     for (bool changed = true; changed && rounds > 0; --rounds) {
       changed = false;
+      look_behind_escapes();
       // First: the end of a control string, ESC \, is also an escape of unescaped().
       if (has_terminal(last)) {
         auto [plain, strings] = without_terminal(last);
@@ -182,6 +189,7 @@ struct Redactor::Rules {
         changed = go_on(std::move(plain));
       }
       if (has_any(last, {"\0", 1})) changed = go_on(without_nul(last)) || changed;
+      if (changed) look_behind_escapes();
       if (has_any(last, "\\%&")) changed = go_on(unescaped(last)) || changed;
       if (!has_quoted_printable(last)) continue;
       // Digits after a = may look like an escape.

@@ -86,6 +86,10 @@ Decoded joined(std::string_view text, std::size_t begin);
 // unquoted().
 std::string plainest(std::string_view text);
 
+// Whether digits that may contain an encoded text stand directly behind the beginning of an escape, which may
+// take some of them.
+bool has_digits_behind_escape(std::string_view text);
+
 // The next run of digits in `text`, at `from` or later, that may contain an encoded text.
 std::optional<Range> next_packed(std::string_view text, std::size_t from);
 // Decodes the runs of digits in `text`: base64 and base64url from each of the four digits at which it may

@@ -29,6 +29,7 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const std
   for (const auto& path : layer.refused) run.refused.push_back(redactor->redact(path));
   run.refused_total = layer.refused_total;
   run.rewritten = layer.rewritten;
+  run.mounts = sandbox::mounts_of(job.spec);
   if (os::exists(spool.path("output"))) {
     PAWL_TRY(run.logs, workspaces.put_blob_file(spool.path("output")));
   }

@@ -121,6 +121,10 @@ class SupervisedSteps final : public StepRunner {
     });
   }
 
+  void forget_homes(const std::string& run_id, const std::string& attempt_id) override {
+    static_cast<void>(os::remove_tree(os::join(options_.folder, homes_of(run_id, attempt_id))));
+  }
+
  private:
   Spool spool_of(const std::string& sandbox_run_id) const {
     return {spool_folder(options_.folder, sandbox_run_id), Seal(options_.key, sandbox_run_id).key_of_part()};
@@ -259,6 +263,10 @@ Result<std::vector<std::string>> objects_in_use(const std::string& folder) {
 
 std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id) {
   return os::join(os::join(folder, "spool"), sandbox_run_id);
+}
+
+std::string homes_of(const std::string& run_id, const std::string& attempt_id) {
+  return os::join(kHomes, run_id + "." + attempt_id);
 }
 
 std::string step_path(const std::string& folder, const std::string& sandbox_run_id, StepFile file) {

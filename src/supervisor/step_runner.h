@@ -40,7 +40,8 @@ class StepRunner {  // thread-safe
   // Starts the supervisor and returns. `backend`: a name for sandbox::make_backend. `context`: the files that a
   // copy_in without a src shows; its content hash binds them. `agent`: what the agent's API says, by a socket
   // beside these files; no value: no socket. The hash does not bind it, because the amount that a run may
-  // spend changes. REQUIRES: the marker of `sandbox_run_id` is durable.
+  // spend changes. An agent finds HOME as the execution before left it, or empty in a new episode. REQUIRES:
+  // the marker of `sandbox_run_id` is durable.
   virtual Status start(const std::string& sandbox_run_id, const std::string& backend,
                        const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
                        const std::optional<agent::Context>& agent) = 0;
@@ -66,6 +67,8 @@ class StepRunner {  // thread-safe
   // The same for a step without a result, but its output, trace and network log stay: users
   // look there for the cause.
   virtual void forget_lost(const std::string& sandbox_run_id) = 0;
+  // Removes HOME of each agent of an attempt that has ended. Not durable, idempotent.
+  virtual void forget_homes(const std::string& run_id, const std::string& attempt_id) = 0;
 };
 
 }  // namespace pawl::supervisor

@@ -16,6 +16,19 @@
 namespace pawl::supervisor {
 namespace {
 
+// An earlier execution of the episode may have made it, and left files there.
+Result<std::string> make_home(const std::string& pawl_folder, const agent::Context& of) {
+  const agent::EpisodeKey& key = of.key;
+  PAWL_OK(agent::episode_path(pawl_folder, key));  // all parts are allowed as names of files
+  const std::string attempt_id = key.goal_id + "." + std::to_string(of.attempt);
+  const std::string homes = os::join(pawl_folder, homes_of(key.run_id, attempt_id));
+  PAWL_OK(os::make_private_folder(os::folder_of(homes)));
+  PAWL_OK(os::make_private_folder(homes));
+  std::string home = os::join(homes, key.episode_id);
+  PAWL_OK(os::make_folders(home));
+  return home;
+}
+
 Result<sandbox::Folders> make_work_folders(const Spool& spool, const Job& job,
                                            const workspace::Workspaces& workspaces) {
   const std::string root = spool.work_folder();
@@ -24,6 +37,9 @@ Result<sandbox::Folders> make_work_folders(const Spool& spool, const Job& job,
   PAWL_OK(os::make_private_folder(os::folder_of(root)));
   PAWL_OK(os::make_private_folder(root));
   for (const auto& folder : {folders.upper, folders.work, folders.scratch}) PAWL_OK(os::make_folders(folder));
+  if (job.agent) {
+    PAWL_TRY(folders.home, make_home(spool.pawl_folder(), *job.agent));
+  }
   PAWL_OK(workspaces.check_owner(job.spec.workspace.base_id, job.spec.workspace.layers));
   folders.lower = lower_folders(job.spec.workspace, workspaces);
   folders.hidden = hidden_folders(spool, job);
@@ -66,6 +82,7 @@ Status run_job(const Spool& spool, const os::FileLock& lock) {
   PAWL_OK(output->status());
   PAWL_OK(collect_changes(job, folders, execution, workspaces));
   PAWL_OK(output->store(workspaces, execution.run));
+  execution.run.mounts = sandbox::mounts_of(job.spec);
   return spool.write_result(spec_hash(job.spec), execution.run);
 }
 

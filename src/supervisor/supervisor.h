@@ -13,6 +13,10 @@
 //   result.json  {"spec_hash", "run", "seal"}: written, fsynced, renamed, folder fsynced, before the
 //                supervisor exits
 //   abandoned    written under the lock by a recovery that gave the step up: a late supervisor exits at once
+// HOME of an agent is `.pawl/homes/<run_id>.<attempt_id>/<episode_id>/`, for all executions of the episode. It
+// stays until the attempt has ended. An attacker wrote it: no part of Pawl reads a file there, and it is
+// removed without following a link.
+//
 // A supervisor outlives the executor: it has its own session. The only pipe to it, its stdin, brings the key
 // of its seals, and is closed before it starts. When it dies, every process in its sandbox dies.
 #pragma once
@@ -54,6 +58,9 @@ int supervise(const std::string& spool_folder);
 Result<std::vector<std::string>> objects_in_use(const std::string& folder);
 
 std::string spool_folder(const std::string& folder, const std::string& sandbox_run_id);
+// The folder with HOME of each agent of an attempt, and the folder of all such folders, in .pawl.
+std::string homes_of(const std::string& run_id, const std::string& attempt_id);
+inline constexpr std::string_view kHomes = "homes";
 // The files to which the output, the trace and the network log of a running step are appended.
 enum class StepFile { kOutput, kTrace, kNetwork };
 std::string step_path(const std::string& folder, const std::string& sandbox_run_id, StepFile file);

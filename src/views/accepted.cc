@@ -71,12 +71,15 @@ Status check_content_of(const State& state, const store::RunRow& run) {
   return check_objects(*state.workspaces, run, plan, layers);
 }
 
-Result<Evidence> evidence_of(const State& state, const std::string& run_id) {
+Result<Evidence> evidence_of(const State& state, const std::string& run_id,
+                             const std::function<Status()>& also) {
   make_readable(state, run_id);
   Evidence out;
   const ledger::Trust trust{.public_key = state.sealer->public_key()};
-  PAWL_TRY(auto checked, ledger::check_run(*state.store, run_id, trust,
-                                           [&] { return copy_rows(*state.store, run_id, out); }));
+  PAWL_TRY(auto checked, ledger::check_run(*state.store, run_id, trust, [&]() -> Status {
+             PAWL_OK(copy_rows(*state.store, run_id, out));
+             return also ? also() : Status();
+           }));
   if (!checked.report.ok) return ledger::not_whole(run_id, checked.report);
   out.head = std::move(checked.report.head);
   out.files = std::move(checked.files);
@@ -121,6 +124,11 @@ Result<workspace::Commits> commits_of(const Evidence& evidence) {
                             .when_seconds = when.micros / 1'000'000,
                             .left_out = evidence.plan.source_exclude,
                             .of_work_tree = !evidence.plan.source_ref};
+}
+
+Result<std::string> commit_id_of(const workspace::Workspaces& objects, const Evidence& evidence) {
+  PAWL_TRY(const auto commits, commits_of(evidence));
+  return objects.commit_id(commits);
 }
 
 bool is_missing(const store::PhaseRow& phase) { return phase.state != store::PhaseState::kComplete; }

@@ -1,6 +1,7 @@
 // Evidence and accepted work of a run.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,8 +47,9 @@ struct Evidence {
   std::optional<Last> last;  // without accepted work: none
 };
 // kForged: the ledger does not verify, or the tables do not agree with its rows. Use the work after
-// check_content() only.
-Result<Evidence> evidence_of(const State& state, const std::string& run_id);
+// check_content() only. `also` may read more of the same state; its error is returned when the run verifies.
+Result<Evidence> evidence_of(const State& state, const std::string& run_id,
+                             const std::function<Status()>& also = {});
 // As check_content_of().
 Status check_content(const workspace::Workspaces& objects, const Evidence& evidence);
 
@@ -74,5 +76,7 @@ Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string
 
 // Returns the commits that `pawl apply` makes of a run that is over. kInvalid says why there are none.
 Result<workspace::Commits> commits_of(const Evidence& evidence);
+// Returns the id of the last of them, whether or not they are made. The error says why `pawl apply` makes none.
+Result<std::string> commit_id_of(const workspace::Workspaces& objects, const Evidence& evidence);
 
 }  // namespace pawl::views

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workspace/tree.h"
+#include "workspace/workspace.h"
 
 namespace pawl::workspace {
 
@@ -29,8 +30,10 @@ using WasOf = std::function<Result<Was>(const std::string& path)>;
 //              A package that replaces a vendored copy is not moved.
 //   ignored    it has its name. Where a rule ignored the old name, the same suffix is enough, as for
 //              `git mv a.jar b.jar`. Where none did, the layer has the content at no other path.
+// Returns the moves that it does not take, sorted: a file with the name of a deleted one, by the rules above
+// but for the content. The layer has the content of the deleted file at no other path.
 // REQUIRES: `counts` has one element for each of `entries`.
-Status keep_moved(const std::vector<Entry>& entries, const View& lower, const WasOf& was_of,
-                  std::vector<Counts>& counts);
+Result<std::vector<LostMove>> keep_moved(const std::vector<Entry>& entries, const View& lower,
+                                         const WasOf& was_of, std::vector<Counts>& counts);
 
 }  // namespace pawl::workspace

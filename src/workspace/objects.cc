@@ -144,7 +144,7 @@ Status take_own_rights(const std::string& folder) {
   };
   if (is_of_ours(folder)) return {};
   std::vector<std::string> folders{folder, os::join(folder, "objects"), os::join(folder, "work"),
-                                   os::join(folder, "spool")};
+                                   os::join(folder, "spool"), os::join(folder, "homes")};
   for (const std::string_view kind : kKinds) folders.push_back(object_folder(folder, kind));
   for (const auto& path : folders) {
     if (is_of_ours(path)) continue;

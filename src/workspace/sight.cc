@@ -104,7 +104,8 @@ class Lid {
   Status settle(const std::string& path, bool is_folder) {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
     const bool is_guarded = any_covers(sight_.paths.protect, path) || is_guarded_cache(path) ||
-                            std::ranges::binary_search(sight_.names, name);
+                            std::ranges::binary_search(sight_.names, name) ||
+                            std::ranges::binary_search(sight_.shadows, path);
     const bool is_kept = is_guarded || any_covers(sight_.paths.protect_existing, path) ||
                          (!sight_.only.empty() && !any_covers(sight_.only, path));
     if (!is_kept || !seen_.insert(path).second) return {};

@@ -139,11 +139,17 @@ std::int64_t bytes_on_disk(const std::string& path);
 struct Patch {
   struct LeftOut {
     std::string path, reason;
+    bool is_too_large = false;  // For a patch. Otherwise no commit can have the change, either.
   };
   std::string text;
   std::vector<LeftOut> left_out;  // Changes that no patch can express; `text` has all the others.
   // The .gitignore files that it adds or changes. Their rules can hide other new files from `git add`.
   std::vector<std::string> ignore_files;
+};
+
+// A file of the source that a layer deletes, and a file of the layer that is left out and may be it.
+struct LostMove {
+  std::string from, to;
 };
 
 using ReadsFile = std::function<bool(const std::string& path)>;
@@ -268,6 +274,7 @@ class Workspaces {
     std::vector<std::string> only;
     // Names of files that are protected in every folder; sorted.
     std::vector<std::string> names;
+    std::vector<std::string> shadows;  // paths that are protected; sorted
   };
   // Makes a layer that goes on top of `above`, so that `sight` holds for all of them together. Its protected
   // paths are as the base and `below` have them, and the only new caches of tools are coverage data. "" when
@@ -288,6 +295,7 @@ class Workspaces {
   struct Work {
     std::string layer_id;
     std::int64_t ignored_entries = 0, ignored_bytes = 0;  // Left out; the bytes are those of files.
+    std::vector<LostMove> lost = {};
   };
   Result<Work> without_ignored(const std::string& layer_id, const Source& source,
                                const std::vector<std::string>& below);
@@ -376,8 +384,8 @@ class Workspaces {
   // file of the base is not as it is committed, or a change is in a submodule. Ignored files, and paths that
   // the base was taken without, may differ.
   Result<std::string> apply(const std::string& branch, const Commits& commits);
-  // The id that apply() returns or would return, whether or not the branch exists. Writes neither objects nor
-  // references.
+  // The id that apply() returns or would return, whether or not the branch exists, and its errors about the
+  // commits. Writes neither objects nor references.
   Result<std::string> commit_id(const Commits& commits) const;
 
   // Call it before a sandbox works on these objects. kDenied: an object belongs to another user, and no

@@ -128,6 +128,27 @@ class Base(WithRun):
         self.write("plan.yaml", "ignored: keep\n" + (self.root / "plan.yaml").read_text())
         self.pawl("run", "plan.yaml")
 
+    def test_a_program_that_the_work_may_put_in_path_is_no_reason_to_stop(self):
+        """The gate itself has a folder of the workspace in PATH, or installs the work before."""
+        greet = "mkdir -p bin; echo '#!/bin/sh' >bin/greet; echo 'echo hello' >>bin/greet; chmod 755 bin/greet; touch wanted"
+        self.write("source/env.sh", "PATH=$PWD/bin:$PATH\n")
+        self.write("source/install.sh", "[ ! -e wanted ] || { mkdir -p /tmp/b; cp bin/greet /tmp/b/; }\n")
+        for run in ('"PATH=$PWD/bin:$PATH greet"', '"export PATH=bin:$PATH\ngreet"', '[env, "PATH=/workspace/bin:/usr/bin:/bin", greet]',
+                    '"PATH=$PWD/bin:$PATH greet | grep hello"', '". ./env.sh && greet"', '"sh install.sh && PATH=/tmp/b:$PATH greet"'):
+            with self.subTest(run):
+                self.make(f"{{name: unit, run: {run}}}", greet)
+                self.write("plan.yaml", "allow_shadowing: [bin]\n" + (self.root / "plan.yaml").read_text())
+                self.pawl("run", "plan.yaml")
+                self.assertEqual(self.ran(), ["check.unit@base.attempt1", "agent.run.attempt1", "check.unit.attempt1"])
+
+    def test_a_program_that_is_nowhere_stops_the_run_whatever_else_the_script_has(self):
+        self.write("source/.gitignore", "/out/\n")
+        for run in ('"PYTHONPATH=src no-such-tox"', '"PATH=/opt/x/bin:$PATH no-such-tox"', '"cd . || exit 1; no-such-tox"',
+                    '"true install; no-such-tox"'):
+            with self.subTest(run):
+                self.stops(f"{{name: unit, run: {run}}}", "`no-such-tox` is not in the sandbox", "install it on this host")
+        self.stops('{name: unit, run: "PATH=out/bin:$PATH no-such-tox"}', "is not in the sandbox (127), and no work can bring it")
+
     def test_a_program_that_the_gate_makes_of_the_work_is_no_reason_to_stop(self):
         self.write("source/.gitignore", self.IGNORED)
         self.write("source/install.sh", "[ ! -e wanted ] || { mkdir -p out; echo true >out/check; chmod 755 out/check; }\n")

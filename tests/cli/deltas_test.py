@@ -151,6 +151,15 @@ class Trace(Deltas):
         self.assertNotIn("new_endpoints", told["details"])
 
 
+    def test_a_program_that_could_not_be_started_did_not_run(self):
+        """A fallback behind a program that is absent is no new program; one that base tried in vain and the work brings is."""
+        signal, _ = self.run_plan(self.GATE, "printf 'try: subprocess.run([\"/no/such\"])\\nexcept FileNotFoundError: pass\\n' >>t.py")
+        self.assertTrue(signal["passed"])
+        self.write("source/t.py", "import subprocess\ntry: subprocess.run(['./tool'])\nexcept FileNotFoundError: pass\n")
+        signal, _ = self.run_plan(self.GATE, "cp /bin/true tool", expect=11)
+        self.assertEqual(signal["details"]["new_executables_names"], "./tool")
+
+
 class Policy(Deltas):
     def test_a_gate_names_what_the_policy_found(self):
         self.write("source/a", "x\n")

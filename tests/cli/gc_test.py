@@ -109,12 +109,12 @@ class Gc(WithRun):
         self.assertEqual({p: p.stat().st_mtime_ns for p in folder.rglob("*")}, before, "it only looked")
         self.assertGreater(would["freed_bytes"], 300000)
         self.assertEqual({k: v for k, v in would.items() if k != "freed_bytes"},
-                         {"dry_run": True, "older_than": "0s", "old_runs": 1, "bases": 3, "layers": 1, "blobs": 1, "steps": 2, "episodes": 0,
+                         {"dry_run": True, "older_than": "0s", "old_runs": 1, "bases": 3, "layers": 1, "blobs": 1, "steps": 2, "episodes": 0, "homes": 0,
                           "temporaries": 0})
         done = self.gc()
         self.assertEqual({**done, "dry_run": True, "freed_bytes": 0}, {**would, "freed_bytes": 0})
         self.assertRegex(self.pawl("gc", "--older-than", "0s").stdout,
-                         r"^freed \d+ KiB: 0 base\(s\), 0 layer\(s\), 0 log\(s\), 0 folder\(s\) of steps, 0 of agents' episodes, 0 temporary folder\(s\)\n$")
+                         r"^freed \d+ KiB: 0 base\(s\), 0 layer\(s\), 0 log\(s\), 0 folder\(s\) of steps, 0 of agents' episodes, 0 with HOME of agents, 0 temporary folder\(s\)\n$")
         for place in ("objects/bases", "objects/layers", "objects/tmp", "spool", "work"):
             self.assertEqual(list((folder / place).iterdir()), [], place)
         self.assertTrue(self.pawl_json("verify", "last")["ok"])

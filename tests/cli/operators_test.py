@@ -124,10 +124,10 @@ class Operators(WithRun):
 
     def test_commands_that_work_on_files_let_the_log_be_cut(self):
         """An open transaction of a reader keeps SQLite from writing its log from the beginning again."""
-        self.make_simple(agent="seq 3000000 >made")
+        self.make_simple(agent="seq 3000000 >made", gate="false", max_attempts=1)
         self.commit_all("source")
-        self.pawl("run", "plan.yaml")
-        for verb in (("diff", "last"), ("apply", "last"), ("attest", "last", "-o", "run.json"), ("report", "last", "-o", "page.html")):
+        self.pawl("run", "plan.yaml", expect=11)
+        for verb in (("approve", "last", "p1"), ("diff", "last"), ("apply", "last"), ("attest", "last", "-o", "run.json"), ("report", "last", "-o", "page.html")):
             process, looks = self.start(*verb), []
             with contextlib.closing(sqlite3.connect(self.root / "source/.pawl/pawl.db", timeout=0, isolation_level=None)) as db:
                 while process.poll() is None:

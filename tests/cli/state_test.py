@@ -76,7 +76,7 @@ class PrivateState(PawlTest):
         self.make()
         self.pawl("run", "plan.yaml")
         state = self.root / "source/.pawl"
-        for part in (".", "keys", "objects", "work", "objects/layers", "keys/ledger.key"):
+        for part in (".", "keys", "objects", "work", "homes", "objects/layers", "keys/ledger.key"):
             path = state / part if part != "." else state
             elsewhere = self.root / "elsewhere"
             path.rename(elsewhere)

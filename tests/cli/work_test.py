@@ -51,6 +51,16 @@ class Ignored(WithRun):
         self.pawl("verify", "last")
         self.pawl("attest", "last", "--force", "-o", self.root / "statement.json")
 
+    def test_a_committed_file_that_is_gone_with_a_move_is_named(self):
+        self.make()
+        self.write("agent.sh", "mv kept.log other.log && echo more >>other.log && echo 2 >file")
+        self.write("gate.sh", "true")
+        named = "kept.log (perhaps now other.log)"
+        self.assertIn(f"passed; gone from the source, and not in the work: {named}", self.pawl("run", "plan.yaml").stdout)
+        details = self.signal()[0]["details"]
+        self.assertEqual((details["lost"], details["lost_names"]), (1, named))
+        self.pawl("verify", "last")
+
     def test_steps_of_one_gate_see_what_the_gate_itself_made(self):
         self.make()
         text = (self.root / "plan.yaml").read_text()
@@ -371,6 +381,24 @@ h=$(sed -n 's/^oid sha256://p'); cat $(git rev-parse --git-dir)/lfs/objects/$(ec
         self.assertIn("not in the patch: a.png: its content can't be put where Git LFS looks for it", refused.stderr)
         self.assertIn("+++ b/file", refused.stdout)
         self.assertNotIn("a.png", refused.stdout)
+        self.assertIn("`pawl apply` makes no commit: a.png: its content can't be put", refused.stderr)
+        self.assertNotEqual(self.pawl("apply", "last", expect=None).returncode, 0)
+
+    def test_diff_says_whether_apply_commits_what_is_too_large_for_a_patch(self):
+        self.make(agent="truncate -s 513M big; echo 2 >file")
+        self.git("init", "-q", cwd="source")
+        self.commit()
+        self.pawl("run", "plan.yaml")
+        said = self.pawl("diff", "last", expect=1).stderr
+        self.assertIn("not in the patch: big: its 537919488 bytes", said)
+        self.assertIn("`pawl apply` commits what is not in the patch", said)
+        # git could not use commits there.
+        self.git("config", "core.repositoryformatversion", "1", cwd="source")
+        self.git("config", "-f", "source/.git/config", "extensions.compatObjectFormat", "sha256")
+        said = self.pawl("diff", "last", expect=1).stderr
+        self.assertRegex(said, "`pawl apply` makes no commit: .*compatObjectFormat")
+        self.assertIn("compatObjectFormat", self.pawl("apply", "last", expect=None).stderr)
+        self.assertIn("no commit is attested", self.pawl("attest", "last", "--force", "-o", self.root / "statement.json").stderr)
 
     def test_a_terminal_sees_how_far_a_snapshot_is(self):
         self.make()

@@ -67,6 +67,34 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
         plan = {"agent": "mkdir src; echo evil >src/a; echo 'echo src >.semgrepignore' >build.sh", "gate": gate}
         self.expect("writes it in a step", plan, plan | {"walls": "lid"})
 
+    def test_what_a_step_leaves_does_not_stand_in_for_the_runner_of_the_next_one(self):
+        """The agent has an early step write what the runner of the next step loads instead of a part of itself."""
+        unit = "{name: unit, run: " + PYTEST + ", reports: {junit: [out.xml]}}"
+        forged = f"cat >%s <<'P'\n{FORGED}\nraise SystemExit(0)\nP"
+        make = {"Makefile": f"test:\n\t{PYTEST}\n"}
+        jest = {"node_modules/.bin/jest": PYTEST + "\n", "node_modules/jest/package.json": "{}\n"}
+        for name, (build, run, files) in {
+                "a module of the runner's name": (forged % "pytest.py", unit, {}),
+                "a module of the library": (forged % "argparse.py", unit, {}),
+                "a package of the library": ("mkdir argparse; " + forged % "argparse/__init__.py", unit, {}),
+                "another Makefile": (f"printf 'test:\\n\\t@{PYTHON} forged.py\\n' >GNUmakefile; " + forged % "forged.py",
+                                     "{name: unit, run: make -s test, reports: {junit: [out.xml]}}", make),
+                "a program that is installed": (forged % "forged.py" + f"\necho {PYTHON} forged.py >node_modules/.bin/jest",
+                                                "{name: unit, run: sh node_modules/.bin/jest, reports: {junit: [out.xml]}}", jest)}.items():
+            plan = {"agent": f"cat >build.sh <<'END'\n{build}\nEND", "files": CALC | files, "top": 'protect: ["tests/**"]',
+                    "gate": "{steps: [{name: build, run: sh build.sh}, " + run + "], signals: [build, tests]}"}
+            self.expect(name, plan, plan | {"walls": "lid"})
+
+    def test_products_of_a_step_are_handed_on(self):
+        made = ("node_modules/.bin/jest", "node_modules/jest/index.js", "v/lib/python3/site-packages/x.pth", "v/pyvenv.cfg", "v/bin/python",
+                "out/json.py", "include/stdlib.h", "GNUmakefile", "bin/app")
+        build = "for f in " + " ".join(made) + "; do mkdir -p $(dirname $f); echo true >$f; chmod 755 $f; done"
+        check = "; ".join(f"[ -e {path} ]" for path in made)
+        gate = '{steps: [{name: build, run: sh build.sh}, {name: unit, run: "PATH=$PWD/bin:$PATH; %s"}]}' % check
+        files = CALC | {"build.sh": build + "\n", "Makefile": "all:\n", "GNUmakefile.in": "all:\n", "include/a.h": "\n"}
+        verdict, failed = self.run_plan("true >made", gate, files=files)
+        self.assertEqual(verdict, "passed", failed)
+
     def test_caches_are_not_taken(self):
         forge = (f"printf 'def test_adds(): pass\\n' >/tmp/test_calc.py\n{PYTHON} -c 'import py_compile, sys; py_compile.compile(\"/tmp/test_calc.py\", "
                  "cfile=\"tests/__pycache__/test_calc.%s.pyc\" % sys.implementation.cache_tag, dfile=\"tests/test_calc.py\", "
@@ -169,6 +197,22 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
             "a Makefile that ignores failures": ("echo .IGNORE: >>Makefile", by_make, make),
             "flags of make": ("sed -i '1i MAKEFLAGS += -i' Makefile", by_make, make),
             "a shell that is none": ("sed -i '1i SHELL = /bin/true' Makefile", by_make, make),
+            "a script of another program": ("echo 'exit 0' >fake.sh; sed -i 's/sh t.sh/sh fake.sh/' package.json", by_npm, npm),
+            "a package.json with a number that is infinite": (
+                "sed -i 's/sh t.sh/true/; s/^{/{\"x\": 1e999, /' package.json", by_npm, npm),
+            "a package.json that is a link": ("sed 's/sh t.sh/true/' package.json >x; ln -sf x package.json", by_npm, npm),
+            "a second rule of a target": ("printf 'unit:\\n\\t@echo ok\\n' >>Makefile", by_make, make),
+            "a target without a rule": ("sed -i '/^check/d' Makefile; echo .PHONY: check >>Makefile", by_make, make),
+            "a shell of one target": ("echo 'unit: SHELL := /bin/true' >>Makefile", by_make, make),
+            "a recipe that is one script": ("sed -i '1i .ONESHELL:' Makefile", by_make, make),
+            "a recipe under a condition": ("sed -i 's/^\\t$(SH) t.sh/ifdef NOPE\\n&\\nendif/' Makefile", by_make, make),
+            "a Makefile that is a link": ("printf 'check:\\n\\t@true\\n' >x; ln -sf x Makefile", by_make, make),
+            "a Makefile that is too large": (
+                "(printf 'check:\\n\\t@true\\n'; yes '#' | head -1000001) >Makefile", by_make, make),
+            "an included file": ("echo 'MAKEFLAGS += -i' >ok.inc; sed -i '1i include ok.inc' Makefile", by_make, make),
+            "a Makefile that the command names": (
+                "printf 'unit:\\n\\t@echo ok\\n' >>ci.make", "{steps: [{name: unit, run: make -s -f ci.make check}]}",
+                test | {"ci.make": make["Makefile"]}),
             "settings of prove": ("echo \"--exec 'printf 1..0'\" >.proverc", by_prove, perl),
         }
         for name, (agent, gate, files) in cheats.items():
@@ -176,6 +220,10 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
             self.expect(name, plan | {"top": ""}, plan | {"top": "allow_shadowing: [\"**\"]"}, "diff.policy")
         honest = "echo good >calc.sh; sed -i 's/sh t.sh/sh t.sh \\&\\& sh t.sh/' package.json"
         self.assertEqual(self.run_plan(honest, by_npm, files=npm)[0], "passed")
+        honest = "echo good >calc.sh; sed -i 's/\"unit\"/\"posttest\": \"echo done\", \"unit\"/' package.json"
+        self.assertEqual(self.run_plan(honest, by_npm, files=npm)[0], "passed")
+        honest = "echo good >calc.sh; printf 'CFLAGS = -O2\\n' >ok.inc; sed -i '1i include ok.inc' Makefile"
+        self.assertEqual(self.run_plan(honest, by_make, files=make)[0], "passed")
         honest = "echo good >calc.sh; printf 'clean:\\n\\t-rm -f out\\n' >>Makefile; sed -i 's/check: unit/check: unit more/' Makefile; " \
                  "printf 'more:\\n\\tsh t.sh\\n' >>Makefile"
         self.assertEqual(self.run_plan(honest, by_make, files=make)[0], "passed")
@@ -263,6 +311,33 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "true"}}, gates: [check], may
                         text = (self.root / "plan/plan.yaml").read_text()
                         self.write("plan/plan.yaml", text.replace(f'["{pattern}"]', f'[{{pattern: "{pattern}", may_be_absent: true}}]'))
                         self.pawl("check", "plan/plan.yaml")
+
+    def test_a_pattern_that_protects_nothing_is_an_error_beside_others_that_do(self):
+        """In a list of a later tier it is a warning, since an earlier tier may make the files."""
+        for path, text in CALC.items():
+            self.write(f"source/{path}", text)
+        absent, later = '["tests", "fixtures/**"]', '["tests", "made/**"]'
+        for name, (plan, gate, first, second), code in (
+                ("the plan", (absent, "[]", "[]", "[]"), 2), ("a gate", ("[]", absent, "[]", "[]"), 2),
+                ("a phase", ("[]", "[]", absent, "[]"), 2), ("a later phase", ("[]", "[]", "[]", later), 0),
+                ("a later phase, misspelt", ("[]", "[]", "[]", '["test/**"]'), 2),
+                ("all of them allow it", ('[{pattern: "fixtures/**", may_be_absent: true}, tests]', "[]", "[]", "[]"), 0)):
+            self.write("plan/plan.yaml", f"""\
+version: 1
+workflow: sight
+source: {{path: ../source}}
+max_attempts: 1
+protect: {plan}
+gates: {{check: {{steps: [{{name: unit, run: "true"}}], protect: {gate}}}}}
+tiers:
+  - phases: [{{id: a, goal: g, agent: {{run: "mkdir made; echo >made/file"}}, gates: [check], protect: {first}}}]
+  - phases: [{{id: b, goal: g, agent: {{run: "true"}}, gates: [check], protect: {second}, may_be_empty: true}}]
+""")
+            with self.subTest(name):
+                for command in ("check", "run"):
+                    done = self.pawl(command, "plan/plan.yaml", expect=None)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertEqual("matches nothing in the source" in done.stderr, code == 2 or name == "a later phase")
 
     def test_agents_do_not_read_what_is_the_gates(self):
         answer = {"calc.sh": "echo 0\n"}

@@ -433,6 +433,13 @@ TEST(Decide, AGateThatCanJudgeNothingIsForAPerson) {
   EXPECT_NE(verdict.reason.find("(127)"), std::string::npos);
 }
 
+TEST(Decide, TheTimeOfAnAgentIsNotThatOfAGate) {
+  AttemptFacts facts{.attempts_used = 1, .max_attempts = 2};
+  facts.steps = {{.step_name = "run", .is_agent = true, .outcome = "timed_out"}};
+  facts.signals = {{.kind = "agent", .gate_id = "agent"}};
+  EXPECT_EQ(decide(facts).kind, Verdict::Kind::kFailedRetryable);
+}
+
 TEST(Decide, WhatBaseSaysIsNoJudgementOfTheWork) {
   EXPECT_NE(decide({.signals = {base_signal("t", {.green = true})}}).kind, Verdict::Kind::kPassed);
 }

@@ -78,5 +78,40 @@ TEST(MissingProgram, IsReadWhereAnotherProgramCallsIt) {
   EXPECT_TRUE(path->is_path);  // the work may add it
 }
 
+TEST(MissingProgram, MayBeBroughtByThePathOrTheInstallOfTheCommand) {
+  const auto ways = [](const std::string& command) {
+    const auto found = ways_to_bring({.name = "greet"}, {"sh", "-e", "-c", command});
+    std::string out = found.by_command ? "?" : "";
+    for (const auto& path : found.paths) out += (out.empty() ? "" : " ") + path;
+    return out;
+  };
+  for (const auto& [command, expected] :
+       {std::pair<std::string, std::string>{"PATH=$PWD/bin:$PATH greet", "bin/greet"},
+        {"export PATH=\"bin:$PATH\"\ngreet --help", "bin/greet"},
+        {"PATH+=:/workspace/a/b greet", "a/b/greet"},
+        {"PATH=.:$PATH; greet", "greet"},
+        {"PATH=\"$ROOT/bin:$PATH\" greet", "?"},
+        {"PATH=$(npm bin):$PATH greet", "?"},
+        {"pip install -e . && greet --help", "?"},
+        {"python3 setup.py develop; greet", "?"},
+        {"make install PREFIX=/tmp\ngreet", "?"},
+        {"cmake --install b && greet", "?"},
+        {"npm install -g . && greet", "?"},
+        {"sh ./install.sh && greet", "?"},
+        {". ./env.sh && greet", "?"},
+        {"pip install -e . && make test", "?"},
+        {"greet", ""},
+        {"PYTHONPATH=src greet", ""},
+        {"PATH=/opt/greet/bin:$HOME/bin:$PATH greet", ""},
+        {"npm ci && greet", ""},
+        {"npm install && greet", ""},
+        {"sudo apt-get install -y greet && greet", ""},
+        {"cd install && greet", ""},
+        {"greet && pip install -e .", ""},
+        {"command -v other || greet", ""},
+        {"make && greet", ""}})
+    EXPECT_EQ(ways(command), expected) << command;
+}
+
 }  // namespace
 }  // namespace pawl::gates

@@ -198,7 +198,7 @@ TEST(Readers, JunitTotalsAreHeldAgainstTheTests) {
                            "<testsuites><testsuite name='bin' errors='0' failures='0' tests='50'><testcase "
                            "classname='a.cc' name='a' status='run'/></testsuite></testsuites>",
                            "<testsuites name='pytest tests'><testsuite name='pytest' errors='0' failures='0' "
-                           "skipped='0' tests='4'><testcase name='a'/></testsuite></testsuites>",
+                           "skipped='0' tests='4' time='0.1'><testcase name='a'/></testsuite></testsuites>",
                            "<testsuite tests='0'><testcase name='a'/></testsuite>"})
     EXPECT_TRUE(report_of("junit", text)) << text << ": " << told_by("junit", text);
 }

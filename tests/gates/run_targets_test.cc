@@ -55,9 +55,10 @@ TEST(RunTargets, AScriptThatCanNoLongerFailIsWeaker) {
                             ":", "jest --passWithNoTests", "jest | tee log", "jest || echo failed"})
     EXPECT_NE(change("jest", after), "") << after;
   for (const auto* after : {"jest", "vitest run", "tsc && jest", "jest --ci", "cd a; jest",
-                            "jest --silent=false", "NODE_ENV=test jest", "node run.js | diff - expected"})
+                            "jest --silent=false", "NODE_ENV=test jest"})
     EXPECT_EQ(change("jest", after), "") << after;
   EXPECT_EQ(change("jest || true", "jest --ci || true"), "") << "base did already";
+  EXPECT_EQ(change("node run.js", "node run.js | diff - expected"), "");
   EXPECT_EQ(change("echo none", "true"), "");
 }
 
@@ -71,10 +72,19 @@ TEST(RunTargets, ScriptsThatAScriptRunsAndThoseAroundItCountToo) {
     return change_of("npm test", "package.json", before, after);
   };
   EXPECT_THAT(change("\"jest\"", "\"jest || true\""), HasSubstr("script `unit`"));
-  EXPECT_THAT(change("\"node check.js\"", "\"true\""), HasSubstr("script `posttest`"));
+  EXPECT_THAT(change("\"node check.js\"", "\"true\""), HasSubstr("does not run `check.js`"));
   EXPECT_EQ(change("\"rm -rf out\"", "\"rm -rf out || true\""), "") << "no gate runs it";
   EXPECT_EQ(change_of("npm run build", "package.json", before, R"({"scripts": {"test": "true"}})"), "");
-  EXPECT_EQ(change_of("npm test", "package.json", before, "no JSON"), "");
+  EXPECT_NE(change_of("npm test", "package.json", before, "no JSON"), "");
+  EXPECT_EQ(change_of("npm test", "package.json", "no JSON", "nor this"), "")
+      << "base has no script that is known";
+  EXPECT_THAT(change_of("npm test", "package.json", before, R"({"scripts": {"unit": "jest"}})"),
+              HasSubstr("is gone"));
+  EXPECT_THAT(change("\"posttest\": \"node check.js\", ", ""), HasSubstr("does not run `check.js`"));
+  EXPECT_NE(change("\"npm run unit && npm run lint\"", "\"npm run lint\""), "") << "the tests are left out";
+  EXPECT_NE(change("\"npm run unit && npm run lint\"", "\"npm run clean && npm run lint\""), "");
+  EXPECT_EQ(change("\"npm run unit && npm run lint\"", "\"jest && npm run lint\""), "")
+      << "the same programs";
 }
 
 TEST(RunTargets, AScriptStaysTheSameProgramAndLoadsNothingMore) {
@@ -92,8 +102,23 @@ TEST(RunTargets, AScriptStaysTheSameProgramAndLoadsNothingMore) {
     EXPECT_THAT(change("node --test", after), HasSubstr("instead of an installed program")) << after;
   for (const auto* after :
        {"node_modules/.bin/jest", "./node_modules/.bin/jest --ci", "node --test tests/a.js",
-        "node --test && ./more.sh", "/usr/bin/node --test", "sh tests/run.sh", "npx jest"})
+        "node --test && ./more.sh", "/usr/bin/node --test", "npx jest", "node node_modules/jest/bin/jest.js",
+        "c8 -r text node --test", "eslint . && node --test", "npx -y mocha"})
     EXPECT_EQ(change("node --test", after), "") << after;
+  for (const auto* after :
+       {"node fake.js", "sh tests/run.sh", "node -e 'process.exit(0)'", "python3 fake.py", "tsx fake.ts",
+        "bash -c ./fake.sh", "npx tsx fake.ts", "env CI=1 node ./fake.js", "eslint . && node fake.js"})
+    for (const auto* before : {"jest", "node --test", "some-runner"})
+      EXPECT_THAT(change(before, after), HasSubstr("instead of an installed program"))
+          << before << " " << after;
+  for (const auto* after : {"eslint .", "jest --version", "jest --listTests", "ls", "cat README.md",
+                            "git status", "node --check fake.js", "npm ls"})
+    EXPECT_NE(change("jest", after), "") << after;
+  EXPECT_NE(change("jest", "npm run fake", R"("fake": "node fake.js", )"), "");
+  EXPECT_NE(change("jest", "npm run fake", R"("fake": "true", )"), "");
+  EXPECT_EQ(change("jest", "npm run unit", R"("unit": "jest --ci", )"), "");
+  EXPECT_EQ(change("jest", "run-s 'unit:*'", R"("unit:a": "jest a", "unit:b": "jest b", )"), "");
+  EXPECT_EQ(change("node test", "node test/index.js"), "");
   EXPECT_EQ(change("./run.sh", "./run.sh --all"), "") << "it was its own program before";
   for (const auto* after :
        {"node --require ./pre.js --test", "node -r ./pre.js --test", "node -r./pre.js --test",
@@ -105,6 +130,90 @@ TEST(RunTargets, AScriptStaysTheSameProgramAndLoadsNothingMore) {
   for (const auto* after : {"rm -r out && node --test", "cp -r a b; node --test",
                             "node --test --reporter=tap", "esbuild --loader:.js=jsx && node --test"})
     EXPECT_EQ(change("node --test", after), "") << after;
+}
+
+TEST(RunTargets, ALinterOrACompilerMayRunAroundAnUnchangedTest) {
+  const auto adds = [](const std::string& scripts) {
+    return change_of("npm test", "package.json", R"({"scripts": {"test": "jest"}})",
+                     R"({"scripts": {"test": "jest", )" + scripts + "}}");
+  };
+  for (const auto* scripts :
+       {R"("pretest": "tsc -p .")", R"("posttest": "standard")", R"("pretest": "eslint . && tsc --noEmit")",
+        R"("pretest": "npm run build", "build": "rimraf dist && tsc --outDir dist")",
+        R"("posttest": "npx prettier -c .")",
+        R"("pretest": "rm -rf build && esbuild a.ts --outfile=build/a.js")"})
+    EXPECT_EQ(adds(scripts), "") << scripts;
+  for (const auto* scripts :
+       {R"("pretest": "node x.js")", R"("posttest": "cp good.xml out.xml")", R"("pretest": "rm -rf test")",
+        R"("pretest": "tsc --outDir test")",
+        R"("pretest": "esbuild a.ts --outfile=node_modules/jest/index.js")",
+        R"("pretest": "npm run build", "build": "node build.js")", R"("posttest": "eslint . >out.xml")",
+        R"("pretest": "eslint -r ./x.js . --require ./x.js")", R"("pretest": "./tsc")",
+        R"("pretest": "jest -u")", R"("pretest": "git checkout .")"})
+    EXPECT_THAT(adds(scripts), HasSubstr("is new, and runs with `test`")) << scripts;
+}
+
+TEST(RunTargets, APackageIsReadAsNodeReadsIt) {
+  const std::string before = R"({"scripts": {"test": "jest"}})";
+  const auto with = [&](const std::string& more) {
+    return change_of("npm test", "package.json", before, R"({"scripts": {"test": "true"}, )" + more + "}");
+  };
+  EXPECT_THAT(with(R"("x": 1e999)"), HasSubstr("runs nothing any more"));
+  EXPECT_THAT(with("\"description\": \"\xff\xfe\""), HasSubstr("runs nothing any more"));
+  EXPECT_THAT(with("\"x\": " + std::string(100'000, '[') + std::string(100'000, ']')),
+              HasSubstr("runs nothing any more"));
+  EXPECT_THAT(with(R"("a": "1e999 \" -1", "b": [-1.5E+400, {"scripts": {"test": "jest"}}])"),
+              HasSubstr("runs nothing any more"));
+  const auto weakens = [&](const std::string& after) {
+    return change_of("npm test", "package.json", before, after) != "";
+  };
+  EXPECT_TRUE(
+      weakens("\xEF\xBB\xBF"
+              R"({"scripts": {"test": "true"}})"));
+  EXPECT_TRUE(weakens(R"({"scripts": {"test": "jest"}, "scripts": {"test": "true"}})"))
+      << "the last one counts";
+  EXPECT_TRUE(weakens(R"({"scripts": {"test": "jest", "test": "true"}})"));
+  EXPECT_TRUE(weakens(R"({"scripts": {"test": "jest"}, "scripts": 1})"));
+  EXPECT_TRUE(weakens(R"(["scripts", {"test": "jest"}])"));
+  EXPECT_TRUE(weakens(R"({"scripts": {"test": ["jest"]}})"));
+  EXPECT_FALSE(
+      weakens(R"({"x": 1e999, "scripts": {"a": {"test": "true"}, "test": "jest"}, "y": {"test": "true"}})"));
+}
+
+TEST(RunTargets, AFileThatIsNotReadAnyMoreIsWeaker) {
+  const auto words = [](const std::string& path, const FileVersion& after, bool unread,
+                        const std::string& command) {
+    return shadowing(
+        {.path = path, .before = FileVersion{.size = 1, .content = "x"}, .after = after, .unread = unread},
+        {.targets = targets_of(command)});
+  };
+  for (const auto& [path, command] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"Makefile", "make test"},
+                                                                  {"sub/rules.mk", "make test"},
+                                                                  {"package.json", "npm test"},
+                                                                  {"tox.ini", "tox"},
+                                                                  {"pom.xml", "mvn test"},
+                                                                  {"gradlew", "./gradlew test"},
+                                                                  {"mvnw", "./mvnw test"},
+                                                                  {"build.gradle", "gradle test"},
+                                                                  {".npmrc", "npm test"},
+                                                                  {"pytest.ini", "pytest"},
+                                                                  {".mocharc.json", "mocha"},
+                                                                  {".proverc", "prove"},
+                                                                  {".cargo/config.toml", "cargo test"},
+                                                                  {"jest.config.js", "jest"}}) {
+    EXPECT_THAT(words(path, FileVersion{.is_link = true, .content = "x"}, false, command),
+                HasSubstr("is a link"))
+        << path;
+    EXPECT_THAT(words(path, FileVersion{.size = 1 << 30}, true, command), HasSubstr("too large to be read"))
+        << path;
+  }
+  EXPECT_EQ(words("notes", FileVersion{.is_link = true, .content = "x"}, false, "make test"), "");
+  FileChange large{.path = "Cargo.toml",
+                   .before = FileVersion{.size = 1 << 30},
+                   .after = FileVersion{.size = 1 << 30},
+                   .unread = true};
+  EXPECT_EQ(shadowing(large, {}), "") << "base's was too large, too";
 }
 
 TEST(RunTargets, ToxThatRunsNothingIsWeaker) {

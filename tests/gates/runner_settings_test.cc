@@ -124,6 +124,84 @@ TEST(Shadowing, AnOptionOfProveIsFoundWhereItIsBundled) {
     EXPECT_EQ(adds(".proverc", line), "") << line;
 }
 
+TEST(Shadowing, AnOptionOrAKeyIsFoundInEachSpelling) {
+  const std::pair<const char*, const char*> bad[] = {
+      {".proverc", "--exe \"printf 1..0\""},
+      {".proverc", "--dr"},
+      {".proverc", "-v --EXEC=./x"},
+      {".proverc", "--vers"},
+      {".proverc", "--he"},
+      {".proverc", "--ignore-exit"},
+      {".proverc", "\"--ex\"ec x"},
+      {".rspec", "--dry"},
+      {".rspec", "--color --dry-r"},
+      {".rspec", "--failure 0"},
+      {".rspec", "--error-exit-code 0"},
+      {".cargo/config.toml", "\"runne\\u0072\" = 'x'"},
+      {".cargo/config.toml", "build.\"rust\\U00000063\" = 'x'"},
+      {".cargo/config.toml", "target . x . runner = 'x'"},
+      {".npmrc", "ignore-scripts=true"},
+      {".npmrc", "ignore-scripts"},
+      {".npmrc", "\"script-\\u0073hell\" = x"},
+      {".npmrc", "script-shell[] = x"},
+      {".npmrc", "if-present"},
+      {".npmrc", "enable-pre-post-scripts=false"},
+      {"pnpm-workspace.yaml", "enablePrePostScripts: false"},
+      {"pnpm-workspace.yaml", "scriptShell: ./sh"}};
+  for (const auto& [path, line] : bad) EXPECT_NE(adds(path, line), "") << path << ": " << line;
+  const std::pair<const char*, const char*> good[] = {{".proverc", "--directives --failures"},
+                                                      {".proverc", "--verbose --lib"},
+                                                      {".proverc", "--jobs 9 --timer"},
+                                                      {".rspec", "--fail-fast --format documentation"},
+                                                      {".cargo/config.toml", "\"jobs\\u0072\" = 1"},
+                                                      {".npmrc", "ignore-scripts=false"},
+                                                      {".npmrc", "save-exact=true"},
+                                                      {"pnpm-workspace.yaml", "packages: ['packages/*']"}};
+  for (const auto& [path, line] : good) EXPECT_EQ(adds(path, line), "") << path << ": " << line;
+}
+
+TEST(Shadowing, AModuleThatARunnerIsToLoadIsFound) {
+  const auto has = [](const std::string& path, const std::string& text, const std::string& before = "") {
+    FileChange change{.path = path, .after = FileVersion{.content = text}};
+    if (!before.empty()) change.before = FileVersion{.content = before};
+    return shadowing(change, {});
+  };
+  const std::pair<const char*, const char*> bad[] = {
+      {"pytest.ini", "[pytest]\naddopts = -p evil\n"},
+      {"pytest.ini", "[pytest]\naddopts =\n  -q\n  -pevil\n"},
+      {"tox.ini", "[pytest]\naddopts = -qp evil\n"},
+      {"setup.cfg", "[tool:pytest]\naddopts = -ra -p tools.evil\n"},
+      {"pyproject.toml", "[tool.pytest.ini_options]\naddopts = [\"-p\", \"evil\"]\n"},
+      {"pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"\\u002dp evil\"\n"},
+      {"jest.config.js", "module.exports = {testRunner: './fake.js'}\n"},
+      {"jest.config.js", "module.exports = {\n  testRunner:\n    '<rootDir>/fake.js',\n}\n"},
+      {"jest.config.mjs", "export default {runner: `./fake`}\n"},
+      {"jest.config.ts", "export default {testRunner: require.resolve('./fake')}\n"},
+      {"vitest.config.ts", "export default {test: {runner: './fake.ts'}}\n"},
+      {"package.json", "{\"jest\": {\"testRunner\": \"./fake.js\"}}\n"},
+      {"package.json", "{\"jest\": {\"runner\": \"<rootDir>/fake.js\"}}\n"},
+      {"package.json", "{\"jest\": {\"moduleNameMapper\": {\"^chai$\": \"<rootDir>/fake.js\"}}}\n"},
+      {"jest.config.js", "module.exports = {moduleNameMapper: {'^expect$': './fake'}}\n"},
+      {"__mocks__/chai.js", "x"},
+      {"__mocks__/sinon/index.js", "x"},
+      {"src/__mocks__/@jest/globals.js", "x"}};
+  for (const auto& [path, text] : bad) EXPECT_NE(has(path, text), "") << path << ": " << text;
+  EXPECT_EQ(has("pytest.ini", "[pytest]\naddopts = -v -p own\n", "[pytest]\naddopts = -p own\n"), "");
+  const std::pair<const char*, const char*> good[] = {
+      {"pytest.ini", "[pytest]\naddopts = -p no:cacheprovider -p xdist -p pytest_cov\n"},
+      {"tox.ini", "[testenv]\ncommands =\n  mkdir -p out\n  pytest\n"},
+      {"pyproject.toml", "[project]\ndescription = \"mkdir -p x\"\n"},
+      {"pytest.ini", "[pytest]\naddopts = -q --pdb -ra\n"},
+      {"jest.config.js",
+       "module.exports = {testRunner: 'jest-circus/runner', runner: 'jest-runner-eslint'}\n"},
+      {"jest.config.js",
+       "module.exports = {moduleNameMapper: {'^@/(.*)$': '<rootDir>/src/$1', '\\\\.css$': 'x'}}\n"},
+      {"package.json", "{\"scripts\": {\"runner\": \"x\"}, \"devDependencies\": {\"chai\": \"^4.3.0\"}}\n"},
+      {"__mocks__/fs.js", "x"},
+      {"src/__mocks__/api.js", "x"}};
+  for (const auto& [path, text] : good) EXPECT_EQ(has(path, text), "") << path << ": " << text;
+}
+
 TEST(Shadowing, ASettingIsFoundThatIsSpreadOverLines) {
   const auto has = [](const std::string& path, const std::string& text, const std::string& before = "") {
     FileChange change{.path = path, .after = FileVersion{.content = text}};

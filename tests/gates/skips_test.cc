@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "gates/gates.h"
+#include "gates/told_by.h"
 #include "support/plain_redactor.h"
 
 namespace pawl::gates {
@@ -49,6 +50,22 @@ TEST(Skips, OfJUnitInTheWordsOfSurefireGradleAndPytest) {
         "<testcase classname='' name='tests.test_a'><skipped type='pytest.skip' message='collection "
         "skipped'/></testcase>"})
     EXPECT_EQ(missed("junit", before, with(gone)), kept) << gone;
+}
+
+// Node 20 writes a failing todo test as skipped and as failed, counts it as both, and ends with 0.
+TEST(Skips, OfNodeAFailingTodoIsSkippedAsInTap) {
+  const auto told = [](const std::string& inside) {
+    return told_by("junit",
+                   "<testsuites><testcase name='a' classname='test'/><testsuite name='s' disabled='0' "
+                   "errors='0' tests='1' failures='1' skipped='1' hostname='h'><testcase name='b' "
+                   "classname='test' failure='x'>" +
+                       inside + "</testcase></testsuite></testsuites>");
+  };
+  const std::string todo = "<skipped type='todo' message='true'/>", skipped = "<skipped type='skipped'/>",
+                    failure = "<failure type='testCodeFailure' message='x'>x at t.js:3</failure>";
+  EXPECT_EQ(told(todo + failure), "+test::a | ~test::b");
+  EXPECT_EQ(told(failure + todo), "+test::a | -test::b");
+  EXPECT_EQ(told(skipped + failure), "+test::a | -test::b");
 }
 
 TEST(Skips, OfTapInTheWordsOfNodeTapeAndPerl) {

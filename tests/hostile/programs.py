@@ -109,6 +109,7 @@ CALLS = [
     # limit the result would be chance.
     ("disk_fill", "/workspace/x", {"--disk-mib": 512, "--memory-mib": 512}, "the host's disk is shared, and .pawl lies on it"),
     ("disk_fill", "/tmp/x", {"--disk-mib": 512, "--memory-mib": 512}, "so is its memory"),
+    ("disk_fill", "/home/agent/x", {"--disk-mib": 512, "--memory-mib": 512}, "HOME lies on the host's disk, too"),
     ("nameless_fill", "/workspace", {"--disk-mib": 512, "--memory-mib": 512}, "what is unlinked and open takes its part of the disk"),
     ("unreadable_fill", "/workspace", {"--disk-mib": 512, "--memory-mib": 512}, "so does what nobody may look at"),
     ("inode_fill", "/workspace", {"--disk-mib": 512}, "files without content fill a disk, too"),

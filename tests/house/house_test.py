@@ -38,8 +38,8 @@ RULES = {
     # nlohmann's value() throws when a member has another type; text_in() and its like do not. The listed
     # files catch the exception.
     "reads JSON by what throws": (r"[.]value[(]\"", ["sandbox/spec.cc", "supervisor/spool.cc", "workspace/tree.cc", "gates/base.cc"]),
-    # The registry says them (sandbox/backend.h). A plan has words of its own; the store may not ask the registry.
-    "names a sandbox backend": (r"\"(shared_kernel|namespace)\"", ["sandbox/namespace/", "plan/sections.cc", "store/"]),
+    # The registry says them (sandbox/backend.h). A plan has words of its own.
+    "names a sandbox backend": (r"\"(shared_kernel|namespace)\"", ["base/isolation.h", "sandbox/namespace/", "plan/sections.cc"]),
     # An error has a kind and fields. Reports of test tools have messages, too, and no fields.
     "decides by the text of an error": (r"(\.|->)message\s*(\.\s*(r?find\w*|contains|starts_with|ends_with|substr|compare)\s*\(|[!=]=\s*\")",
                                         ["gates/formats/"]),

@@ -33,7 +33,8 @@ void expect_same_through_rows(const Plan& plan, const std::string& of) {
 constexpr const char* kEverything = R"(version: 1
 workflow: everything
 source: {path: ./src, ref: v1}
-env: [CI, LANGUAGE]
+env: {names: [CI, LANGUAGE], set: {NODE_ENV: test, EMPTY: "", NUMBER: "1"}}
+mounts: [{src: ~/.nvm}, {src: /opt/go/, dst: /go}]
 sandbox: {backend: namespace, base_image: host, memory_limit_mib: 100, pids_limit: 101, cpu_limit_millis: 102,
   disk_limit_mib: 103, output_limit_bytes: 10400, time_budget_seconds: 105, refused_entries: fail}
 max_attempts: 7
@@ -73,6 +74,8 @@ TEST(Rows, KeepEveryFeature) {
   ASSERT_TRUE(parsed.plan) << to_text(parsed.problems.at(0));
   expect_same_through_rows(*parsed.plan, "everything");
   EXPECT_EQ(parsed.plan->traced, "phase p, agent");
+  EXPECT_EQ(parsed.plan->mounts, (std::vector<Mount>{{.src = "~/.nvm", .dst = "", .at = {5, 10}},
+                                                     {.src = "/opt/go", .dst = "/go", .at = {5, 25}}}));
 }
 
 TEST(Rows, KeepEveryExample) {
@@ -103,6 +106,9 @@ class AnyPlan {
     if (flip()) out.source_ref = text();
     out.source_exclude = texts();
     out.env = texts();
+    for (auto i = random_() % 3; i > 0; --i) out.env_set[text()] = text();
+    for (auto i = random_() % 3; i > 0; --i)
+      out.mounts.push_back({.src = text(), .dst = text(), .at = {.line = number(), .column = number()}});
     out.models = texts();
     out.guarded = guarded();
     out.allow_shadowing = texts();

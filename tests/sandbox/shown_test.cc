@@ -55,6 +55,11 @@ TEST(Shown, NeverAHomeKeysSocketsOrTheState) {
   EXPECT_TRUE(check_shown(temp / "fine"));
   EXPECT_TRUE(check_shown("/usr/share"));
   EXPECT_FALSE(check_shown(temp / "absent"));
+  ASSERT_TRUE(os::make_folders(temp / "state/keys"));
+  ASSERT_TRUE(os::make_folders(temp / "state/objects/a"));
+  ASSERT_TRUE(os::write_atomically(temp / "state/keys/ledger.key", "key"));
+  for (const char* path : {"state", "state/keys", "state/objects/a"})
+    EXPECT_FALSE(check_shown(temp / path)) << path;
   setenv("HOME", home.c_str(), 1);
 }
 
@@ -76,9 +81,9 @@ TEST(Shown, LooksForThemHoweverDeepTheyLie) {
   EXPECT_THAT(why("state"), HasSubstr("it has a .pawl in it: " + (temp / "state/a/b/.pawl")));
   EXPECT_THAT(why("socket"), HasSubstr("it has a socket in it: " + (temp / "socket/a/s")));
   EXPECT_EQ(why("linked"), "") << "a link leads nowhere inside";
-  for (int i = 0; i <= 10'000; ++i)
+  for (int i = 0; i <= kShownEntriesMax; ++i)
     ASSERT_EQ(mknod((temp / ("many/" + std::to_string(i))).c_str(), S_IFREG | 0644, 0), 0);
-  EXPECT_THAT(why("many"), HasSubstr("10,000 entries"));
+  EXPECT_THAT(why("many"), HasSubstr("100,000 entries"));
   const std::string home = getenv("HOME") != nullptr ? getenv("HOME") : "";
   setenv("HOME", (temp / "homes/me").c_str(), 1);
   EXPECT_THAT(why("homes"), HasSubstr("your home is in it: " + (temp / "homes/me")));

@@ -51,6 +51,8 @@ TEST(Spec, EachMistakeIsRefusedByName) {
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/a/../../etc"}}; }, "has an empty, . or .."},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/usr/bin"}}; },
        "is below a folder of the system"},
+      {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/home/"}}; }, "is HOME, or above it"},
+      {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/home/agent"}}; }, "is HOME, or above it"},
   };
   SandboxSpec good;
   good.cmd = {"true"};

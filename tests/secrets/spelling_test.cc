@@ -176,6 +176,19 @@ const Spellings& spellings() {
         {"Y0M5emN5QjNJbkprS3pFLw==", "emN5QjNJbkpr"},          // twice
         {"cAAvAHMAcwAgAHcAIgByAGQAKwAxAD8A", "AHMAcwAgAHcA"},  // encodes UTF-16
         {"dG9rZW46IGdocF9aeDlLcTJXbTdSdDRZYjZOYzhIZEpmM0dwNUx2MVNhMFRl", "aeDlLcTJXbTd"}}},
+      {"digits behind a character that begins an escape",
+       {{"%cC9zcyB3InJkKzE/", "zcyB3InJk"},
+        {R"(\eHAvc3MgdyJyZCsxPw==)", "c3MgdyJyZ"},
+        {"&#xcC9zcyB3InJkKzE/", "zcyB3InJk"},
+        {R"({"a": "100%cC9zcyB3InJkKzE/"})", "zcyB3InJk"},
+        {wide("%cC9zcyB3InJkKzE/", false), wide("zcyB3InJk", false)},
+        {"\\702f7373207722726"
+         "42b313f",
+         "7373207722"},
+        {"%702f7373207722726"
+         "42b313f",
+         "7373207722"},
+        {"x: %25%cC9zcyB3InJkKzE/", "zcyB3InJk"}}},
       {"digits of digits",
        {{"NzAyZjczNzMyMDc3MjI3MjY0MmIzMTNm", "NzMyMDc3MjI"},
         {"eDcwMkY3MzczMjA3NzIyNzI2NDJCMzEzRg==", "NzIyNzI2NDJC"},

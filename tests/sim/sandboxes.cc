@@ -383,6 +383,16 @@ void SimSandboxes::forget(const std::string& sandbox_run_id) {
   found->second.abandoned = true;
 }
 
+// The next execution of an agent would miss it.
+void SimSandboxes::forget_homes(const std::string& run_id, const std::string& attempt_id) {
+  const auto attempts = World::must(store_.attempts(run_id, attempt_id.substr(0, attempt_id.rfind('.'))));
+  World::require(std::ranges::any_of(attempts,
+                                     [&](const store::AttemptRow& row) {
+                                       return row.attempt_id == attempt_id && row.finished;
+                                     }),
+                 attempt_id + " loses HOME before its end");
+}
+
 void SimSandboxes::lose_power() {
   for (auto& [id, step] : steps_) {
     settle(step);

@@ -53,6 +53,7 @@ class SimSandboxes final : public supervisor::StepRunner {
                                       const std::vector<std::string>& probe) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
+  void forget_homes(const std::string& run_id, const std::string& attempt_id) override;
 
   // Running steps are lost. Spooled results stay, because they were synced.
   void lose_power();

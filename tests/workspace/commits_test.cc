@@ -324,6 +324,39 @@ TEST_F(CommitsTest, AFilterIsFoundWhereverItsRuleIs) {
   }
 }
 
+// Its patch would be as wrong as that of a tracked file.
+TEST_F(CommitsTest, AFilterOfAnUntrackedFileIsRefusedByName) {
+  git("mkdir -p sub && echo x > sub/a && echo kept/ > .gitignore && git add -A && git commit -q -m a && "
+      "git config filter.shout.clean 'tr a-z A-Z'");
+  struct Place {
+    std::string make, file, source = "";
+  };
+  const std::string rule = "echo '*.txt filter=shout' > ";
+  const Place places[] = {
+      {rule + ".gitattributes && echo x > sub/b.txt", "sub/b.txt"},
+      {rule + ".gitattributes && echo x > sub/b.txt", "b.txt", "/sub"},
+      {rule + "sub/.gitattributes && mkdir sub/new && echo x > sub/new/b.txt", "sub/new/b.txt"},
+      {"mkdir -p new/deep && " + rule + "new/deep/.gitattributes && echo x > new/deep/b.txt",
+       "new/deep/b.txt"},
+      {"mkdir -p new && echo '*.txt working-tree-encoding=UTF-16' > .gitattributes && echo x > new/b.txt",
+       "new/b.txt"}};
+  for (const auto& [make, file, below] : places) {
+    SCOPED_TRACE(make + " in " + below);
+    EXPECT_TRUE(Workspaces::check_source(source_ + below));
+    git(make);
+    const auto refused = Workspaces::check_source(source_ + below);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
+    EXPECT_NE(refused.error().message.find(file + " has "), std::string::npos) << refused.error().message;
+    EXPECT_TRUE(Workspaces::check_source(source_ + below, {"**/b.txt", "b.txt"}));
+    git("git clean -qfd");
+  }
+  // Work on an ignored file is in no patch, and another repository has its own rules.
+  git(rule +
+      ".gitattributes && mkdir kept && echo x > kept/b.txt && git init -q other && echo x > other/b.txt");
+  EXPECT_TRUE(Workspaces::check_source(source_)) << Workspaces::check_source(source_).error().message;
+}
+
 TEST_F(CommitsTest, WhatIsNotCheckedOutIsSaidBeforeAndAfter) {
   git("git init -q ../lib && cd ../lib && echo l > l.txt && git add -A && git -c user.name=t -c "
       "user.email=t@example.org commit -q -m l");

@@ -125,6 +125,31 @@ TEST_F(MovedTest, OnlyWhatTheSourceHadIsKeptAtTheNewPlace) {
             (Paths{".gitignore", "libs/a"}));
 }
 
+TEST_F(MovedTest, ALostFileIsNamed) {
+  commit(
+      "printf '*.jar\\nout/\\n' > .gitignore && mkdir -p old/__pycache__ && echo 1 > a.jar && "
+      "echo 2 > old/__pycache__/inner.cpython-311.pyc && echo 3 > old/a && echo 4 > main.py && git add -f "
+      "a.jar");
+  const auto lost = [&](const std::string& script, bool keeps = false) {
+    std::string out;
+    for (const auto& [from, to] : work_of(layer(script), keeps).lost) out += from + " " + to + "\n";
+    return out;
+  };
+  const std::string cache = "__pycache__/inner.cpython-311.pyc";
+  for (const bool keeps : {false, true}) {
+    EXPECT_EQ(lost("mv old/__pycache__ dir && rm -r old", keeps), "old/" + cache + " dir/" + cache + "\n");
+    EXPECT_EQ(lost("mv old new && echo 9 > new/" + cache, keeps), "old/" + cache + " new/" + cache + "\n");
+    EXPECT_EQ(lost("mv old new", keeps), "");
+    EXPECT_EQ(lost("rm -r old", keeps), "");
+  }
+  EXPECT_EQ(lost("mv a.jar b.jar && echo 9 > b.jar"), "a.jar b.jar\n");
+  EXPECT_EQ(lost("mkdir out && mv main.py out && echo 9 > out/main.py"), "main.py out/main.py\n");
+  EXPECT_EQ(lost("mv old out && echo 9 > out/a"), "old/a out/a\n") << "the cache is kept";
+  EXPECT_EQ(lost("mv a.jar b.jar && echo 9 > c.jar"), "") << "the work has it";
+  EXPECT_EQ(lost("mkdir out && cp main.py out && mv main.py other.py"), "") << "the work has it";
+  EXPECT_EQ(lost("rm main.py a.jar && mkdir out && echo 9 > out/product"), "");
+}
+
 TEST_F(MovedTest, ACopyIsNotKept) {
   commit(
       "printf '*.jar\\ndist/\\n' > .gitignore && mkdir -p lib/node_modules/a && echo 1 > lib/x.jar && "

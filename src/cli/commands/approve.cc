@@ -19,18 +19,23 @@ struct ApproveOptions {
   std::string run, phase, reason;
 };
 
-struct Work {
-  store::Approved what;
-  std::vector<std::string> protected_paths, of_submodules;  // left out of the work
-  std::vector<std::string> failing_signals;                 // signals that the person overrules
+// The phase, as one state of the database has it.
+struct Newest {
+  store::AttemptRow attempt;
+  plan::Phase phase;
+  std::vector<std::string> accepted;    // the layers below its work
   std::vector<std::string> not_judged;  // gates that did not run, and phases not judged together with it
 };
 
+struct Work {
+  store::Approved what;
+  std::vector<std::string> protected_paths, of_submodules;  // left out of the work
+};
+
 // Returns the gates of the phase that gave no signal for the attempt, and the phases accepted beside it.
-Result<std::vector<std::string>> not_judged(store::Store& store, const store::RunRow& run,
+Result<std::vector<std::string>> not_judged(store::Store& store, const plan::Phase& phase,
                                             const store::AttemptRow& attempt) {
   constexpr std::size_t kPhasesMost = 1000;
-  PAWL_TRY(const auto phase, executor::phase_of(store, run, attempt.phase_id));
   PAWL_TRY(const Json signals, parse_json(attempt.signals));
   std::vector<std::string> out;
   for (const auto& gate : phase.gates)
@@ -42,27 +47,36 @@ Result<std::vector<std::string>> not_judged(store::Store& store, const store::Ru
   return out;
 }
 
+Status copy_rows(store::Store& store, const std::string& run_id, const std::string& phase_id, Newest& out) {
+  PAWL_TRY(const auto run, store.run(run_id));
+  PAWL_TRY(out.attempt, views::work_to_approve(store, run_id, phase_id));
+  PAWL_TRY(out.phase, executor::phase_of(store, run, phase_id));
+  PAWL_TRY(out.accepted, store.base_layers(out.attempt));
+  PAWL_TRY(out.not_judged, not_judged(store, out.phase, out.attempt));
+  return {};
+}
+
+// kNotFound: gc removed the layer of a run that was over.
+Status check_layer(const workspace::Workspaces& workspaces, const store::AttemptRow& attempt) {
+  if (attempt.agent_layer.empty()) return {};
+  if (!workspaces.has_layer(attempt.agent_layer))
+    return fail(ErrorKind::kNotFound,
+                "the work of " + attempt.attempt_id + " is gone; `pawl retry` the phase");
+  return workspaces.check_before_use("", {attempt.agent_layer});
+}
+
 // Returns the work as the gates saw it: the agent's changes, without paths that the source ignores or the
 // plan protects.
-Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, const store::RunRow& run,
-                         const std::string& phase_id) {
-  PAWL_TRY(const auto newest, views::work_to_approve(*state.store, run.run_id, phase_id));
-  Work work{.what = {.phase_id = phase_id, .attempt_id = newest.attempt_id, .layer = newest.agent_layer},
-            .protected_paths = {},
-            .of_submodules = {},
-            .failing_signals = newest.failing_signals};
-  PAWL_TRY(work.not_judged, not_judged(*state.store, run, newest));
-  if (!work.what.layer.empty()) {
-    // gc may have removed the layer of a run that was over.
-    if (!state.workspaces->has_layer(work.what.layer))
-      return fail(ErrorKind::kNotFound,
-                  "the work of " + newest.attempt_id + " is gone; `pawl retry` the phase");
-    PAWL_OK(state.workspaces->check_before_use(run.base_id, {work.what.layer}));
-  }
-  PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
+Result<Work> work_of(workspace::ObjectStore& objects, const views::Evidence& evidence, const Newest& newest) {
+  const auto& run = evidence.run;
+  const auto& plan = evidence.plan;
+  const auto& attempt = newest.attempt;
+  Work work{
+      .what = {.phase_id = attempt.phase_id, .attempt_id = attempt.attempt_id, .layer = attempt.agent_layer},
+      .protected_paths = {},
+      .of_submodules = {}};
   if (work.what.layer.empty()) return work;
-  PAWL_TRY(const auto accepted, state.store->base_layers(newest));
-  PAWL_TRY(const auto below, objects.stack(run.base_id, accepted));
+  PAWL_TRY(const auto below, objects.stack(run.base_id, newest.accepted));
   if (plan.ignored == plan::Ignored::kLeaveOut) {  // not done yet for an attempt that never ended
     PAWL_TRY(auto kept, objects.without_ignored(work.what.layer, executor::source_of(run), below));
     work.what.layer = std::move(kept.layer_id);
@@ -71,13 +85,23 @@ Result<Work> newest_work(const State& state, workspace::ObjectStore& objects, co
     work.what.layer = std::move(kept.layer_id);
   }
   if (work.what.layer.empty()) return work;
-  PAWL_TRY(const auto phase, executor::phase_of(*state.store, run, phase_id));
-  PAWL_TRY(auto filtered,
-           objects.without_protected(work.what.layer, run.base_id, below, plan::rules_on_agent(plan, phase)));
+  PAWL_TRY(auto filtered, objects.without_protected(work.what.layer, run.base_id, below,
+                                                    plan::rules_on_agent(plan, newest.phase)));
   work.what.layer = filtered.layer_id;
   work.protected_paths = std::move(filtered.protected_changes);
   work.of_submodules = std::move(filtered.submodule_changes);
   return work;
+}
+
+void print_approved(const Work& work, const Newest& newest, const std::vector<std::string>& changed) {
+  say("{} is COMPLETE (approved, not passed) with the work of {}\n", changed.front(), work.what.attempt_id);
+  for (const auto& key : newest.attempt.failing_signals) say("failed, and overruled: {}\n", visible(key));
+  for (const auto& what : newest.not_judged) say("not judged: {}\n", visible(what));
+  for (const auto& path : work.protected_paths)
+    say("left out, because the plan protects it: {}\n", visible(path));
+  for (const auto& path : work.of_submodules)
+    say("left out, because it belongs to a submodule: {}\n", visible(path));
+  for (const auto& phase : changed | std::views::drop(1)) say("{} is QUEUED again\n", phase);
 }
 
 Status approve(const ApproveOptions& options) {
@@ -85,13 +109,13 @@ Status approve(const ApproveOptions& options) {
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
   const auto objects = workspace::object_store(*state.workspaces);
   PAWL_TRY(const auto hold, state.workspaces->hold());
-  Work work;
-  views::make_readable(state, run_id);
-  PAWL_OK(state.store->read_together([&]() -> Status {
-    PAWL_TRY(const auto run, state.store->run(run_id));
-    PAWL_TRY(work, newest_work(state, *objects, run, options.phase));
-    return views::check_evidence(state, run);
-  }));
+  Newest newest;
+  PAWL_TRY(const auto evidence, views::evidence_of(state, run_id, [&] {
+             return copy_rows(*state.store, run_id, options.phase, newest);
+           }));
+  PAWL_OK(check_layer(*state.workspaces, newest.attempt));
+  PAWL_OK(views::check_content(*state.workspaces, evidence));
+  PAWL_TRY(const auto work, work_of(*objects, evidence, newest));
   const auto overlaps = [&](const std::string& a, const std::string& b) {
     return may_overlap(*objects, a, b);
   };
@@ -106,18 +130,11 @@ Status approve(const ApproveOptions& options) {
                 {"phases", changed},
                 {"attempt_id", work.what.attempt_id},
                 {"left_out", left_out},
-                {"failing_signals", work.failing_signals},
-                {"not_judged", work.not_judged}});
+                {"failing_signals", newest.attempt.failing_signals},
+                {"not_judged", newest.not_judged}});
     return {};
   }
-  say("{} is COMPLETE (approved, not passed) with the work of {}\n", changed.front(), work.what.attempt_id);
-  for (const auto& key : work.failing_signals) say("failed, and overruled: {}\n", visible(key));
-  for (const auto& what : work.not_judged) say("not judged: {}\n", visible(what));
-  for (const auto& path : work.protected_paths)
-    say("left out, because the plan protects it: {}\n", visible(path));
-  for (const auto& path : work.of_submodules)
-    say("left out, because it belongs to a submodule: {}\n", visible(path));
-  for (const auto& phase : changed | std::views::drop(1)) say("{} is QUEUED again\n", phase);
+  print_approved(work, newest, changed);
   if (changed.size() > 1) say("Next: pawl resume {}\n", run_id);
   return {};
 }

@@ -27,10 +27,7 @@ struct Made {
 // Returns "" when apply makes no commit, and says why on stderr. The commit follows from the run alone. An
 // earlier `pawl apply` makes no difference, and a branch is not trusted because it may have been moved.
 Result<std::string> commit_of(const State& state, const views::Evidence& evidence) {
-  const auto found = [&]() -> Result<std::string> {
-    PAWL_TRY(const auto commits, views::commits_of(evidence));
-    return state.workspaces->commit_id(commits);
-  }();
+  const auto found = views::commit_id_of(*state.workspaces, evidence);
   if (!found) tell("pawl: no commit is attested: {}\n", found.error().message);
   return found.value_or("");
 }

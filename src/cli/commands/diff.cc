@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "cli/context.h"
 #include "cli/missing.h"
 #include "cli/render/say.h"
@@ -10,10 +12,21 @@
 namespace pawl::cli {
 namespace {
 
-void tell_left_out(const workspace::Patch& patch) {
+// Why `pawl apply` would make no commit; "" when it would. A commit has what only a patch is too small for.
+std::string refusal_of(const State& state, const views::Evidence& evidence, const workspace::Patch& patch) {
+  const auto refused = std::ranges::find(patch.left_out, false, &workspace::Patch::LeftOut::is_too_large);
+  if (refused != patch.left_out.end()) return printable(refused->path) + ": " + refused->reason;
+  const auto commit = views::commit_id_of(*state.workspaces, evidence);
+  return commit ? "" : commit.error().message;
+}
+
+void tell_left_out(const State& state, const views::Evidence& evidence, const workspace::Patch& patch) {
+  if (patch.left_out.empty()) return;
   for (const auto& left_out : patch.left_out)
-    tell("pawl: not in the patch: {}: {}; `pawl apply` commits it\n", printable(left_out.path),
-         left_out.reason);
+    tell("pawl: not in the patch: {}: {}\n", printable(left_out.path), left_out.reason);
+  const auto refusal = refusal_of(state, evidence, patch);
+  tell("pawl: {}\n", refusal.empty() ? "`pawl apply` commits what is not in the patch"
+                                     : "`pawl apply` makes no commit: " + refusal);
 }
 
 // The rules are not compared with the files, because an agent wrote both.
@@ -39,7 +52,7 @@ Result<bool> diff(const StateOptions& options, const std::string& text, bool raw
   PAWL_OK(views::check_content(*state.workspaces, evidence));
   PAWL_TRY(const auto patch, views::patch_of(*state.workspaces, evidence, views::Purpose::kGiven));
   const auto& phases = evidence.phases;
-  tell_left_out(patch);
+  tell_left_out(state, evidence, patch);
   tell_ignore_files(patch);
   tell_missing(phases);
   if (patch.text.empty() && patch.left_out.empty())

@@ -38,8 +38,14 @@ Result<std::int64_t> milliseconds_of(const std::string& text) {
   return number * factor;
 }
 
-// Adds every object that the rows of a run name.
-Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vector<std::string>& keep) {
+// Ids of objects, and paths of folders with HOME of agents, that must stay.
+struct Needed {
+  std::vector<std::string> objects, homes;
+};
+
+// Adds every object that the rows of a run name, and HOME of the agents that may go on.
+Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Needed& needed) {
+  auto& keep = needed.objects;
   keep.push_back(run.base_id);
   keep.push_back(run.plan_content);
   // A plan of another version may be unreadable here. This version could not go on from it, so that its
@@ -53,7 +59,10 @@ Status keep_objects_of(store::Store& store, const store::RunRow& run, std::vecto
   PAWL_TRY(const auto phases, store.phases(run.run_id));
   for (const auto& phase : phases) {
     PAWL_TRY(const auto attempts, store.attempts(run.run_id, phase.phase_id));
-    for (const auto& attempt : attempts) keep.push_back(attempt.agent_layer);
+    for (const auto& attempt : attempts) {
+      keep.push_back(attempt.agent_layer);
+      if (!attempt.finished) needed.homes.push_back(supervisor::homes_of(run.run_id, attempt.attempt_id));
+    }
     PAWL_TRY(const auto steps, store.steps(run.run_id, phase.phase_id));
     for (const auto& step : steps) {
       if (step.run.empty()) continue;
@@ -106,11 +115,12 @@ struct Found {
   std::int64_t old_runs = 0;
   std::vector<std::string> steps;
   std::vector<std::string> episodes;  // folders of runs: what their agents stored
+  std::vector<std::string> homes;     // folders of attempts: HOME of their agents
   workspace::Garbage garbage;
 
   std::vector<std::string> paths() const {
     std::vector<std::string> out = steps;
-    out.insert(out.end(), episodes.begin(), episodes.end());
+    for (const auto* more : {&episodes, &homes}) out.insert(out.end(), more->begin(), more->end());
     for (const auto* more : {&garbage.bases, &garbage.layers, &garbage.blobs, &garbage.merges,
                              &garbage.caches, &garbage.temporaries})
       out.insert(out.end(), more->begin(), more->end());
@@ -118,27 +128,42 @@ struct Found {
   }
 };
 
+// Relative to the state folder.
+Result<std::vector<std::string>> all_homes(const os::HeldTree& tree) {
+  auto names = tree.list(std::string(supervisor::kHomes));
+  if (!names && names.error().kind == ErrorKind::kNotFound) return std::vector<std::string>();
+  PAWL_OK(names);
+  for (auto& name : *names) name = os::join(supervisor::kHomes, name);
+  return names;
+}
+
 Result<Found> look(const State& state, const std::string& limit) {
   Found out;
   PAWL_TRY(out.steps, leftovers_of_steps(state));
   PAWL_TRY(const auto tree, held(state));
-  // Read before the rows, because an object that a spool no longer names is named by a row.
-  PAWL_TRY(auto keep, supervisor::objects_in_use(state.folder));
+  // Read before the rows: an object that a spool no longer names is named by a row, and an attempt is a row
+  // before it has a HOME.
+  Needed needed;
+  PAWL_TRY(needed.objects, supervisor::objects_in_use(state.folder));
+  PAWL_TRY(out.homes, all_homes(tree));
   constexpr std::size_t kRunsMax = 1'000'000;
   PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
   for (const auto& run : runs) {
     const bool old =
         run.state != store::RunState::kExecuting && !run.ended_at.empty() && run.ended_at <= limit;
     if (!old) {
-      PAWL_OK(keep_objects_of(*state.store, run, keep));
+      PAWL_OK(keep_what_it_needs(*state.store, run, needed));
       continue;
     }
     ++out.old_runs;
-    std::string kept = os::join("agents", run.run_id);
-    const auto here = tree.find(kept);
-    if (here && os::exists(here->path())) out.episodes.push_back(std::move(kept));
+    std::string stored = os::join("agents", run.run_id);
+    const auto here = tree.find(stored);
+    if (here && os::exists(here->path())) out.episodes.push_back(std::move(stored));
   }
-  PAWL_TRY(out.garbage, state.workspaces->garbage(keep));
+  std::erase_if(out.homes, [&](const auto& home) {
+    return std::ranges::find(needed.homes, home) != needed.homes.end();
+  });
+  PAWL_TRY(out.garbage, state.workspaces->garbage(needed.objects));
   return out;
 }
 
@@ -176,19 +201,26 @@ Result<Json> gc(const GcOptions& options) {
     PAWL_OK(executor::pay_what_is_owed(state));  // before the data of agents is removed
     PAWL_TRY(bytes, take_away(state, limit, found));
   }
-  return Json{{"dry_run", options.dry_run},          {"older_than", options.older_than},
-              {"old_runs", found.old_runs},          {"freed_bytes", bytes},
-              {"bases", found.garbage.bases.size()}, {"layers", found.garbage.layers.size()},
-              {"blobs", found.garbage.blobs.size()}, {"steps", found.steps.size()},
-              {"episodes", found.episodes.size()},   {"temporaries", found.garbage.temporaries.size()}};
+  return Json{{"dry_run", options.dry_run},
+              {"older_than", options.older_than},
+              {"old_runs", found.old_runs},
+              {"freed_bytes", bytes},
+              {"bases", found.garbage.bases.size()},
+              {"layers", found.garbage.layers.size()},
+              {"blobs", found.garbage.blobs.size()},
+              {"steps", found.steps.size()},
+              {"episodes", found.episodes.size()},
+              {"homes", found.homes.size()},
+              {"temporaries", found.garbage.temporaries.size()}};
 }
 
 void print_collected(const Json& done) {
   const auto count = [&](const char* key) { return integer_in(done, key); };
   say("{} {} KiB: {} base(s), {} layer(s), {} log(s), {} folder(s) of steps, "
-      "{} of agents' episodes, {} temporary folder(s)\n",
+      "{} of agents' episodes, {} with HOME of agents, {} temporary folder(s)\n",
       flag_in(done, "dry_run") ? "would free" : "freed", count("freed_bytes") / 1024, count("bases"),
-      count("layers"), count("blobs"), count("steps"), count("episodes"), count("temporaries"));
+      count("layers"), count("blobs"), count("steps"), count("episodes"), count("homes"),
+      count("temporaries"));
 }
 
 }  // namespace
@@ -201,9 +233,11 @@ void add_gc(const Command& program) {
   add_state_options(command, options->state);
   command.footer(
       "Removes bases, layers and logs that only old runs use, or no run at all; stored data of their "
-      "agents; and what\ncrashes left of steps and sandboxes. State, ledger, cost and heads stay: an "
-      "old run still verifies, but its logs and\nits diff are gone. Safe while runs work. Exit code "
-      "14: the objects were in use for too long.\n\nExample:\n  pawl gc --older-than 30d --dry-run");
+      "agents; and what\ncrashes left of steps, sandboxes and HOME of agents. State, ledger, cost and heads "
+      "stay: "
+      "an old run still verifies,\nbut its logs and its diff are gone. Safe while runs work. Exit code 14: "
+      "the "
+      "objects were in use for too long.\n\nExample:\n  pawl gc --older-than 30d --dry-run");
   command.on_run([options] {
     const auto done = gc(*options);
     if (!done) {

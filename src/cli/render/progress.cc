@@ -198,12 +198,12 @@ void Narrator::stays_owed(const Error& error) {
 
 namespace {
 
-// Returns the text of the signal that an attempt changed no file; "" when the attempt has no such signal.
-std::string without_change(const store::AttemptEnd& end) {
+// A detail of the attempt's signal of this kind; "" when the attempt has none.
+std::string detail_of(const store::AttemptEnd& end, std::string_view kind, const char* key) {
   const auto signals = parse_json(end.signals);
   if (!signals) return "";
   for (const auto& signal : *signals)
-    if (text_in(signal, "kind") == "empty") return text_in(object_in(signal, "details"), "problem");
+    if (text_in(signal, "kind") == kind) return text_in(object_in(signal, "details"), key);
   return "";
 }
 
@@ -224,12 +224,17 @@ void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd&
   const bool passed = end.verdict == "passed";
   std::string text;
   if (!end.reason.empty()) text += ": " + end.reason;
-  if (const auto unchanged = without_change(end); passed && !unchanged.empty()) text += ": " + unchanged;
+  if (const auto unchanged = detail_of(end, "empty", "problem"); passed && !unchanged.empty())
+    text += ": " + unchanged;
+  if (const auto lost = detail_of(end, "ignored", "lost_names"); !lost.empty())
+    text += "; gone from the source, and not in the work: " + lost;
   if (end.action != store::Action::kNone) text += "; " + end.action_reason;
   if (end.feedback.contains("hint")) text += "; the doctor gives a hint";
   if (!end.not_before.empty()) text += "; the next attempt not before " + end.not_before;
   if (is_terminal(finished.state))
     text += fmt::format("; {} is {}", claim.phase.phase_id, name(finished.state));
+  if (const auto changed = detail_of(end, "mounts", "problem"); !changed.empty())
+    progress_.line(line_of("  {}", progress_.paint("mounts: " + changed, Colour::kRed)));
   progress_.line(
       line_of("  {}{}", progress_.paint(end.verdict, passed ? Colour::kGreen : Colour::kRed), text));
 }

@@ -14,6 +14,7 @@ namespace pawl::gates {
 namespace {
 
 constexpr std::size_t kFindingBytesMax = 400;  // a path can have 3000 bytes
+constexpr std::size_t kWordBytesMax = 120;     // a name or an address in a finding can have megabytes
 constexpr char kGate[] = "diff";               // stands in place of a gate's name in signals
 
 bool matches(const std::vector<std::string>& patterns, std::string_view path) {
@@ -24,18 +25,36 @@ std::string at_line(const std::string& path, std::int64_t line) {
   return line > 0 ? fmt::format("{}:{}", path, line) : path;
 }
 
+// The text with the beginning of each word that is too long. REQUIRES: `text` is redacted, as a part of a
+// secret would be shown otherwise.
+std::string with_short_words(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find(' ', at), text.size());
+    const auto word = text.substr(at, end - at);
+    out += word.size() > kWordBytesMax ? std::string(utf8_prefix(word, kWordBytesMax)) + "..."
+                                       : std::string(word);
+    if (end < text.size()) out += ' ';
+    at = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
-void PolicyCheck::add(Findings& to, const std::string& line) const {
+void PolicyCheck::add(Findings& to, const std::string& place, std::string_view rule,
+                      std::string_view words) const {
   if (++to.count > static_cast<std::int64_t>(kFindingsShown)) return;
   if (!to.shown.empty()) to.shown += "\n    ";
-  to.shown += redactor_->told(line, kFindingBytesMax);
+  const auto line = fmt::format("{}: {}: {}", redactor_->redact(place), rule,
+                                with_short_words(valid_utf8(redactor_->redact(words))));
+  to.shown += printable(std::string(utf8_prefix(valid_utf8(line), kFindingBytesMax)));
 }
 
 void PolicyCheck::find(Reaction reaction, const std::string& place, const char* rule,
                        std::string_view words) {
   if (reaction == Reaction::kAllow) return;
-  add(reaction == Reaction::kFail ? failing_ : told_, fmt::format("{}: {}: {}", place, rule, words));
+  add(reaction == Reaction::kFail ? failing_ : told_, place, rule, words);
 }
 
 void PolicyCheck::check_path(const FileChange& change) {
@@ -139,7 +158,7 @@ Signal PolicyCheck::signal() const {
   Findings failing = failing_;
   const auto cap = [&](const char* what, std::int64_t value, const std::optional<std::int64_t>& most) {
     if (most && value > *most)
-      add(failing, fmt::format("the attempt: {}: {}, {} are allowed", what, value, *most));
+      add(failing, "the attempt", what, fmt::format("{}, {} are allowed", value, *most));
   };
   cap("files", files_, policy_->files_max);
   cap("lines", lines_, policy_->lines_max);
@@ -164,7 +183,7 @@ Signal policy_missing(const std::string& why) {
           .gate_id = kGate,
           .passed = false,
           .missing = true,
-          .details = {{"problem", printable(why.substr(0, kFindingBytesMax))}},
+          .details = {{"problem", printable(why)}},
           .collector = "diff"};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,8 +29,8 @@ class PolicyCheck {
 
   // The signal diff.policy. It fails when a rule with the reaction `fail` has a finding. details: files,
   // lines and bytes changed; `failures` and `failing`, `told` and `telling`: the number of findings of either
-  // reaction, and the first of them. A finding is one line "PATH[:LINE]: RULE: WORDS" in printable ASCII,
-  // without secrets.
+  // reaction, and the first of them. A finding is one line "PATH[:LINE]: RULE: WORDS" in printable ASCII.
+  // Secrets are removed before anything is cut.
   Signal signal() const;
 
  private:
@@ -43,7 +44,7 @@ class PolicyCheck {
     std::int64_t count = 0;
     std::string shown;
   };
-  void add(Findings& to, const std::string& line) const;
+  void add(Findings& to, const std::string& place, std::string_view rule, std::string_view words) const;
 
   const Policy* policy_;
   const secrets::Redactor* redactor_;

@@ -1,4 +1,4 @@
-// Makefiles, as far as the check of what a gate runs needs them. A detail of this folder.
+// Makefiles, as far as the check of what a gate runs needs them. Pure. A detail of this folder.
 #pragma once
 
 #include <functional>
@@ -8,62 +8,97 @@
 #include <string_view>
 #include <vector>
 
-#include "base/policy.h"
-
 namespace pawl::gates {
 
-struct RunTargets;
-
 using TargetNames = std::set<std::string, std::less<>>;
+using MakeVariables = std::map<std::string, std::string, std::less<>>;
+// Returns the text at a path from the root, "" when there is none.
+using TextAt = std::function<std::string(const std::string& path)>;
+
+// A branch of a condition: the place of its block in Makefile::blocks, and of the branch in the block.
+struct Branch {
+  std::size_t block = 0, index = 0;
+};
+struct ConditionBlock {
+  std::size_t branches = 1;
+  bool has_else = false;  // without a condition of its own
+};
+
+struct RecipeLine {
+  std::string text;
+  std::size_t file = 0;      // its place in Makefile::files
+  std::vector<Branch> when;  // the branches around it, the outermost first
+};
+
+// Statements of variables and special targets about commands.
+struct MakeSettings {
+  bool ignores = false;      // .IGNORE, or -i in MAKEFLAGS
+  std::string runs_nothing;  // the line by which make, or its shell, runs no command
+};
 
 struct Rule {
   TargetNames needs;
-  std::vector<std::string> recipe;
-  std::vector<std::size_t> files;  // of each line of the recipe: its place in Makefile::files
+  TargetNames sure_needs;  // the ones under no condition
+  std::vector<RecipeLine> recipe;
+  std::size_t recipes = 0;  // how many times it gets a recipe; make takes the last one
+  MakeSettings settings;    // of its own variables
+  MakeVariables variables;  // its own ones
 };
+
 // A file that a Makefile includes.
 struct Include {
   std::string path;    // may be a pattern
   bool leads = false;  // it comes before each target
 };
+
 // Rules, and variables as they are written.
 struct Makefile {
   std::vector<Include> includes;
   std::map<std::string, Rule, std::less<>> rules;
-  std::map<std::string, std::string, std::less<>> variables;
-  std::string first;               // the first target
-  bool ignores = false;            // .IGNORE without a target, or -i in MAKEFLAGS
-  std::string runs_nothing;        // the line by which make, or its shell, runs no command
-  std::size_t bytes = 0;           // bytes of its recipes
-  bool is_cut = false;             // a part of it is over the limits and was not read
-  std::vector<std::string> files;  // the paths that were read, as far as they are known
-};
-
-// The Makefile of base in a folder, for the targets of a gate.
-struct MakeFolder {
-  Makefile base;         // with the files that it includes, as far as base has them
-  TargetNames reached;   // the gate's targets, and those that they need
-  TargetNames replaced;  // paths: when a new file is there, make takes the target for made
+  std::vector<ConditionBlock> blocks;
+  MakeVariables variables;
+  std::string first;  // the target that make takes when it is given none
+  MakeSettings settings;
+  bool is_one_shell = false;         // .ONESHELL: the shell gets a whole recipe
+  bool shell_stops = false;          // the shell ends at a command that fails
+  TargetNames unknown;               // lines whose rules or files can't be known
+  TargetNames header_folders;        // behind -I, -iquote or -isystem in variables and recipes
+  std::size_t bytes = 0, lines = 0;  // of its recipes
+  bool is_cut = false;               // a part of it is over the limits and was not read
+  std::vector<std::string> files;    // the paths that were read
 };
 
 bool is_makefile(std::string_view name);
 
-// Reads the Makefiles `names` of a folder, and what they include. `text_of`: the text that base has at a
-// path, "" when it has none.
-MakeFolder read_make_folder(const std::string& folder, const std::vector<std::string>& names,
-                            const TargetNames& targets,
-                            const std::function<std::string(const std::string& path)>& text_of);
+// Reads the Makefiles `names` of a folder, and the files that they include where they do. `folder` is relative
+// to the root, "" for the root itself.
+Makefile read_make(const std::string& folder, const std::vector<std::string>& names, const TextAt& text_of);
+
+// Reads one more file behind what was read.
+void read_more(Makefile& to, const std::string& folder, const std::string& path, const TextAt& text_of);
 
 // The text with the values of variables in place of "$(NAME)". Other names stay.
-std::string expanded(std::string text, const Makefile& in);
+std::string expanded(std::string text, const MakeVariables& variables);
 
-// Whether a Makefile of base includes the file at `path`.
-bool is_included(std::string_view path, const RunTargets& targets);
+// The requested targets and the targets that they need. "" among `targets` is the first one.
+TargetNames reached(const Makefile& in, const TargetNames& targets);
+// As above, by the needs under no condition.
+TargetNames surely_reached(const Makefile& in, const TargetNames& targets);
 
-// How a new or changed file that a Makefile of base includes weakens the targets of a gate, in words.
-std::string weakened_include(const FileChange& change, const RunTargets& targets);
+// Targets among the reached ones that make does not run when a file of their name is there.
+TargetNames replaceable(const Makefile& in, const TargetNames& targets);
 
-// How a changed Makefile weakens the targets of a gate, in words; "" when it does not.
-std::string weakened_makefile(const FileChange& change, const RunTargets& targets);
+// Targets that make runs whatever file is there (.PHONY).
+TargetNames phony_targets(const Makefile& in);
+
+// Whether a recipe writes the file that its target names: "cc -o app", "> $@".
+bool makes_file(const Rule& rule, std::string_view target);
+
+// One line of a recipe, without the characters before its command.
+struct MakeCommand {
+  std::string text;
+  bool ignored = false;  // make ignores its failure
+};
+MakeCommand command_of(std::string_view line);
 
 }  // namespace pawl::gates

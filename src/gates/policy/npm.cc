@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -12,7 +13,7 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::size_t kNameShownMax = 120, kSchemeMax = 6;
+constexpr std::size_t kSchemeMax = 6;
 
 bool names(std::string_view path, std::string_view file) {
   return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
@@ -68,11 +69,35 @@ std::string host_of(std::string_view url) {
   return lower(host.substr(host.rfind('@') + 1));
 }
 
-// Whether a specification is a folder or a file on the machine that installs; no integrity protects it.
+// Whether a specification in lower case has a scheme: /^(git[+])?[a-z]+:/ of npm-package-arg.
+bool has_scheme(std::string_view spec) {
+  if (spec.starts_with("git+")) spec.remove_prefix(4);
+  const auto end = spec.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  return end != spec.npos && end > 0 && spec[end] == ':';
+}
+
+// Whether a specification is a folder or a file on the machine that installs, as npm-package-arg decides (its
+// lib/npa.js): no integrity protects it. A name of an archive needs neither a scheme nor a slash.
 bool is_local(std::string_view any_case) {
   const std::string spec = lower(any_case);
-  constexpr std::array<std::string_view, 7> kStarts = {"file:", "link:", "portal:", "./", "../", "/", "~/"};
-  return std::ranges::any_of(kStarts, [&](auto start) { return spec.starts_with(start); });
+  constexpr std::array<std::string_view, 6> kStarts = {"file:", "link:", "portal:", ".", "/", "~/"};
+  const auto is_start = [&](auto start) { return spec.starts_with(start); };
+  const bool has_drive = spec.size() > 1 && spec[0] >= 'a' && spec[0] <= 'z' && spec[1] == ':';
+  if (has_drive || std::ranges::any_of(kStarts, is_start)) return true;
+  if (has_scheme(spec) || is_git(spec)) return false;
+  constexpr std::array<std::string_view, 3> kArchives = {".tgz", ".tar.gz", ".tar"};
+  const auto is_end = [&](auto end) { return spec.ends_with(end); };
+  return spec.find('/') != spec.npos || std::ranges::any_of(kArchives, is_end);
+}
+
+bool is_alias(std::string_view spec) { return lower(spec.substr(0, 4)) == "npm:"; }
+
+// Whether JavaScript takes a value for true: npm asks so for `link`.
+bool is_true(const Json* value) {
+  if (value == nullptr || value->is_null()) return false;
+  if (value->is_boolean()) return value->get<bool>();
+  if (value->is_number()) return value->get<double>() != 0;
+  return !value->is_string() || !value->get_ref<const std::string&>().empty();
 }
 
 const Json* member(const Json& object, const std::string& key) {
@@ -100,13 +125,15 @@ class LockReader {
         const bool scoped = value.is_object() ? member(value, ".") == nullptr
                                               : group == "resolutions" &&
                                                     name.find('/') != std::string::npos && name[0] != '@';
-        if (!scoped) add(name, fmt::format("{} is overridden for every package that needs it", shown(name)));
+        if (!scoped) add(name, fmt::format("{} is overridden for every package that needs it", name));
       });
   }
 
   void lockfile(const Json& now) {
     if (const auto* root = member(member_or_empty(now, "packages"), ""); root != nullptr)
       package_of_lock(*root);
+    collect_packages(before_, packages_before_);
+    collect_packages(now, packages_now_);
     each_new(now, "packages", [&](const std::string& name, const Json& value) {
       if (name.empty()) return;
       locked(name, value);
@@ -119,7 +146,7 @@ class LockReader {
 
  private:
   static constexpr int kNestingMax = 32;  // for lockfileVersion 1
-  static constexpr std::string_view kAlias = "npm:";
+  static constexpr std::string_view kModules = "node_modules/";
   using Hosts = std::set<std::string>;
 
   void collect_hosts(const Json& entries, int depth) {
@@ -135,17 +162,14 @@ class LockReader {
   void compare(const std::string& name, const Json& value, const Json& old) {
     const std::string resolved = text_in(value, "resolved"), was = text_in(old, "integrity");
     const std::string version = text_in(value, "version");
-    if (is_link(value) && old.is_object() && !old.empty() && !is_link(old))
-      return add(name,
-                 fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+    if (is_link(value)) return link(name, old);
     const auto host = host_of(resolved);
     if (!host.empty() && !hosts_.contains(host))
-      add(name, fmt::format("{} is fetched from another host: {}", shown(name), shown(host)));
+      add(name, fmt::format("{} is fetched from another host: {}", name, resolved));
     if (!was.empty() && version == text_in(old, "version") && text_in(value, "integrity") != was)
-      add(name, fmt::format("{} has another integrity for the same version", shown(name)));
-    const auto last = name.rfind("node_modules/");
-    const std::string called =
-        last == name.npos ? name : name.substr(last + std::string_view("node_modules/").size());
+      add(name, fmt::format("{} has another integrity for the same version", name));
+    const auto last = name.rfind(kModules);
+    const std::string called = last == name.npos ? name : name.substr(last + kModules.size());
     const std::string real = text_in(value, "name");
     // A tarball of the registry is at registry.npmjs.org/NAME/-/NAME-VERSION.tgz.
     const auto tarball = resolved.find("/-/");
@@ -153,19 +177,59 @@ class LockReader {
                           !lower(resolved.substr(0, tarball)).ends_with("/" + lower(called)) &&
                           !lower(resolved.substr(0, tarball)).ends_with("/" + lower(scope_encoded(called)));
     if (is_other || (!real.empty() && last != name.npos && real != called))
-      add(name, fmt::format("{} is another package under this name: {}", shown(name),
-                            shown(real.empty() ? resolved : real)));
+      add(name,
+          fmt::format("{} is another package under this name: {}", name, real.empty() ? resolved : real));
     else if (!host.empty() && tarball != resolved.npos && resolved.find(version, tarball) == resolved.npos &&
              version.find('+') == version.npos)  // a registry leaves out the part behind a +
-      add(name, fmt::format("{} is fetched as another version than {}: {}", shown(name), shown(version),
-                            shown(resolved)));
-    if (resolved.starts_with("file:"))
-      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+      add(name, fmt::format("{} is fetched as another version than {}: {}", name, version, resolved));
+    if (is_local(resolved)) add_local(name);
   }
 
-  static bool is_link(const Json& entry) {
-    const auto* link = member(entry, "link");
-    return link != nullptr && *link == Json(true);
+  // A link leads to a folder of the work. It may be that of a new workspace, but must not be found instead of a
+  // package that the lockfile has or had.
+  void link(const std::string& name, const Json& old) {
+    if (is_link(old)) return;
+    const auto last = name.rfind(kModules);
+    if (last == name.npos) return;
+    const std::string called = name.substr(last + kModules.size());
+    // A program looks in node_modules of its own folder first, and then in those of the folders above.
+    const auto is_hidden = [&](const auto& package) {
+      return package.second.size() <= last && name.starts_with(package.second);
+    };
+    const auto is_gone = [&](const auto& package) {
+      const auto [first, end] = packages_now_.equal_range(called);
+      return std::find(first, end, package) == end;
+    };
+    const auto [was, was_end] = packages_before_.equal_range(called);
+    const auto [is, is_end] = packages_now_.equal_range(called);
+    if (std::any_of(was, was_end, is_hidden) || std::any_of(was, was_end, is_gone) ||
+        std::any_of(is, is_end, is_hidden))
+      add_local(name);
+  }
+
+  void add_local(const std::string& name) {
+    add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", name));
+  }
+
+  static bool is_link(const Json& entry) { return is_true(member(entry, "link")); }
+
+  // The folders in whose node_modules a lockfile has a package, by the name of the package. Links are left out.
+  using Packages = std::multimap<std::string, std::string>;
+  static void collect_packages(const Json& lock, Packages& to) {
+    const Json& entries = member_or_empty(lock, "packages");
+    if (entries.is_object())
+      for (const auto& [name, value] : entries.items())
+        if (const auto last = name.rfind(kModules); last != name.npos && !is_link(value))
+          to.emplace(name.substr(last + kModules.size()), name.substr(0, last));
+    collect_old_packages(lock, "", 0, to);
+  }
+  static void collect_old_packages(const Json& in, const std::string& folder, int depth, Packages& to) {
+    const Json& entries = member_or_empty(in, "dependencies");
+    if (!entries.is_object() || depth > kNestingMax) return;
+    for (const auto& [name, value] : entries.items()) {
+      if (!is_local(text_in(value, "version"))) to.emplace(name, folder);
+      collect_old_packages(value, folder + std::string(kModules) + name + "/", depth + 1, to);
+    }
   }
 
   // @scope/name as it is written in a URL.
@@ -174,13 +238,17 @@ class LockReader {
     return name;
   }
 
+  // The hash of an integrity, from a fixed set of words: a finding never quotes a part of a value.
+  static std::string_view hash_in(std::string_view integrity) {
+    if (integrity.starts_with("sha1-")) return "a broken hash (sha1)";
+    return integrity.starts_with("md5-") ? "a broken hash (md5)" : "an unknown hash";
+  }
+
   static const Json& member_or_empty(const Json& object, const std::string& key) {
     static const Json empty = Json::object();
     const auto* found = member(object, key);
     return found != nullptr ? *found : empty;
   }
-
-  static std::string shown(const std::string& name) { return name.substr(0, kNameShownMax); }
 
   // Adds a finding at the line of the key; at its first line when the key occurs several times.
   void add(const std::string& key, std::string words) {
@@ -205,14 +273,14 @@ class LockReader {
   void specification(const std::string& name, const Json& value) {
     if (!value.is_string()) return;
     const auto& spec = value.get_ref<const std::string&>();
-    if (lower(spec.substr(0, kAlias.size())) == kAlias)
-      add(name, fmt::format("{} is another package under this name: {}", shown(name), shown(spec)));
+    if (is_alias(spec))
+      add(name, fmt::format("{} is another package under this name: {}", name, spec));
     else if (is_local(spec))
-      add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+      add_local(name);
     else if (is_git(spec))
-      add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+      add(name, fmt::format("{} comes from git, where no integrity is kept", name));
     else if (is_url(spec))
-      add(name, fmt::format("{} comes from a URL, not from the registry", shown(name)));
+      add(name, fmt::format("{} comes from a URL, not from the registry", name));
   }
 
   void package_of_lock(const Json& root) {
@@ -224,29 +292,31 @@ class LockReader {
 
   // Checks the source and the integrity of an entry; "" stands for a missing value.
   void resolved_from(const std::string& name, const std::string& resolved, const std::string& integrity) {
+    if (is_alias(resolved))
+      return add(name, fmt::format("{} is another package under this name: {}", name, resolved));
     if (is_git(resolved))
-      return add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+      return add(name, fmt::format("{} comes from git, where no integrity is kept", name));
     if (is_url(resolved) && !lower(resolved.substr(0, kSchemeMax)).starts_with("https:"))
-      add(name, fmt::format("{} is fetched without TLS", shown(name)));
-    const bool local = resolved.starts_with("file:") || resolved.empty();
-    if (!local && integrity.empty()) return add(name, fmt::format("{} has no integrity", shown(name)));
+      add(name, fmt::format("{} is fetched without TLS", name));
+    const bool local = is_local(resolved) || resolved.empty();
+    if (!local && integrity.empty()) return add(name, fmt::format("{} has no integrity", name));
     if (!integrity.empty() && !integrity.starts_with("sha512-") && !integrity.starts_with("sha384-") &&
         !integrity.starts_with("sha256-"))
-      add(name, fmt::format("{} has an integrity of a broken hash ({})", shown(name),
-                            integrity.substr(0, std::min<std::size_t>(integrity.find('-'), 16))));
+      add(name, fmt::format("{} has an integrity of {}", name, hash_in(integrity)));
   }
 
   void locked(const std::string& name, const Json& value) {
-    if (!value.is_object()) return add(name, fmt::format("{} is no mapping", shown(name)));
+    if (!value.is_object()) return add(name, fmt::format("{} is no mapping", name));
     const auto* bundled = member(value, "inBundle");
     const std::string resolved = text_in(value, "resolved");
     // The package is part of the content of another package, whose integrity covers it. It is below that
     // package and is not fetched.
     const bool in_bundle = bundled != nullptr && *bundled == Json(true) && resolved.empty() &&
-                           name.find("node_modules/") != name.rfind("node_modules/");
-    if (in_bundle || is_link(value)) return;  // a link may be a folder of this workspace
-    if (resolved.empty() && name.find("node_modules/") != name.npos && text_in(value, "integrity").empty())
-      return add(name, fmt::format("{} says neither whence it comes nor its integrity", shown(name)));
+                           name.find(kModules) != name.rfind(kModules);
+    if (in_bundle || is_link(value)) return;                 // compare() looks at links
+    specification(name, member_or_empty(value, "version"));  // npm installs it where `resolved` is absent
+    if (resolved.empty() && name.find(kModules) != name.npos && text_in(value, "integrity").empty())
+      return add(name, fmt::format("{} says neither whence it comes nor its integrity", name));
     resolved_from(name, resolved, text_in(value, "integrity"));
   }
 
@@ -262,15 +332,15 @@ class LockReader {
       const std::string version = text_in(value, "version");
       const auto* bundled = member(value, "bundled");
       if (is_git(version)) {
-        add(name, fmt::format("{} comes from git, where no integrity is kept", shown(name)));
+        add(name, fmt::format("{} comes from git, where no integrity is kept", name));
       } else if (bundled == nullptr || *bundled != Json(true) || depth == 0 ||
                  !text_in(value, "resolved").empty()) {
         resolved_from(name, text_in(value, "resolved"), text_in(value, "integrity"));
       }
-      if (lower(version.substr(0, kAlias.size())) == kAlias)
-        add(name, fmt::format("{} is another package under this name: {}", shown(name), shown(version)));
+      if (is_alias(version))
+        add(name, fmt::format("{} is another package under this name: {}", name, version));
       else if (is_local(version))
-        add(name, fmt::format("{} comes from a file or a folder, where no integrity is kept", shown(name)));
+        add_local(name);
       else
         compare(name, value, old);
       old_tree(value, old, depth + 1);
@@ -279,6 +349,7 @@ class LockReader {
 
   std::string_view text_;
   Json before_;
+  Packages packages_before_, packages_now_;
   Hosts hosts_;  // hosts from which packages may be fetched
   std::vector<NpmFinding> out_;
 };

@@ -11,7 +11,7 @@ namespace pawl::gates {
 
 struct NpmFinding {
   std::int64_t line = 0;  // 0: the file as a whole
-  std::string words;
+  std::string words;      // has whole values of the file, which may be long, or secrets
 };
 
 // Findings in a changed package.json, package-lock.json or npm-shrinkwrap.json that its earlier version does

@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "base/json.h"
 #include "base/lines.h"
 #include "gates/policy/build_files.h"
-#include "gates/policy/makefile.h"
+#include "gates/policy/package_scripts.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
+#include "gates/policy/weakened_make.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -19,81 +19,9 @@ namespace {
 
 // Whether an option of make or npm has its value in the next word.
 bool takes_value(std::string_view option) {
-  return is_any_of(option, {"-C", "-f", "--directory", "--file", "--prefix", "-w", "--workspace", "--filter",
-                            "-F", "--cwd", "--dir"});
-}
-
-// The programs of a script, and the modules that it has Node.js load before a test ("--require ./x.js").
-struct ScriptParts {
-  std::multiset<std::string, std::less<>> programs;
-  TargetNames loads;
-};
-ScriptParts parts_of(std::string_view script) {
-  constexpr std::string_view kBetweenCommands = ";&|()\n`";
-  ScriptParts out;
-  for (std::size_t start = 0; start < script.size();) {
-    const auto end = std::min(script.find_first_of(kBetweenCommands, start), script.size());
-    const auto words = words_of_command(script.substr(start, end - start));
-    start = end + 1;
-    const auto program = std::ranges::find_if(words, [](auto word) {
-      return word.find('=') == word.npos && !is_any_of(word, {"env", "cross-env", "npx", "exec", "time"});
-    });
-    if (program != words.end()) out.programs.emplace(*program);
-    const bool takes_r =
-        program != words.end() &&
-        is_any_of(name_of(*program), {"ava", "c8", "mocha", "node", "nyc", "tap", "ts-node", "tsx"});
-    for (auto word = words.begin(); word != words.end(); ++word) {
-      const auto option = word->substr(0, word->find('='));
-      const bool is_long = is_any_of(option, {"--require", "--import", "--loader", "--experimental-loader"});
-      const bool is_short = takes_r && word->starts_with("-r") && word->find_first_not_of("./@", 2) != 2;
-      if (!is_long && !is_short) continue;
-      const bool has_value = option.size() < word->size() || (!is_long && word->size() > 2);
-      out.loads.insert(has_value || word + 1 == words.end() ? std::string(*word)
-                                                            : fmt::format("{} {}", *word, word[1]));
-    }
-  }
-  return out;
-}
-
-// Why a script runs another program than before, or has it load something first; "" when it does not.
-std::string steered(const std::string& before, const std::string& after) {
-  const auto old = parts_of(before), now = parts_of(after);
-  for (const auto& load : now.loads)
-    if (!old.loads.contains(load)) return fmt::format("loads `{}` before the tests", load);
-  const bool lost =
-      std::ranges::any_of(old.programs, [&](const auto& program) { return !now.programs.contains(program); });
-  for (const auto& program : now.programs) {
-    const bool is_own = program.find('/') != program.npos && !program.starts_with("/usr/") &&
-                        !program.starts_with("/bin/") && program.find("node_modules/") == program.npos;
-    if (lost && is_own && !old.programs.contains(program))
-      return fmt::format("runs `{}` instead of an installed program", program);
-  }
-  return "";
-}
-
-std::string weakened_scripts(const FileChange& change, const RunTargets& targets) {
-  const auto before = scripts_of(change.before->content), after = scripts_of(change.after->content);
-  std::vector<std::string> todo(targets.scripts.begin(), targets.scripts.end());
-  TargetNames seen;
-  while (!todo.empty() && seen.size() < kTargetsMax) {
-    const auto name = std::move(todo.back());
-    todo.pop_back();
-    if (!seen.insert(name).second) continue;
-    for (const auto* around : {"pre", "post"}) {
-      if (before.contains(around + name)) todo.push_back(around + name);
-      // A name that is not in `scripts` is a command of npm, or one that base does not have.
-      if (before.contains(name) && after.contains(around + name) && !before.contains(around + name))
-        return fmt::format("script `{}{}` is new, and runs with `{}`, which a gate runs", around, name, name);
-    }
-    const auto old = before.find(name), now = after.find(name);
-    if (old == before.end() || now == after.end()) continue;
-    for (const auto& why : {weaker(old->second, now->second, targets), steered(old->second, now->second)})
-      if (!why.empty()) return fmt::format("script `{}`, which a gate runs, {}", name, why);
-    RunTargets inner;
-    inner.add({old->second});
-    todo.insert(todo.end(), inner.scripts.begin(), inner.scripts.end());
-  }
-  return "";
+  return is_any_of(
+      option, {"-C", "-f", "--directory", "--file", "--makefile", "-I", "--include-dir", "-o", "--old-file",
+               "-W", "--what-if", "--prefix", "-w", "--workspace", "--filter", "-F", "--cwd", "--dir"});
 }
 
 // Why a wrapper is not one any more. `marks`: texts that the wrappers of all versions have.
@@ -112,7 +40,8 @@ std::string host_in(std::string_view properties, std::string_view key) {
     const auto line = trimmed(each);
     const auto slashes = line.find("//");
     if (!line.starts_with(key) || slashes == line.npos) continue;
-    return std::string(line.substr(slashes + 2, line.find('/', slashes + 2) - slashes - 2));
+    const auto host = line.substr(slashes + 2, line.find('/', slashes + 2) - slashes - 2);
+    return std::string(host.substr(host.rfind('@') + 1));  // without a password before it
   }
   return "";
 }
@@ -176,6 +105,18 @@ std::string weakened_tox(const FileChange& change) {
   return "";
 }
 
+// Adds the file that an option of make names: "-f x", "-fx", "--file=x", "--makefile x".
+void add_makefile(std::string_view option, std::string_view value, RunTargets& to) {
+  for (const std::string_view name : {"--file", "--makefile", "-f"}) {
+    if (!option.starts_with(name)) continue;
+    if (option != name) value = option.substr(name.size());
+    if (name != "-f" && value.starts_with('=')) value.remove_prefix(1);
+    while (value.starts_with("./")) value.remove_prefix(2);
+    to.makefiles.emplace(value);
+    return;
+  }
+}
+
 // Adds the script or the targets that a command asks for by name.
 void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
   const auto is_runner = [](std::string_view word) {
@@ -189,7 +130,7 @@ void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
     if (word->starts_with('-')) {
       const auto option = *word;
       if (takes_value(option) && word + 1 != words.end()) ++word;
-      if (is_make && is_any_of(option, {"-f", "--file"})) to.makefiles.emplace(*word);
+      if (is_make && word != words.end()) add_makefile(option, *word, to);
     } else if (is_make) {
       if (word->find('=') != word->npos) continue;  // a variable
       found = true;
@@ -203,21 +144,6 @@ void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
 }
 
 }  // namespace
-
-std::map<std::string, std::string, std::less<>> scripts_of(std::string_view text) {
-  constexpr int kDepthMax = 64;
-  std::map<std::string, std::string, std::less<>> out;
-  bool too_deep = false;
-  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDepthMax;
-    return !too_deep;
-  };
-  const Json parsed = Json::parse(text, bounded, false);
-  if (too_deep || !parsed.is_object()) return out;
-  for (const auto& [name, script] : object_in(parsed, "scripts").items())
-    if (script.is_string()) out[name] = script.get<std::string>();
-  return out;
-}
 
 void RunTargets::add(const std::vector<std::string>& argv) {
   constexpr std::string_view kBetweenCommands = ";&|()\n`";
@@ -233,38 +159,50 @@ void RunTargets::add(const std::vector<std::string>& argv) {
     }
 }
 
-void RunTargets::read_makefiles(const std::set<std::string>& folders,
-                                const std::function<std::string(const std::string& path)>& text_of) {
+void RunTargets::read_makefiles(const std::set<std::string>& places, const TextAt& text_of) {
+  folders = places;
+  folders.insert("");
   if (targets.empty()) return;
-  auto places = folders;
-  places.insert("");
-  for (const auto& folder : places) {
+  const auto add_make = [&](const std::string& folder, std::vector<std::string> names) {
+    MakeFolder make{.folder = folder, .names = std::move(names)};
+    make.base = read_make(folder, make.names, text_of);
+    make.reached = reached(make.base, targets);
+    for (const auto& target : replaceable(make.base, targets))
+      make.replaced.insert((folder.empty() ? "" : folder + "/") + target);
+    makes.push_back(std::move(make));
+  };
+  for (const auto& folder : folders) {
     const auto start = folder.empty() ? std::string() : folder + "/";
-    std::vector<std::string> names(makefiles.begin(), makefiles.end());
     for (const auto* name : {"GNUmakefile", "makefile", "Makefile"})
       if (!text_of(start + name).empty()) {
-        names.emplace_back(name);
+        add_make(folder, {name});
         break;
       }
-    makes.push_back(read_make_folder(folder, names, targets, text_of));
+    if (!makefiles.empty()) add_make(folder, {makefiles.begin(), makefiles.end()});
   }
+}
+
+void RunTargets::read_work(const TextAt& base, const TextAt& work) {
+  base_text = base;
+  work_text = work;
+  for (auto& make : makes) make.now = read_make(make.folder, make.names, work);
 }
 
 bool may_have_targets(std::string_view path, const RunTargets& targets) {
   const auto name = name_of(path);
-  return is_makefile(name) || is_included(path, targets) || may_switch_off(path, targets) ||
+  return is_makefile(name) || is_read_by_make(path, targets) || may_switch_off(path, targets) ||
          is_any_of(name, {"package.json", "tox.ini", "gradlew", "mvnw", "gradle-wrapper.properties",
                           "maven-wrapper.properties"});
 }
 
 std::string weakened_target(const FileChange& change, const RunTargets& targets) {
-  if (auto why = weakened_include(change, targets); !why.empty()) return why;
-  if (!change.after || change.unread || change.after->is_link) return "";
   const auto name = name_of(change.path);
+  if (auto why = weakened_make(change, targets); !why.empty()) return why;
+  if (name == "package.json") return weakened_scripts(change, targets);
+  if (!change.after) return "";
   if (name == "tox.ini")
     if (auto why = weakened_tox(change); !why.empty()) return why;
   if (!change.before) return "";
-  if (name == "package.json") return weakened_scripts(change, targets);
   if (name == "gradlew")
     return weakened_wrapper(change, "Gradle", {"GradleWrapperMain", "gradle-wrapper.jar"});
   if (name == "mvnw")
@@ -272,7 +210,7 @@ std::string weakened_target(const FileChange& change, const RunTargets& targets)
   if (name.ends_with("-wrapper.properties")) return weakened_properties(change);
   if (name == "tox.ini" && ignored_commands(change.after->content) > ignored_commands(change.before->content))
     return "has tox ignore that a command fails";
-  return is_makefile(name) ? weakened_makefile(change, targets) : "";
+  return "";
 }
 
 }  // namespace pawl::gates

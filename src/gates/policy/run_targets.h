@@ -15,6 +15,15 @@
 
 namespace pawl::gates {
 
+// The Makefiles that make reads in a folder.
+struct MakeFolder {
+  std::string folder;              // "" is the root
+  std::vector<std::string> names;  // of the files that make begins with
+  Makefile base, now;              // with the files that they include; `now` is the work's
+  TargetNames reached;             // the gate's targets, and those that base needs for them
+  TargetNames replaced;            // paths: when a new file is there, make takes the target for made
+};
+
 struct RunTargets {
   // Scripts of package.json that npm, yarn, pnpm and bun are asked for.
   std::set<std::string, std::less<>> scripts;
@@ -22,20 +31,22 @@ struct RunTargets {
   std::set<std::string, std::less<>> makefiles;  // those that make is given (-f)
   bool runs_cmake = false;                       // a command is of cmake or ctest
   std::vector<MakeFolder> makes;                 // from read_makefiles()
+  std::set<std::string> folders;                 // from read_makefiles(): where commands go to
+  TextAt base_text, work_text;                   // from read_work()
   // Returns why an argument list can end with 0 although a command in it failed. Null: the check is skipped.
   std::function<std::vector<std::string>(const std::vector<std::string>& argv)> hidden_failures;
 
   // Adds the targets that a command names (its words, or a script among them).
   void add(const std::vector<std::string>& argv);
 
-  // Reads base's Makefiles in the root and in the folders that commands go to. `text_of`: the text that base
-  // has at a path, "" when it has none. REQUIRES: all commands were added.
-  void read_makefiles(const std::set<std::string>& folders,
-                      const std::function<std::string(const std::string& path)>& text_of);
-};
+  // Reads base's Makefiles in the root and in the folders that commands go to. REQUIRES: all commands were
+  // added.
+  void read_makefiles(const std::set<std::string>& folders, const TextAt& text_of);
 
-// The scripts of a package.json, by name; none when the text is not JSON.
-std::map<std::string, std::string, std::less<>> scripts_of(std::string_view text);
+  // Reads the same Makefiles as the work has them. `base` and `work`: the text at a path of either.
+  // REQUIRES: read_makefiles() was called.
+  void read_work(const TextAt& base, const TextAt& work);
+};
 
 // Whether a file at this path can have such targets; then its content has to be read.
 bool may_have_targets(std::string_view path, const RunTargets& targets);

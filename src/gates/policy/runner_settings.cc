@@ -12,6 +12,7 @@
 
 #include "base/lines.h"
 #include "gates/policy/build_files.h"
+#include "gates/policy/named_modules.h"
 
 namespace pawl::gates {
 namespace {
@@ -33,7 +34,13 @@ constexpr std::string_view kManifestFiles[] = {"Cargo.toml"};
 constexpr std::string_view kManifestTexts[] = {"autotests=false"};
 // docs.npmjs.com/cli/v10/using-npm/config
 constexpr std::string_view kNpmFiles[] = {".npmrc"};
-constexpr std::string_view kNpmKeys[] = {"script-shell", "node-options", "shell", "if-present"};
+constexpr std::string_view kNpmKeys[] = {"script-shell", "node-options", "shell"};
+// ignore-scripts leaves `pretest` and `posttest` out, too. A key without a value is true.
+constexpr std::string_view kNpmWords[] = {"if-present", "ignore-scripts"};
+// pnpm.io/settings, also in .npmrc
+constexpr std::string_view kPnpmFiles[] = {"pnpm-workspace.yaml", ".npmrc"};
+constexpr std::string_view kPnpmTexts[] = {"enable-pre-post-scripts=false", "enablePrePostScripts:false",
+                                           "ignoreScripts:true", "nodeOptions:", "scriptShell:"};
 // maven.apache.org/configure.html, and Surefire's own properties
 constexpr std::string_view kMavenFiles[] = {".mvn/maven.config", ".mvn/jvm.config"};
 constexpr std::string_view kMavenWords[] = {
@@ -67,12 +74,13 @@ constexpr std::string_view kMochaTexts[] = {"dry-run:true", "dry-run:yes", "dry-
                                             "dry-run:!0",   "dryRun:true", "dryRun:yes", "dryRun:on",
                                             "dryRun:1",     "dryRun:!0"};
 constexpr std::string_view kRspecFiles[] = {".rspec", ".rspec-local"};
-constexpr std::string_view kRspecWords[] = {"--dry-run", "--failure-exit-code"};
+constexpr std::string_view kRspecWords[] = {"--dry-run", "--failure-exit-code", "--error-exit-code"};
 constexpr std::string_view kRakeFiles[] = {"Rakefile", "*.rake"};
 constexpr std::string_view kRakeTexts[] = {"fail_on_error=false"};
 // perldoc prove
 constexpr std::string_view kProveFiles[] = {".proverc"};
-constexpr std::string_view kProveWords[] = {"--exec", "--dry", "--ext", "--version", "--help", "--man"};
+constexpr std::string_view kProveWords[] = {"--exec", "--dry",  "--ext", "--version",
+                                            "--h",    "--help", "--man", "--ignore-exit"};
 constexpr std::string_view kProveLetters = "eDVhH?", kProveValues = "IPMaj";
 // tox.wiki/en/latest/config.html, nox.thea.codes/en/stable/config.html
 constexpr std::string_view kToxFiles[] = {"tox.ini"};
@@ -87,14 +95,21 @@ constexpr std::string_view kPytestWords[] = {"--collect-only", "--collectonly", 
 // cmake.org, ctest(1)
 constexpr std::string_view kCtestFiles[] = {"CTestCustom.cmake", "CTestCustom.ctest"};
 constexpr std::string_view kCtestTexts[] = {"CTEST_CUSTOM_TESTS_IGNORE"};
-constexpr Settings kSettings[] = {
-    {"cargo", kCargoFiles, kCargoKeys, {}, {}},     {"cargo", kManifestFiles, {}, {}, kManifestTexts},
-    {"npm", kNpmFiles, kNpmKeys, {}, {}},           {"Maven", kMavenFiles, {}, kMavenWords, kMavenTexts},
-    {"Maven", kPomFiles, {}, {}, kPomTexts},        {"Gradle", kGradleFiles, {}, {}, kGradleTexts},
-    {"Mocha", kMochaFiles, {}, {}, kMochaTexts},    {"RSpec", kRspecFiles, {}, kRspecWords, {}},
-    {"rake", kRakeFiles, {}, {}, kRakeTexts},       {"prove", kProveFiles, {}, kProveWords, {}},
-    {"tox", kToxFiles, {}, {}, kToxTexts},          {"nox", kNoxFiles, {}, {}, kNoxTexts},
-    {"pytest", kPytestFiles, {}, kPytestWords, {}}, {"CTest", kCtestFiles, {}, {}, kCtestTexts}};
+constexpr Settings kSettings[] = {{"cargo", kCargoFiles, kCargoKeys, {}, {}},
+                                  {"cargo", kManifestFiles, {}, {}, kManifestTexts},
+                                  {"npm", kNpmFiles, kNpmKeys, kNpmWords, {}},
+                                  {"pnpm", kPnpmFiles, {}, {}, kPnpmTexts},
+                                  {"Maven", kMavenFiles, {}, kMavenWords, kMavenTexts},
+                                  {"Maven", kPomFiles, {}, {}, kPomTexts},
+                                  {"Gradle", kGradleFiles, {}, {}, kGradleTexts},
+                                  {"Mocha", kMochaFiles, {}, {}, kMochaTexts},
+                                  {"RSpec", kRspecFiles, {}, kRspecWords, {}},
+                                  {"rake", kRakeFiles, {}, {}, kRakeTexts},
+                                  {"prove", kProveFiles, {}, kProveWords, {}},
+                                  {"tox", kToxFiles, {}, {}, kToxTexts},
+                                  {"nox", kNoxFiles, {}, {}, kNoxTexts},
+                                  {"pytest", kPytestFiles, {}, kPytestWords, {}},
+                                  {"CTest", kCtestFiles, {}, {}, kCtestTexts}};
 
 bool is_called(std::string_view path, std::string_view name) {
   if (name.starts_with('*')) return path.ends_with(name.substr(1));
@@ -107,7 +122,7 @@ bool holds_settings(const Settings& of, std::string_view path) {
 
 // The last part of a key, from "target.'cfg(unix)'.runner = x" or "{ runner = x }".
 std::string_view key_before(std::string_view text) {
-  constexpr std::string_view kAround = " \t'\"";
+  constexpr std::string_view kAround = " \t'\"[]";
   while (!text.empty() && kAround.find(text.back()) != text.npos) text.remove_suffix(1);
   const auto start = text.find_last_of(" \t'\".{,") + 1;
   return text.substr(start);
@@ -153,20 +168,6 @@ std::size_t add_escaped(std::string_view line, std::size_t at, std::string& to) 
   return at + 1 + digits;
 }
 
-// A line of words without the escapes of TOML and without the quotes and backslashes of the shell.
-std::string unquoted(std::string_view line) {
-  std::string out;
-  for (std::size_t at = 0; at < line.size();) {
-    if (line[at] == '\\')
-      at = add_escaped(line, at + 1, out);
-    else if (line[at] == '\'' || line[at] == '"')
-      ++at;
-    else
-      out += line[at++];
-  }
-  return out;
-}
-
 // One of prove's short options, alone or bundled with others ("-ve"). The rest behind a letter of
 // kProveValues is its value.
 std::string_view short_of_prove(std::string_view line) {
@@ -182,16 +183,37 @@ std::string_view short_of_prove(std::string_view line) {
   return {};
 }
 
+// Getopt::Long and OptionParser take an option by its first letters, in any case of them. A shorter beginning fits
+// several options of prove and RSpec, which refuse it.
+bool has_cut_option(std::string_view plain, std::string_view option) {
+  constexpr std::size_t kMin = 4;  // "--dr"
+  for (std::size_t at = plain.find("--"); at != plain.npos; at = plain.find("--", at + 2)) {
+    if (at > 0 && plain[at - 1] != ' ' && plain[at - 1] != '\t') continue;
+    const auto word = plain.substr(at, plain.find_first_of(" \t=", at) - at);
+    if (word.size() >= kMin && word.size() <= option.size() &&
+        std::ranges::equal(word, option.substr(0, word.size()), {},
+                           [](char c) { return std::tolower(static_cast<unsigned char>(c)); }))
+      return true;
+  }
+  return false;
+}
+
 std::string_view setting_in(std::string_view line, const Settings& of) {
   const auto first = line.find_first_not_of(" \t");
   if (first == line.npos || line[first] == '#' || line[first] == ';' || line.substr(first).starts_with("//"))
     return {};
-  for (auto at = line.find('='); at != line.npos; at = line.find('=', at + 1))
-    if (const auto key = key_before(line.substr(0, at)); std::ranges::find(of.keys, key) != of.keys.end())
-      return key;
-  const auto plain = of.words.empty() ? std::string() : unquoted(line);
-  for (const auto word : of.words)
-    if (has_word(line, word) || has_word(plain, word)) return word;
+  const auto plain = of.words.empty() && of.keys.empty() ? std::string() : unquoted(line);
+  for (const std::string_view text : {line, std::string_view(plain)})
+    for (auto at = text.find('='); at != text.npos; at = text.find('=', at + 1))
+      if (const auto key = std::ranges::find(of.keys, key_before(text.substr(0, at))); key != of.keys.end())
+        return *key;
+  const bool may_be_cut = of.tool == "prove" || of.tool == "RSpec";
+  for (const auto word : of.words) {
+    const bool is_off = of.tool == "npm" && without_spaces(line).ends_with("=false");
+    if (!is_off &&
+        (has_word(line, word) || has_word(plain, word) || (may_be_cut && has_cut_option(plain, word))))
+      return word;
+  }
   if (of.tool == "prove")
     if (const auto found = short_of_prove(plain); !found.empty()) return found;
   if (of.texts.empty()) return {};
@@ -215,8 +237,22 @@ bool was_there(const FileChange& change, std::string_view setting, const Setting
 
 }  // namespace
 
+std::string unquoted(std::string_view line) {
+  std::string out;
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == '\\')
+      at = add_escaped(line, at + 1, out);
+    else if (line[at] == '\'' || line[at] == '"')
+      ++at;
+    else
+      out += line[at++];
+  }
+  return out;
+}
+
 bool has_runner_settings(std::string_view path) {
-  return std::ranges::any_of(kSettings, [&](const auto& of) { return holds_settings(of, path); });
+  return may_name_modules(path) ||
+         std::ranges::any_of(kSettings, [&](const auto& of) { return holds_settings(of, path); });
 }
 
 std::string runner_setting(const FileChange& change) {

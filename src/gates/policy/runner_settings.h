@@ -16,4 +16,7 @@ bool has_runner_settings(std::string_view path);
 // The first such setting that `change` adds, in words with its line; "" when it adds none.
 std::string runner_setting(const FileChange& change);
 
+// A line of words without the escapes of TOML, and without the quotes and backslashes of the shell.
+std::string unquoted(std::string_view line);
+
 }  // namespace pawl::gates

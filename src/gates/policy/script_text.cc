@@ -12,9 +12,49 @@ namespace {
 // Whether the last command makes a script succeed, whatever came before: "pytest; true", "pytest | tee log".
 bool always_ends_well(std::string_view script) {
   script = trimmed(script);
-  const auto last = trimmed(script.substr(script.find_last_of(";\n|") + 1));
-  const auto words = words_in(last);
-  return runs_nothing(last) || (!words.empty() && is_any_of(words[0], {"tee", "cat", "head", "tail"}));
+  auto last = script.substr(script.find_last_of(";\n|") + 1);
+  while (!last.empty()) {
+    const auto end = std::min(last.find('&'), last.size());
+    const auto words = words_in(last.substr(0, end));
+    const bool ends = words.empty() || (words[0] == "exit" && (words.size() == 1 || words[1] == "0")) ||
+                      is_any_of(words[0], {"true", ":", "echo", "printf", "tee", "cat", "head", "tail"});
+    if (!ends) return false;
+    last.remove_prefix(std::min(end + 1, last.size()));
+  }
+  return true;
+}
+
+// Whether a command only prints a text, looks at files, moves them, or ends with success.
+bool is_idle(std::vector<std::string_view> words) {
+  const auto is_before = [](std::string_view word) {
+    const auto sign = word.find('=');
+    return is_any_of(word, {"!", "(", "{", "builtin", "command", "do", "done", "elif", "else", "env", "exec",
+                            "fi", "if", "nice", "nohup", "then", "time", "until", "while"}) ||
+           (sign != word.npos && sign > 0 && std::ranges::all_of(word.substr(0, sign), is_word));
+  };
+  std::erase_if(words, [](auto word) { return is_any_of(word, {")", "}"}); });
+  while (!words.empty() && is_before(words[0])) words.erase(words.begin());
+  if (words.empty()) return true;
+  auto program = words[0];
+  while (program.starts_with('(') || program.starts_with('@')) program.remove_prefix(1);
+  while (program.ends_with(')')) program.remove_suffix(1);
+  const bool is_installed =
+      program.find('/') == program.npos || program.starts_with("/bin/") || program.starts_with("/usr/bin/");
+  const auto name = name_of(program);
+  if (is_any_of(name, {"bash", "dash", "sh"}) && words.size() > 2 && words[1].starts_with('-') &&
+      words[1].ends_with('c')) {
+    for (auto& word : words) {
+      while (word.starts_with('\'') || word.starts_with('"')) word.remove_prefix(1);
+      while (word.ends_with('\'') || word.ends_with('"')) word.remove_suffix(1);
+    }
+    return is_idle({words.begin() + 2, words.end()});
+  }
+  if (name == "exit") return words.size() == 1 || words[1] == "0";
+  return program.empty() ||
+         (is_installed &&
+          is_any_of(name, {":",     "RM",    "cat",   "cd",   "chmod",  "cp",    "date", "echo",  "export",
+                           "ls",    "ln",    "mkdir", "mv",   "printf", "pwd",   "rm",   "rmdir", "set",
+                           "sleep", "touch", "true",  "type", "uname",  "unset", "which"}));
 }
 
 }  // namespace
@@ -55,11 +95,7 @@ bool is_housekeeping(std::string_view command) {
 bool runs_nothing(std::string_view script) {
   while (!script.empty()) {
     const auto end = std::min(script.find_first_of(";&|\n"), script.size());
-    const auto words = words_in(script.substr(0, end));
-    const bool idle = words.empty() ||
-                      is_any_of(words[0], {"true", ":", "echo", "printf", "@echo", "@true", "@:"}) ||
-                      (words[0] == "exit" && (words.size() == 1 || words[1] == "0"));
-    if (!idle) return false;
+    if (!is_idle(words_in(script.substr(0, end)))) return false;
     script.remove_prefix(std::min(end + 1, script.size()));
   }
   return true;

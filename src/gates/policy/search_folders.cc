@@ -70,9 +70,12 @@ void add_list(std::string_view list, const Places& places, std::set<std::string>
   }
 }
 
-// A word such as NAME=" ends at the quote, so the value may be the next word.
+// Whether a word is NAME=... or NAME+=... A word such as NAME=" ends at the quote, so the value may be the next
+// word.
 bool is_assignment(std::string_view word, std::string_view name) {
-  return word.starts_with(name) && word.substr(name.size()).starts_with('=');
+  if (!word.starts_with(name)) return false;
+  const auto rest = word.substr(name.size());
+  return rest.starts_with('=') || rest.starts_with("+=");
 }
 
 bool is_script(std::string_view word) {
@@ -138,7 +141,7 @@ void SearchFolders::add(const std::vector<std::string>& argv) {
       if (const auto folder = folder_of_option(words[i], next); !folder.empty()) places.add(folder, modules);
       for (const auto& [name, to] : variables) {
         if (!is_assignment(words[i], name)) continue;
-        const auto value = words[i].substr(name.size() + 1);
+        const auto value = words[i].substr(words[i].find('=') + 1);
         add_list(value.empty() ? next : value, places, *to);
       }
       if (!is_script(words[i])) continue;

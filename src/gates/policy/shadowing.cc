@@ -8,6 +8,8 @@
 
 #include "base/glob.h"
 #include "gates/policy/build_files.h"
+#include "gates/policy/library_names.h"
+#include "gates/policy/named_modules.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/stand_in.h"
@@ -23,220 +25,6 @@ constexpr std::array<std::string_view, 4> kModuleFolders = {"", "src", "lib", "p
 constexpr std::array<std::string_view, 5> kTestFolders = {"test", "tests", "testing", "spec", "t"};
 constexpr std::array<std::string_view, 2> kSitePackages = {"site-packages", "dist-packages"};
 constexpr std::array<std::string_view, 2> kCustomize = {"sitecustomize", "usercustomize"};
-
-constexpr auto kNodeRunners = std::to_array<std::string_view>(
-    {"@cucumber",  "@jest",  "@playwright",  "@vitest", "ava",         "babel-jest",  "c8",        "chai",
-     "cypress",    "expect", "jasmine",      "jest",    "jest-circus", "jest-runner", "karma",     "lab",
-     "mocha",      "nyc",    "power-assert", "qunit",   "should",      "sinon",       "supertest", "tap",
-     "tap-parser", "tape",   "ts-jest",      "ts-node", "tsx",         "typescript",  "uvu",       "vitest"});
-
-// Paths relative to a folder of modules: modules that perl's test programs load.
-constexpr auto kPerlModules = std::to_array<std::string_view>({"App/Prove.pm",
-                                                               "App/Prove/*",
-                                                               "AutoLoader.pm",
-                                                               "Benchmark.pm",
-                                                               "Carp.pm",
-                                                               "Config.pm",
-                                                               "Cwd.pm",
-                                                               "Data/Dumper.pm",
-                                                               "DynaLoader.pm",
-                                                               "Encode.pm",
-                                                               "Encode/*",
-                                                               "English.pm",
-                                                               "Env.pm",
-                                                               "Errno.pm",
-                                                               "Exporter.pm",
-                                                               "Exporter/*",
-                                                               "Fcntl.pm",
-                                                               "File/Basename.pm",
-                                                               "File/Find.pm",
-                                                               "File/Glob.pm",
-                                                               "File/Path.pm",
-                                                               "File/Spec.pm",
-                                                               "File/Spec/*",
-                                                               "File/Temp.pm",
-                                                               "Getopt/Long.pm",
-                                                               "IO.pm",
-                                                               "IO/*",
-                                                               "JSON/PP.pm",
-                                                               "List/MoreUtils.pm",
-                                                               "List/Util.pm",
-                                                               "Module/Load.pm",
-                                                               "POSIX.pm",
-                                                               "PerlIO.pm",
-                                                               "Scalar/Util.pm",
-                                                               "SelectSaver.pm",
-                                                               "Storable.pm",
-                                                               "Symbol.pm",
-                                                               "TAP/*",
-                                                               "Test.pm",
-                                                               "Test/Builder.pm",
-                                                               "Test/Builder/*",
-                                                               "Test/Class.pm",
-                                                               "Test/Deep.pm",
-                                                               "Test/Differences.pm",
-                                                               "Test/Exception.pm",
-                                                               "Test/Fatal.pm",
-                                                               "Test/Harness.pm",
-                                                               "Test/MockModule.pm",
-                                                               "Test/More.pm",
-                                                               "Test/Most.pm",
-                                                               "Test/NoWarnings.pm",
-                                                               "Test/Pod.pm",
-                                                               "Test/Simple.pm",
-                                                               "Test/Warn.pm",
-                                                               "Test/Warnings.pm",
-                                                               "Test/use/ok.pm",
-                                                               "Test2/*",
-                                                               "Text/ParseWords.pm",
-                                                               "Tie/Hash.pm",
-                                                               "Time/HiRes.pm",
-                                                               "Time/Local.pm",
-                                                               "Time/Piece.pm",
-                                                               "Unicode/Normalize.pm",
-                                                               "XSLoader.pm",
-                                                               "autodie.pm",
-                                                               "base.pm",
-                                                               "bytes.pm",
-                                                               "constant.pm",
-                                                               "feature.pm",
-                                                               "fields.pm",
-                                                               "if.pm",
-                                                               "integer.pm",
-                                                               "lib.pm",
-                                                               "mro.pm",
-                                                               "ok.pm",
-                                                               "overload.pm",
-                                                               "overloading.pm",
-                                                               "parent.pm",
-                                                               "sigtrap.pm",
-                                                               "strict.pm",
-                                                               "threads.pm",
-                                                               "utf8.pm",
-                                                               "vars.pm",
-                                                               "warnings.pm",
-                                                               "warnings/register.pm"});
-constexpr auto kRubyFiles = std::to_array<std::string_view>({"English.rb",
-                                                             "bundler.rb",
-                                                             "bundler/setup.rb",
-                                                             "cucumber.rb",
-                                                             "delegate.rb",
-                                                             "diff/lcs.rb",
-                                                             "erb.rb",
-                                                             "etc.rb",
-                                                             "fileutils.rb",
-                                                             "forwardable.rb",
-                                                             "json.rb",
-                                                             "minitest.rb",
-                                                             "minitest/assertions.rb",
-                                                             "minitest/autorun.rb",
-                                                             "minitest/benchmark.rb",
-                                                             "minitest/expectations.rb",
-                                                             "minitest/mock.rb",
-                                                             "minitest/reporters.rb",
-                                                             "minitest/spec.rb",
-                                                             "minitest/test.rb",
-                                                             "minitest/unit.rb",
-                                                             "monitor.rb",
-                                                             "optparse.rb",
-                                                             "pp.rb",
-                                                             "prettyprint.rb",
-                                                             "rake.rb",
-                                                             "rake/testtask.rb",
-                                                             "rbconfig.rb",
-                                                             "rspec.rb",
-                                                             "rspec/autorun.rb",
-                                                             "rspec/core.rb",
-                                                             "rspec/expectations.rb",
-                                                             "rspec/matchers.rb",
-                                                             "rspec/mocks.rb",
-                                                             "rspec/support.rb",
-                                                             "rubygems.rb",
-                                                             "set.rb",
-                                                             "shellwords.rb",
-                                                             "simplecov.rb",
-                                                             "stringio.rb",
-                                                             "strscan.rb",
-                                                             "tempfile.rb",
-                                                             "test/unit.rb",
-                                                             "test/unit/assertions.rb",
-                                                             "test/unit/autorunner.rb",
-                                                             "test/unit/testcase.rb",
-                                                             "timeout.rb",
-                                                             "tmpdir.rb",
-                                                             "tsort.rb"});
-
-constexpr auto kScannerRules = std::to_array<std::string_view>({".auditrc",
-                                                                ".bandit",
-                                                                ".checkov.yaml",
-                                                                ".checkov.yml",
-                                                                ".codeqlignore",
-                                                                ".eslintignore",
-                                                                ".gitleaks-baseline.json",
-                                                                ".gitleaks.toml",
-                                                                ".gitleaksignore",
-                                                                ".grype.yaml",
-                                                                ".grype.yml",
-                                                                ".grypeignore",
-                                                                ".hadolint.yaml",
-                                                                ".hadolint.yml",
-                                                                ".iyarc",
-                                                                ".kics.config",
-                                                                ".nsprc",
-                                                                ".osv-scanner.toml",
-                                                                ".rubocop_todo.yml",
-                                                                ".safety-policy.yml",
-                                                                ".secrets.baseline",
-                                                                ".semgrep.yaml",
-                                                                ".semgrep.yml",
-                                                                ".semgrepignore",
-                                                                ".snyk",
-                                                                ".stylelintignore",
-                                                                ".tflint.hcl",
-                                                                ".tfsec",
-                                                                ".trivyignore",
-                                                                ".trivyignore.yaml",
-                                                                ".trivyignore.yml",
-                                                                "audit-ci.json",
-                                                                "audit-ci.jsonc",
-                                                                "audit.toml",
-                                                                "deny.toml",
-                                                                "dependency-check-suppressions.xml",
-                                                                "detekt-baseline.xml",
-                                                                "osv-scanner.toml",
-                                                                "phpstan-baseline.neon",
-                                                                "psalm-baseline.xml",
-                                                                "trivy.yaml",
-                                                                "trivy.yml"});
-
-// When such a file is below a folder that a compiler searches (-I), it is read instead of the compiler's or
-// the framework's own.
-constexpr auto kHeaders = std::to_array<std::string_view>({"CUnit/Basic.h",
-                                                           "CUnit/CUnit.h",
-                                                           "assert.h",
-                                                           "catch.hpp",
-                                                           "cassert",
-                                                           "catch2/*",
-                                                           "catch_amalgamated.hpp",
-                                                           "cmocka.h",
-                                                           "criterion/*",
-                                                           "cstdio",
-                                                           "cstdlib",
-                                                           "doctest.h",
-                                                           "doctest/doctest.h",
-                                                           "gmock/*",
-                                                           "gtest/*",
-                                                           "setjmp.h",
-                                                           "stdio.h",
-                                                           "stdlib.h",
-                                                           "unity.h",
-                                                           "unity_fixture.h",
-                                                           "boost/test/*"});
-// Java and Kotlin packages. A build puts test classes before libraries on the class path, so a class in these
-// folders is loaded first.
-constexpr auto kJavaPackages = std::to_array<std::string_view>(
-    {"com/google/common/truth", "io/kotest", "junit/framework", "kotlin/test", "org/assertj", "org/hamcrest",
-     "org/junit", "org/mockito", "org/testng"});
 
 std::string_view folder_of(std::string_view path) {
   const auto slash = path.rfind('/');
@@ -255,7 +43,8 @@ bool has(const List& list, std::string_view one) {
 template <typename Patterns>
 bool fits(const Patterns& patterns, std::string_view name) {
   return std::ranges::any_of(patterns, [&](std::string_view pattern) {
-    return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
+    if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+    return pattern.find('*') == pattern.npos ? name == pattern : glob_matches(pattern, name);
   });
 }
 
@@ -342,11 +131,17 @@ class Look {
       if (behind(path_, store) && !is_new()) return "is a file of an installed package";
     if (change_.after && change_.after->is_link && (name_ == "node_modules" || name_ == ".bin"))
       return "would be looked into instead of what is installed";
+    // Jest takes such a file for the package, without a word in a test.
+    if (const auto mock = behind(path_, "__mocks__"); mock && change_.after) {
+      const auto package = mock->substr(0, mock->find_first_of(mock->starts_with('@') ? "/" : "/."));
+      if (has(node_runners(), package)) return fmt::format("would be loaded instead of {}", package);
+    }
     const auto below = behind(path_, "node_modules");
     if (!below || below->starts_with('.')) return {};
     if (!is_new()) return "is a file of an installed package";
     const auto package = below->substr(0, below->find('/'));
-    return has(kNodeRunners, package) ? fmt::format("would be loaded instead of {}", package) : std::string();
+    return has(node_runners(), package) ? fmt::format("would be loaded instead of {}", package)
+                                        : std::string();
   }
 
   std::string program() const {
@@ -364,7 +159,7 @@ class Look {
     if (shadows_.folders.libraries.contains(std::string(folder_)) &&
         name_.find(".so") != std::string_view::npos)
       return "lies in a folder of LD_LIBRARY_PATH, and would be loaded instead of another library";
-    if (shadows_.folders.modules.contains(std::string(folder_)) && is_new() && has(kNodeRunners, name_))
+    if (shadows_.folders.modules.contains(std::string(folder_)) && is_new() && has(node_runners(), name_))
       return fmt::format("would be loaded instead of {}", name_);
     return {};
   }
@@ -394,10 +189,23 @@ class Look {
     for (const auto& root : shadows_.folders.modules)
       if (!root.empty() && path_.starts_with(root + "/")) names.push_back(path_.substr(root.size() + 1));
     const auto found = std::ranges::find_if(
-        names, [&](auto name) { return perl ? fits(kPerlModules, name) : fits(kRubyFiles, name); });
+        names, [&](auto name) { return perl ? fits(perl_modules(), name) : fits(ruby_files(), name); });
     return found == names.end()
                ? ""
                : fmt::format("would be loaded instead of {}'s {}", perl ? "Perl" : "Ruby", *found);
+  }
+
+  // Whether compilers look for headers in a folder: a usual one of headers or sources, or one that a command or
+  // a Makefile names. Projects have headers of such names in folders of their own ("util/math.h").
+  bool holds_headers(std::string_view folder) const {
+    constexpr auto kUsual = std::to_array<std::string_view>(
+        {"", "headers", "inc", "include", "includes", "lib", "source", "sources", "src", "unittest"});
+    if (has(kUsual, name_of(folder)) || has(kTestFolders, name_of(folder))) return true;
+    const auto named = std::string(folder);
+    if (shadows_.folders.modules.contains(named)) return true;
+    return std::ranges::any_of(shadows_.targets.makes, [&](const auto& make) {
+      return make.base.header_folders.contains(named) || make.now.header_folders.contains(named);
+    });
   }
 
   // Compares the file's name alone, and with each of the folders above it.
@@ -406,7 +214,11 @@ class Look {
     for (auto slash = path_.size(); slash != std::string_view::npos;) {
       slash = slash == 0 ? std::string_view::npos : path_.rfind('/', slash - 1);
       const auto name = slash == std::string_view::npos ? path_ : path_.substr(slash + 1);
-      if (fits(kHeaders, name))
+      const auto folder = slash == std::string_view::npos ? std::string_view() : path_.substr(0, slash);
+      // A program may be called `list` or `format`.
+      const bool is_library =
+          has(c_headers(), name) || (has(cxx_headers(), name) && !change_.after->is_executable);
+      if (fits(framework_headers(), name) || (is_library && holds_headers(folder)))
         return fmt::format("would be read instead of the compiler's or a test framework's {}", name);
     }
     return {};
@@ -417,13 +229,13 @@ class Look {
     if (!change_.after || !is_new() ||
         std::ranges::none_of(kEnds, [&](auto end) { return name_.ends_with(end); }))
       return {};
-    for (const auto package : kJavaPackages)
+    for (const auto package : java_packages())
       if (behind(path_, package)) return fmt::format("would be loaded instead of a class of {}", package);
     return {};
   }
 
   std::string scanner() const {
-    return change_.after && has(kScannerRules, name_) ? "says what a scanner does not report" : "";
+    return change_.after && has(scanner_rule_files(), name_) ? "says what a scanner does not report" : "";
   }
 
   const FileChange& change_;
@@ -431,17 +243,28 @@ class Look {
   const std::string_view path_, name_, folder_;
 };
 
+// A file that decides what a gate runs, and that Pawl does not read any more.
+std::string not_read(const FileChange& change, const RunTargets& targets) {
+  if (!change.after || (!has_runner_settings(change.path) && !may_have_targets(change.path, targets)))
+    return {};
+  if (change.after->is_link) return "decides what a gate runs, and is a link, which Pawl does not follow";
+  const bool was_unread = change.before && change.before->content.empty() && change.before->size > 0;
+  return change.unread && !was_unread ? "decides what a gate runs, and is too large to be read" : "";
+}
+
 }  // namespace
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  for (const auto& words : {runner_setting(change), weakened_target(change, shadows.targets),
-                            switches_off(change, shadows.targets), vendored(change, shadows.was_there),
-                            stands_in_for_own(change, shadows)})
+  for (const auto& words : {not_read(change, shadows.targets), runner_setting(change), named_module(change),
+                            weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
+                            vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }
 
-std::vector<std::string> scanner_rules() { return {kScannerRules.begin(), kScannerRules.end()}; }
+std::vector<std::string> scanner_rules() {
+  return {scanner_rule_files().begin(), scanner_rule_files().end()};
+}
 
 }  // namespace pawl::gates

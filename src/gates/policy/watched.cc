@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/glob.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -60,6 +61,48 @@ constexpr std::array kSteering = {
     Steering{"makefile", "make"},
     Steering{"GNUmakefile", "make"},
     Steering{"*.mk", "make"},
+    Steering{"*.make", "make"},
+    Steering{"makefile.in", "make"},
+    Steering{"GNUmakefile.in", "make"},
+    Steering{"configure", "the build"},
+    Steering{"configure.ac", "Autoconf"},
+    Steering{"configure.in", "Autoconf"},
+    Steering{"justfile", "just"},
+    Steering{".justfile", "just"},
+    Steering{"Justfile", "just"},
+    Steering{"*.just", "just"},
+    Steering{"Taskfile*.yml", "Task"},
+    Steering{"Taskfile*.yaml", "Task"},
+    Steering{"taskfile*.yml", "Task"},
+    Steering{"taskfile*.yaml", "Task"},
+    Steering{"SConstruct", "SCons"},
+    Steering{"SConscript", "SCons"},
+    Steering{"wscript", "Waf"},
+    Steering{"build.xml", "Ant"},
+    Steering{"build.sbt", "sbt"},
+    Steering{"build.zig", "Zig"},
+    Steering{"build.ninja", "Ninja"},
+    Steering{"BUCK", "Buck"},
+    Steering{"dune", "Dune"},
+    Steering{"dune-project", "Dune"},
+    Steering{"magefile.go", "Mage"},
+    Steering{"meson_options.txt", "Meson"},
+    Steering{"meson.options", "Meson"},
+    Steering{"mix.exs", "Mix"},
+    Steering{"project.clj", "Leiningen"},
+    Steering{"xmake.lua", "xmake"},
+    Steering{"premake5.lua", "Premake"},
+    Steering{"stack.yaml", "Stack"},
+    Steering{"*.cabal", "Cabal"},
+    Steering{"Package.swift", "Swift"},
+    Steering{"*.csproj", ".NET"},
+    Steering{"*.runsettings", ".NET"},
+    Steering{"Directory.Build.*", ".NET"},
+    Steering{"gulpfile.*", "gulp"},
+    Steering{"Gruntfile.*", "Grunt"},
+    Steering{"turbo.json", "Turborepo"},
+    Steering{"nx.json", "Nx"},
+    Steering{"web-test-runner.config.*", "Web Test Runner"},
     Steering{"CMakeLists.txt", "CMake"},
     Steering{"CMakePresets.json", "CMake"},
     Steering{"CMakeUserPresets.json", "CMake"},
@@ -74,6 +117,7 @@ constexpr std::array kSteering = {
     Steering{"vendor/modules.txt", "go"},
     Steering{".proverc", "prove"},
     Steering{"Makefile.PL", "Perl's build"},
+    Steering{"Makefile.*", "make, or what writes its files"},
     Steering{"Build.PL", "Perl's build"},
     Steering{"build.gradle*", "Gradle"},
     Steering{"settings.gradle*", "Gradle"},
@@ -83,9 +127,15 @@ constexpr std::array kSteering = {
     Steering{"pom.xml", "Maven"},
     Steering{"junit-platform.properties", "JUnit"},
     Steering{"services/org.junit.*", "JUnit"},
+    Steering{"services/org.testng.*", "TestNG"},
+    Steering{"testng.xml", "TestNG"},
     Steering{"mvnw", "Maven"},
     Steering{".mvn/*", "Maven"},
     Steering{"Rakefile", "rake"},
+    Steering{"Rakefile.rb", "rake"},
+    Steering{"rakefile", "rake"},
+    Steering{"rakefile.rb", "rake"},
+    Steering{"*.rake", "rake"},
     Steering{"Gemfile", "Bundler"},
     Steering{".rspec*", "RSpec"},
     Steering{"spec_helper.rb", "RSpec"},
@@ -126,13 +176,10 @@ constexpr std::array<std::string_view, 46> kCommands = {
     "npx",   "perl", "pip",   "pip3",   "pnpm", "prove", "pytest", "python", "python3", "ruby",
     "rustc", "sed",  "sh",    "tox",    "true", "yarn"};
 
-std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // The last component of the path. The last two for a pattern with a slash.
 std::string_view end_for(std::string_view pattern, std::string_view path) {
   const auto slash = path.rfind('/');
-  if (pattern.find('/') == std::string_view::npos || slash == std::string_view::npos)
-    return last_component(path);
+  if (pattern.find('/') == std::string_view::npos || slash == std::string_view::npos) return name_of(path);
   return path.substr(path.substr(0, slash).rfind('/') + 1);
 }
 
@@ -150,7 +197,7 @@ std::string_view steers(std::string_view path) {
 }
 
 std::string_view shadows(std::string_view path) {
-  const auto name = last_component(path);
+  const auto name = name_of(path);
   return std::ranges::binary_search(kCommands, name) ? name : std::string_view();
 }
 

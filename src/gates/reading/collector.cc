@@ -14,6 +14,13 @@ constexpr std::size_t kMessageBytesMax = 512;
 
 }  // namespace
 
+Status StoredBytes::add(std::uint64_t bytes) {
+  bytes_ += bytes;
+  if (!has_bounds_ || bytes_ <= kReportStoredBytesMax) return {};
+  return fail(ErrorKind::kExhausted,
+              "texts of more bytes than the limit of " + std::to_string(kReportStoredBytesMax));
+}
+
 template <class Item>
 std::string Collector<Item>::redacted(std::string_view text) const {
   const auto looked_at = text.substr(0, kLookedAtMax);
@@ -43,16 +50,21 @@ std::string TestCollector::bounded_message(std::string_view message) {
 }
 
 template <class Item>
+Status Collector<Item>::count_name(std::size_t bytes) {
+  names_bytes_ += bytes;
+  if (!is_over(names_bytes_, kReportNamesBytesMax)) return {};
+  return fail(ErrorKind::kExhausted,
+              "names of more bytes than the limit of " + std::to_string(kReportNamesBytesMax));
+}
+
+template <class Item>
 Status Collector<Item>::add_item(std::string_view group, std::string_view name) {
   if (is_over(items_.size() + 1, kReportItemsMax))
     return fail(ErrorKind::kExhausted,
                 "more tests or findings than the limit of " + std::to_string(kReportItemsMax));
   const std::size_t place = items_.size();
   items_.push_back({.name = bounded_name(group, name)});
-  names_bytes_ += items_.back().name.size();
-  if (is_over(names_bytes_, kReportNamesBytesMax))
-    return fail(ErrorKind::kExhausted,
-                "names of more bytes than the limit of " + std::to_string(kReportNamesBytesMax));
+  PAWL_OK(count_name(items_.back().name.size()));
   auto& item = items_.back();
   auto& seen = seen_.try_emplace(item.name, Seen{.first = place}).first->second;
   first_.push_back(seen.first);
@@ -96,6 +108,7 @@ Status TestCollector::add_no_test(NoTest::What what, std::string_view name, std:
                        .name = bounded_name("", stable_name(redacted(name))),
                        .message = failed ? bounded_message(message) : "",
                        .failed = failed});
+  PAWL_OK(count_name(no_tests_.back().name.size()));
   if (failed && (what == NoTest::What::kLoaded || what == NoTest::What::kFile))
     bound_from_below(no_tests_.back().name + " could not be loaded");
   if (failed && (what == NoTest::What::kHook || what == NoTest::What::kRun))
@@ -107,7 +120,7 @@ Status TestCollector::add_suite(std::string_view group, std::string_view name) {
   if (is_over(suites_.size() + 1, kReportItemsMax))
     return fail(ErrorKind::kExhausted, "more suites than the limit");
   suites_.push_back(bounded_name(stable_name(redacted(group)), stable_name(redacted(name))));
-  return {};
+  return count_name(suites_.back().size());
 }
 
 void TestCollector::bound_from_below(std::string_view why) {

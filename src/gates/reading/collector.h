@@ -19,6 +19,17 @@ namespace pawl::gates {
 // stores more of a longer message, so that the collector can see that it was cut.
 constexpr std::size_t kLookedAtMax = 64 << 10;
 
+// Counts the bytes of texts that a reader stores until the end of its report.
+class StoredBytes {
+ public:
+  Status add(std::uint64_t bytes);  // kExhausted: more than kReportStoredBytesMax
+  void take_back(std::uint64_t bytes) { bytes_ -= bytes; }
+
+ private:
+  std::uint64_t bytes_ = 0;
+  bool has_bounds_ = os::walls().bounds;
+};
+
 // Items with different names.
 template <class Item>
 class Collector {
@@ -43,6 +54,8 @@ class Collector {
 
   // Whether an amount exceeds a bound of report.h. Always false while bounds are switched off for tests.
   bool is_over(std::uint64_t amount, std::uint64_t most) const { return has_bounds_ && amount > most; }
+
+  Status count_name(std::size_t bytes);  // kExhausted: names of too many bytes
 
   std::vector<std::size_t> first_;  // for each item, the place of the first item with its name
 

@@ -92,7 +92,7 @@ class Items {
     return false;
   }
 
-  std::vector<std::string> found;
+  TimesFound found;
 
  private:
   // Records a key on the way. Returns whether it leads to one of the paths.
@@ -123,7 +123,7 @@ class Items {
   bool open(int depth, bool members) {
     while (!keys_.empty() && keys_.back().depth > depth) keys_.pop_back();
     if (keys_.empty() || !keys_.back().leads) return true;
-    if (keys_.back().depth == depth && keys_.back().to_items) found.push_back(keys_.back().path);
+    if (keys_.back().depth == depth && keys_.back().to_items) ++found[keys_.back().path];
     const bool in_array = members && keys_.back().depth + 1 == depth;
     if (const auto each = keys_.back().path + "[]";
         in_array && std::ranges::find(plain_, each) != plain_.end())
@@ -168,7 +168,7 @@ class Items {
 
 }  // namespace
 
-Result<std::vector<std::string>> for_each_json_item(
+Result<TimesFound> for_each_json_item(
     ByteSource& source, const std::vector<std::string_view>& paths,
     const std::function<Status(std::string_view path, const Json& item)>& take,
     const std::vector<std::string_view>& plain) {

@@ -22,13 +22,20 @@ namespace pawl::gates {
 // The form "a[]" in `plain` reports null for each object that begins in the array at "a", which has to be on
 // the way to another path.
 //
-// The first failure of `take` ends the reading. Returns the paths of `paths` that had an array or an object,
-// once for each time. kInvalid: the text is not JSON, or not an object. kExhausted: the nesting is too deep,
+// The first failure of `take` ends the reading. Returns how often each of `paths`, and each path on the way
+// to one, had an array or an object; a path that never had one is not in it. kInvalid: the text is not JSON, or not an object. kExhausted: the nesting is too deep,
 // or an item has more than a million values.
-Result<std::vector<std::string>> for_each_json_item(
+using TimesFound = std::map<std::string, std::int64_t, std::less<>>;
+Result<TimesFound> for_each_json_item(
     ByteSource& source, const std::vector<std::string_view>& paths,
     const std::function<Status(std::string_view path, const Json& item)>& take,
     const std::vector<std::string_view>& plain = {});
+
+// Whether the path was found exactly once.
+inline bool is_once(const TimesFound& found, std::string_view path) {
+  const auto times = found.find(path);
+  return times != found.end() && times->second == 1;
+}
 
 // Numbers and booleans that a report states about itself, by path, from the items of `plain`.
 class Totals {

@@ -6,6 +6,8 @@
 #include <array>
 
 #include "gates/policy/python_names.h"
+#include "gates/policy/search_folders.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -163,24 +165,108 @@ std::optional<MissingProgram> callee_in(std::string_view line, const std::string
   return MissingProgram{.name = std::string(name), .is_path = name.find('/') != name.npos};
 }
 
-// Whether a script has a fallback, or another PATH, where the work may add a program.
-bool may_do_without(std::string_view script) {
-  return script.find("PATH=") != script.npos || script.find("||") != script.npos;
+// Whether a list of folders for PATH has one whose place its text does not show: "$ROOT/bin", "$(npm bin)".
+bool has_unknown_folder(std::string_view list) {
+  constexpr std::array<std::string_view, 4> kKnown = {"$PATH", "${PATH}", "$HOME", "${HOME}"};
+  for (std::size_t start = 0; start < list.size();) {
+    const auto end = std::min(list.find(':', start), list.size());
+    const std::string folder(list.substr(start, end - start));
+    start = end + 1;
+    const bool is_known = std::ranges::any_of(kKnown, [&](const auto known) {
+      return folder == known || (folder.starts_with(known) && folder[known.size()] == '/');
+    });
+    SearchFolders in_workspace;
+    in_workspace.add({"PATH=" + folder});
+    if (!is_known && folder.find_first_of("$`") != folder.npos && in_workspace.programs.empty()) return true;
+  }
+  return false;
+}
+
+// Whether a command sets PATH to a folder whose place it does not show. A quote ends a word of PATH="...".
+bool has_unknown_path(const std::vector<std::string>& argv) {
+  for (const auto& text : argv) {
+    const auto words = words_of_command(text);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto sign = words[i].find('=');
+      const auto name = words[i].substr(0, sign);
+      if (sign == name.npos || (name != "PATH" && name != "PATH+")) continue;
+      auto value = words[i].substr(sign + 1);
+      if (value.empty() && i + 1 < words.size()) value = words[i + 1];
+      if (has_unknown_folder(value)) return true;
+    }
+  }
+  return false;
+}
+
+// Whether a command may install a program of the work in a folder of PATH, or set PATH: "pip install -e .",
+// "make install", ". ./env.sh". A package manager of the system does not install the work.
+bool may_install(std::string_view command) {
+  const auto words = words_of_command(command);
+  if (words.empty() || makes_nothing(command)) return false;
+  constexpr std::array<std::string_view, 3> kReaders = {".", "source", "eval"};
+  constexpr std::array<std::string_view, 7> kOfSystem = {"apk", "apt",    "apt-get", "brew",
+                                                         "dnf", "pacman", "yum"};
+  constexpr std::array<std::string_view, 6> kOfFolder = {"bun", "bundle", "composer", "npm", "pnpm", "yarn"};
+  constexpr std::array<std::string_view, 4> kGlobal = {"-g", "--global", "global", "link"};
+  const auto is_in = [](const auto& list, std::string_view word) {
+    return std::ranges::find(list, word) != list.end();
+  };
+  const auto has = [&](const auto& is_wanted) { return std::ranges::any_of(words, is_wanted); };
+  if (is_in(kReaders, words.front())) return true;
+  if (has([&](auto word) { return is_in(kOfSystem, name_of(word)); })) return false;
+  if (is_in(kOfFolder, name_of(words.front()))) return has([&](auto word) { return is_in(kGlobal, word); });
+  return has([](auto word) {
+    return name_of(word).starts_with("install") || word == "--install" || word == "develop";
+  });
+}
+
+// The text of the command before its last mention of the program; nullopt when it does not name the program.
+std::optional<std::string_view> text_before(const MissingProgram& program,
+                                            const std::vector<std::string>& argv) {
+  const auto names_it = [&](const auto& word) { return word.find(program.name) != word.npos; };
+  const auto words = std::find_if(argv.rbegin(), argv.rend(), names_it);
+  if (program.name.empty() || words == argv.rend()) return std::nullopt;
+  return std::string_view(*words).substr(0, words->rfind(program.name));
+}
+
+// Whether `is_wanted` holds for a command that ends in `text`. The rest of the text begins another one.
+template <class IsWanted>
+bool any_command(std::string_view text, const IsWanted& is_wanted) {
+  for (;;) {
+    const auto end = text.find_first_of("\n;&|(){}`");
+    if (end == text.npos) return false;
+    if (is_wanted(text.substr(0, end))) return true;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// Whether a command has a fallback, or a PATH in which the work may add a program.
+bool may_do_without(const std::vector<std::string>& argv) {
+  SearchFolders folders;
+  folders.add(argv);
+  return !folders.programs.empty() || has_unknown_path(argv) || argv.back().find("||") != std::string::npos;
 }
 
 }  // namespace
 
 bool is_run_first(const MissingProgram& program, const std::vector<std::string>& argv) {
-  const auto names_it = [&](const auto& word) { return word.find(program.name) != word.npos; };
-  const auto words = std::find_if(argv.rbegin(), argv.rend(), names_it);
-  if (program.name.empty() || words == argv.rend()) return false;
-  std::string_view before(words->data(), words->rfind(program.name));
-  for (;;) {
-    const auto end = before.find_first_of("\n;&|(){}`");
-    if (end == before.npos) return true;  // the rest belongs to the command of the program itself
-    if (!makes_nothing(before.substr(0, end))) return false;
-    before.remove_prefix(end + 1);
-  }
+  const auto before = text_before(program, argv);
+  return before && !any_command(*before, [](std::string_view command) { return !makes_nothing(command); });
+}
+
+WaysToBring ways_to_bring(const MissingProgram& program, const std::vector<std::string>& argv) {
+  WaysToBring out;
+  SearchFolders folders;
+  folders.add(argv);
+  const bool is_one_name = program.name.find_first_of(" /") == std::string::npos && !program.name.empty();
+  for (const auto& folder : folders.programs)
+    if (is_one_name) out.paths.push_back(folder.empty() ? program.name : folder + "/" + program.name);
+  const auto before = text_before(program, argv);
+  out.by_command = has_unknown_path(argv);
+  if (before) out.by_command = out.by_command || any_command(*before, may_install);
+  for (const auto& text : argv)  // another program of the command looked for it
+    if (!before) out.by_command = out.by_command || any_command(text + "\n", may_install);
+  return out;
 }
 
 MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output) {
@@ -197,7 +283,7 @@ std::optional<MissingProgram> missing_behind(const std::vector<std::string>& arg
   constexpr std::size_t kHelpLines = 10;  // the message of cargo or git, with its help and empty lines
   if (auto found = in_last_lines(output, kLastLines, plan_file_in)) return found;
   const auto callee = [&](std::string_view line) { return callee_in(line, command); };
-  if (!argv.empty() && !may_do_without(argv.back()))
+  if (!argv.empty() && !may_do_without(argv))
     if (auto found = in_last_lines(output, kHelpLines, callee)) return found;
   if (auto found =
           in_last_lines(output, kLinesMost, [&](std::string_view line) { return module_in(line, command); }))

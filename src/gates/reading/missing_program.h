@@ -17,6 +17,15 @@ struct MissingProgram {
 // Whether no earlier command could make the program, as `npm ci` could. False when `argv` does not show that.
 bool is_run_first(const MissingProgram& program, const std::vector<std::string>& argv);
 
+// How the work may bring a program that PATH was searched for.
+struct WaysToBring {
+  std::vector<std::string> paths;  // in the workspace: the command has their folders in PATH
+  // The command sets PATH to a folder that it does not name, reads its settings from a file, or installs
+  // something before the program.
+  bool by_command = false;
+};
+WaysToBring ways_to_bring(const MissingProgram& program, const std::vector<std::string>& argv);
+
 // For a step that ended with 126 or 127.
 MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output);
 

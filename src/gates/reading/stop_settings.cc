@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/lines.h"
+#include "gates/policy/package_scripts.h"
 #include "gates/policy/run_targets.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
@@ -152,30 +153,6 @@ StopOption own_key_in(std::string_view text, std::string_view file, const StopSe
   return {};
 }
 
-// The options behind "addopts =", which may go on in indented lines, in a list, or in a string of several
-// lines.
-std::string addopts_in(std::string_view text) {
-  constexpr std::string_view kName = "addopts";
-  std::string out;
-  bool open = false;
-  std::string_view closes;  // "": the first line that is not indented ends them
-  for (const auto line : TextLines(text)) {
-    auto value = trimmed(line);
-    if (value.starts_with(kName) && trimmed(value.substr(kName.size())).starts_with('=')) {
-      value = trimmed(trimmed(value.substr(kName.size())).substr(1));
-      open = true;
-      closes = value.starts_with('[') ? "]" : value.substr(0, 3);
-      if (closes != "]" && closes != "\"\"\"" && closes != "'''") closes = {};
-      value.remove_prefix(closes.size());
-    } else if (open && closes.empty() && !line.starts_with(' ') && !line.starts_with('\t')) {
-      open = false;
-    }
-    if (open) out += std::string(value) + " ";
-    if (!closes.empty() && value.find(closes) != value.npos) open = false;
-  }
-  return out;
-}
-
 StopOption setting_in(std::string_view text, std::string_view file, const StopSettings& of) {
   switch (of.form) {
     case Form::kKeys:
@@ -257,9 +234,8 @@ class StopSearch {
 
   std::string cut(std::string text, const std::string& path) {
     if (text.size() <= kCommandBytesMax) return text;
-    constexpr std::size_t kPathShown = 200;
-    reach(fmt::format("the first {} KiB of {}", kCommandBytesMax >> 10,
-                      path.empty() ? "a command" : path.substr(0, kPathShown)));
+    // The path stays whole: its secrets are removed later, and a part of one would not be found.
+    reach(fmt::format("the first {} KiB of {}", kCommandBytesMax >> 10, path.empty() ? "a command" : path));
     text.resize(kCommandBytesMax);
     return text;
   }
@@ -321,7 +297,7 @@ class StopSearch {
     if (targets.scripts.empty()) return;
     for (const auto& folder : folders()) {
       const auto path = folder + "package.json";
-      for (const auto& [name, script] : scripts_of(text_of_(path)))
+      for (const auto& [name, script] : scripts_of(text_of_(path)).value_or(Scripts()))
         for (const auto* before : {"pre", "", "post"})
           if (name.starts_with(before) &&
               targets.scripts.contains(name.substr(std::string_view(before).size())))
@@ -337,8 +313,8 @@ class StopSearch {
       if (make.base.is_cut) reach("the first rules of a Makefile");
       for (const auto& name : make.reached)
         if (const auto rule = make.base.rules.find(name); rule != make.base.rules.end())
-          for (std::size_t i = 0; i < rule->second.recipe.size(); ++i)
-            add(expanded(rule->second.recipe[i], make.base), make.base.files.at(rule->second.files.at(i)));
+          for (const auto& line : rule->second.recipe)
+            add(expanded(line.text, make.base.variables), make.base.files.at(line.file));
     }
   }
 
@@ -377,6 +353,28 @@ class StopSearch {
 };
 
 }  // namespace
+
+std::string addopts_in(std::string_view text) {
+  constexpr std::string_view kName = "addopts";
+  std::string out;
+  bool open = false;
+  std::string_view closes;  // "": the first line that is not indented ends them
+  for (const auto line : TextLines(text)) {
+    auto value = trimmed(line);
+    if (value.starts_with(kName) && trimmed(value.substr(kName.size())).starts_with('=')) {
+      value = trimmed(trimmed(value.substr(kName.size())).substr(1));
+      open = true;
+      closes = value.starts_with('[') ? "]" : value.substr(0, 3);
+      if (closes != "]" && closes != "\"\"\"" && closes != "'''") closes = {};
+      value.remove_prefix(closes.size());
+    } else if (open && closes.empty() && !line.starts_with(' ') && !line.starts_with('\t')) {
+      open = false;
+    }
+    if (open) out += std::string(value) + " ";
+    if (!closes.empty() && value.find(closes) != value.npos) open = false;
+  }
+  return out;
+}
 
 StopOption stop_option_behind(const std::vector<std::string>& argv, const TextOf& text_of) {
   return StopSearch(text_of).find(argv);

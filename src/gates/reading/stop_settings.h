@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gates/reading/early_stop.h"
@@ -16,5 +17,9 @@ namespace pawl::gates {
 // first. `text_of`: the text that the workspace has at a path, "" when it has none.
 StopOption stop_option_behind(const std::vector<std::string>& argv,
                               const std::function<std::string(const std::string& path)>& text_of);
+
+// The options behind "addopts =" in a settings file of pytest. They may go on in indented lines, in a list, or in
+// a string of several lines.
+std::string addopts_in(std::string_view text);
 
 }  // namespace pawl::gates

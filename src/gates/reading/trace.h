@@ -11,9 +11,10 @@
 namespace pawl::gates {
 
 struct TraceFacts {
-  std::set<std::string> executables;  // paths as the program asked for them
-  std::set<std::string> endpoints;    // "host:port" outside the sandbox, including refused ones
-  bool cut = false;                   // the trace reached its bound: there may be more
+  // Paths as the program asked for them. An exec that failed ("exec_failed") ran no program.
+  std::set<std::string> executables;
+  std::set<std::string> endpoints;  // "host:port" outside the sandbox, including refused ones
+  bool cut = false;                 // the trace reached its bound: there may be more
 };
 
 // Add the contents of a log to the facts. kInvalid: a line is not a JSON object. kExhausted: more than a

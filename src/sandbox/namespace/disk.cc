@@ -98,7 +98,16 @@ class DiskWatch::Walk {
 };
 
 DiskWatch::DiskWatch(std::vector<WritablePath> paths, std::int64_t limit)
-    : paths_(std::move(paths)), limit_(limit), at_start_(use()), free_when_complete_(free_bytes()) {
+    : paths_(std::move(paths)), limit_(limit), free_when_complete_(free_bytes()) {
+  Walk walk;
+  const auto add = [&](bool whole) {
+    for (const auto& path : paths_)
+      if (path.counts_whole == whole) walk.add_entry(AT_FDCWD, path.outside.c_str(), 0);
+  };
+  add(false);
+  at_start_ = walk.result();
+  add(true);
+  taken_when_complete_ = walk.result().bytes - at_start_.bytes;
   for (const auto& path : paths_) inside_.push_back(path.inside);
 }
 

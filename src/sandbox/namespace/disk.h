@@ -10,11 +10,12 @@ namespace pawl::sandbox {
 // A path that a sandbox may write: its place on the host and in the sandbox. A folder or a file.
 struct WritablePath {
   std::string outside, inside;
+  bool counts_whole = false;  // what it has at the start counts, too
 };
 
 class DiskWatch {
  public:
-  // Existing data does not count. `limit` is in bytes.
+  // Existing data does not count, but for paths that count whole. `limit` is in bytes.
   DiskWatch(std::vector<WritablePath> paths, std::int64_t limit);
 
   // Whether the files that the sandbox wrote take more than the limit, or one file is longer than it, holes
@@ -37,8 +38,8 @@ class DiskWatch {
   std::vector<WritablePath> paths_;
   std::vector<std::string> inside_;
   std::int64_t limit_;
-  Use at_start_;
-  // At the last complete look: the bytes taken since the start, and the free bytes.
+  Use at_start_;  // of the paths that do not count whole
+  // At the last complete look, or at the start: the bytes that count, and the free bytes.
   std::int64_t taken_when_complete_ = 0, free_when_complete_;
 };
 

@@ -19,7 +19,7 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::string_view kFormat = "pawl-etc 1 " PAWL_VERSION;  // of a view and of the rules that made it
+constexpr std::string_view kFormat = "pawl-etc 2 " PAWL_VERSION;  // of a view and of the rules that made it
 constexpr std::int64_t kFileBytesMax = 16 << 20;
 constexpr std::uint64_t kRecordBytesMax = 16 << 20;
 constexpr std::int64_t kFreshSeconds = 86'400;     // so that a cleaner of /var/tmp does not take it for old

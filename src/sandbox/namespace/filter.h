@@ -10,8 +10,8 @@ namespace pawl::sandbox {
 // Installs the filter in the calling process and its descendants, for ever. REQUIRES:
 // no_new_privs. False with errno.
 bool install_filter();
-// The same, with a filter that asks a listener. kRenames: about renames. kAll: about renames, exec, connect
-// and denied calls. Returns the listener (seccomp_unotify(2)); -1 with errno.
+// The same, with a filter that asks a listener. kRenames: about renames. kAll: about renames, exec, connect,
+// the end of a thread and denied calls. Returns the listener (seccomp_unotify(2)); -1 with errno.
 enum class Asks { kRenames, kAll };
 int install_asking_filter(Asks asks);
 

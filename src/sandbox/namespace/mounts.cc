@@ -130,6 +130,15 @@ void plan_large_files(Builder& to, const Folders& folders) {
   to.attach(large_files_of(folders), at, false, Source::Owner::kGiven);
 }
 
+void plan_home(Builder& to, const Folders& folders, const std::string& memory) {
+  const std::string at = Builder::root(inside::kHome), home = home_of(folders);
+  to.parents(inside::kHome);
+  to.add(Kind::kFolder, at);
+  if (!home.empty()) return to.attach(home, at, false, Source::Owner::kGiven);
+  to.add(Kind::kFolder, memory + "/home");
+  to.add(Kind::kBind, at, memory + "/home");
+}
+
 void plan_cgroup(Builder& to, const CgroupView& cgroup) {
   to.parents(cgroup.target);
   to.add(Kind::kFolder, Builder::root(cgroup.target));
@@ -218,6 +227,11 @@ bool is_of_system(const std::string& path) {
 
 std::string large_files_of(const Folders& folders) { return os::join(folders.scratch, "tmp"); }
 
+std::string home_of(const Folders& folders) {
+  const bool is_own = folders.home.empty() && !folders.scratch.empty();
+  return is_own ? os::join(folders.scratch, "home") : folders.home;
+}
+
 std::vector<std::string> covered_of_host(const std::vector<std::string>& paths) {
   std::vector<std::string> out;
   for (const auto& path : paths) {
@@ -270,6 +284,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   }
   to.add(Kind::kFolder, Builder::root("/var"));
   plan_large_files(to, folders);
+  plan_home(to, folders, memory);
   to.add(Kind::kFolder, Builder::root("/proc"));
   to.add(Kind::kProc, Builder::root("/proc"));
   to.add(Kind::kFolder, kEmptyFolder);

@@ -70,6 +70,8 @@ struct CopiedIn {
 };
 // The folder of the host that is shown at inside::kLargeFiles. REQUIRES: folders.scratch is not empty.
 std::string large_files_of(const Folders& folders);
+// The folder of the host that is shown at inside::kHome; "" when HOME is in memory.
+std::string home_of(const Folders& folders);
 
 // Further parts of the host that the sandbox shows or hides.
 struct OfHost {

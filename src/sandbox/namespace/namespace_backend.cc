@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/isolation.h"
 #include "base/json.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -135,13 +136,26 @@ Result<std::vector<CopiedIn>> copy_in(const SandboxSpec& spec, const std::string
   return out;
 }
 
-// Makes the folder for large files with the mode of /tmp: every user may write, and only the
-// owner may remove a file.
-Status make_large_files(const Folders& folders) {
-  if (folders.scratch.empty()) return {};
-  const std::string path = large_files_of(folders);
+Status make_folder(const std::string& path, mode_t mode) {
   PAWL_OK(os::make_folders(path));
-  if (chmod(path.c_str(), 01777) != 0) return fail_errno(errno, "chmod", path);
+  if (chmod(path.c_str(), mode) != 0) return fail_errno(errno, "chmod", path);
+  return {};
+}
+
+// Makes the folder for large files with the mode of /tmp: every user may write, and only the
+// owner may remove a file. Makes HOME, unless the caller brings one.
+Status make_scratch(const Folders& folders) {
+  if (folders.scratch.empty()) return {};
+  PAWL_OK(make_folder(large_files_of(folders), 01777));
+  return folders.home.empty() ? make_folder(home_of(folders), 0755) : Status();
+}
+
+// Enforces the rule of Folders::home.
+Status check_below_home(const SandboxSpec& spec, const Folders& folders) {
+  const std::string home = inside::kHome + std::string("/");
+  for (const auto& item : spec.copy_in)
+    if (!folders.home.empty() && item.dst.starts_with(home))
+      return fail(ErrorKind::kInvalid, "copy_in: " + item.dst + " is in a HOME that another sandbox had");
   return {};
 }
 
@@ -152,6 +166,8 @@ std::vector<WritablePath> writable_on_disk(const SandboxSpec& spec, const Folder
   if (!folders.upper.empty()) out.push_back({.outside = folders.upper, .inside = inside::kWorkspace});
   if (!folders.scratch.empty())
     out.push_back({.outside = large_files_of(folders), .inside = inside::kLargeFiles});
+  if (const std::string home = home_of(folders); !home.empty())
+    out.push_back({.outside = home, .inside = inside::kHome, .counts_whole = !folders.home.empty()});
   for (std::size_t i = 0; i < copied_in.size(); ++i)
     if (spec.copy_in[i].access == Access::kReadWrite)
       out.push_back({.outside = copied_in[i].path, .inside = spec.copy_in[i].dst});
@@ -216,8 +232,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 // The paths that a step may write to. Elsewhere the mounts are read-only, and Landlock
 // denies writing once more.
 std::vector<std::string> writable_paths(const SandboxSpec& spec) {
-  std::vector<std::string> out{inside::kWorkspace, inside::kTemporary, inside::kLargeFiles, "/dev",
-                               inside::kRun};
+  std::vector<std::string> out{inside::kWorkspace,  inside::kHome, inside::kTemporary,
+                               inside::kLargeFiles, "/dev",        inside::kRun};
   for (const auto& item : spec.copy_in)
     if (item.access == Access::kReadWrite) out.push_back(item.dst);
   return out;
@@ -226,7 +242,7 @@ std::vector<std::string> writable_paths(const SandboxSpec& spec) {
 class NamespaceBackend final : public Backend {
  public:
   std::string name() const override { return std::string(kNamespaceBackend); }
-  std::string gate_isolation_class() const override { return std::string(kNamespaceIsolationClass); }
+  std::string gate_isolation_class() const override { return std::string(kSharedKernel); }
   // Where namespaces are available, a masked /proc (containers) or an AppArmor profile may still prevent a
   // sandbox. Only the cached view of /etc stays on disk (etc.h).
   Status check(const SandboxSpec& spec) override {
@@ -330,7 +346,8 @@ class NamespaceBackend final : public Backend {
 
   static Made run_once(const Try& one, bool copied) {
     const auto& [spec, folders, events, input, execution] = one;
-    PAWL_OK(make_large_files(folders));
+    PAWL_OK(check_below_home(spec, folders));
+    PAWL_OK(make_scratch(folders));
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch, copied));
     PAWL_TRY(const auto etc, etc_view());
     std::vector<std::string> hidden = folders.hidden;

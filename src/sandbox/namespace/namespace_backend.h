@@ -10,7 +10,6 @@
 namespace pawl::sandbox {
 
 inline constexpr std::string_view kNamespaceBackend = "namespace";
-inline constexpr std::string_view kNamespaceIsolationClass = "shared_kernel";
 
 std::unique_ptr<Backend> make_namespace_backend();
 

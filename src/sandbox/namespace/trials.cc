@@ -26,7 +26,7 @@ no_writing() { ( : > "$1" ) 2>&1 | grep -q 'Read-only file system'; }
 holds privileges 'status CapEff 0000000000000000 && status NoNewPrivs 1 && [ "$(id -u)" != 0 ]'
 holds seccomp 'status Seccomp 2 && ! unshare -U true'
 holds landlock '! (echo x > /proc/self/comm)'
-holds files '! ls /root/* && ! ls /home/* && ! cat /etc/shadow && ! ls /var/log && ! ls /var/lib/misc'
+holds files '! ls /root/* && [ "$(echo /home/*)" = /home/agent ] && ! ls /home/agent/* && ! cat /etc/shadow && ! ls /var/log && ! ls /var/lib/misc'
 holds read_only 'no_writing /usr/x && no_writing /etc/x && no_writing /x && no_writing /shown/x'
 holds proc '[ "$(ls /proc | grep -c "^[0-9]")" -lt 10 ] && [ -z "$(cat /proc/kallsyms)" ]'
 holds network '[ "$(grep -c : /proc/net/dev)" = 1 ]'

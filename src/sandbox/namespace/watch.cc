@@ -39,6 +39,7 @@ class Watcher {
       pass_on(sandbox_.stderr_fd, Stream::kStderr);
       if (sandbox_.pidfd) keep_limits();
     }
+    end_trace();
     if (sandbox_.report_fd) take_report();
     if (!ending_.forced && sandbox_.disk->is_over(-1)) ending_.forced = Outcome::kDiskLimit;
     return ending_;
@@ -60,13 +61,18 @@ class Watcher {
     poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, tick)));
     sandbox_.input->pass_on(of_input);
     if ((fds[4].revents & POLLIN) != 0) tracer_->handle_one();
-    if ((fds[4].revents & (POLLHUP | POLLERR)) != 0 || (tracer_ && tracer_->over())) tracer_.reset();
+    if ((fds[4].revents & (POLLHUP | POLLERR)) != 0 || (tracer_ && tracer_->over())) end_trace();
     take_descriptors();
     // Closed only after the descriptors were taken. At the end poll(2) reports POLLHUP, and POLLIN with it,
     // whether or not data is left to read.
     if ((fds[3].revents & POLLHUP) != 0) sandbox_.sync_fd.reset();
     if (fds[5].revents != 0) take_report();
     if ((fds[2].revents & POLLIN) != 0) reap();
+  }
+
+  void end_trace() {
+    if (tracer_) tracer_->finish();
+    tracer_.reset();
   }
 
   void take_descriptors() {

@@ -35,9 +35,11 @@ void show_all_of_host(MountPlan& plan) {
     return op.target.starts_with(in_new_root("/var")) || op.target.starts_with(in_new_root("/sys"));
   });
   auto more = others_of(plan, "");
-  for (auto& op : others_of(plan, "/etc")) more.push_back(std::move(op));
   const auto before = std::ranges::find(plan.ops, Kind::kReadOnlyBelow, &MountOp::kind);
-  more.insert(more.begin(), {.kind = Kind::kFolder, .target = in_new_root("/etc")});
+  for (const std::string folder : {"/etc", "/home"}) {  // the sandbox has its own
+    for (auto& op : others_of(plan, folder)) more.push_back(std::move(op));
+    more.insert(more.begin(), {.kind = Kind::kFolder, .target = in_new_root(folder)});
+  }
   plan.ops.insert(before, more.begin(), more.end());
 }
 

@@ -176,27 +176,37 @@ void Tracer::handle_one() {
     return;
   }
   if (is_rename(asked.data.nr)) return answer_rename(asked);
-  const Caller caller(static_cast<pid_t>(asked.pid));
+  const auto thread = static_cast<pid_t>(asked.pid);
+  const Caller caller(thread);
+  execs_.settle(thread);
   Json line{{"time", rfc3339(os::SystemClock().wall())}, {"pid", asked.pid}, {"parent", caller.parent()}};
   seccomp_notif_resp answer{.id = asked.id};
-  if (asked.data.nr == SYS_execve) {
-    describe_exec(caller, asked.data.args[0], asked.data.args[1], redact_, line);
-    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  } else if (asked.data.nr == SYS_execveat) {
-    describe_exec(caller, asked.data.args[1], asked.data.args[2], redact_, line);
-    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  const bool is_exec = asked.data.nr == SYS_execve || asked.data.nr == SYS_execveat;
+  const bool is_end = asked.data.nr == SYS_exit || asked.data.nr == SYS_exit_group;
+  if (is_exec) {
+    const auto first = asked.data.nr == SYS_execve ? 0U : 1U;
+    describe_exec(caller, asked.data.args[first], asked.data.args[first + 1], redact_, line);
   } else if (asked.data.nr == SYS_connect) {
     describe_connect(caller, asked.data, line);
-    answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  } else {
+  } else if (!is_end) {
+    answer.flags = 0;
     line["event"] = "denied";
     line["call"] = denied_call_name(asked.data.nr);
     answer.error = -denied_call_error(asked.data);
   }
   // The caller may have ended and its pid may be reused: then the data read belongs to another process.
   const bool still_there = ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &asked.id) == 0;
-  if (still_there) write(canonical(line));
+  if (still_there && is_exec && written_ <= kTraceBytesMax)
+    execs_.add(thread, std::move(line));
+  else if (still_there && !is_exec && !is_end)
+    write(canonical(line));
   ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+void Tracer::write_exec(Json line, bool started) {
+  if (!started) line["event"] = "exec_failed";
+  write(canonical(line));
 }
 
 void Tracer::write(const std::string& line) {

@@ -2,9 +2,10 @@
 // tracer runs outside of the sandbox (seccomp_unotify(2)). A filter has only one listener (seccomp(2)), so
 // the tracer also receives renames and passes them on.
 //
-// The filter stops the caller only for these few calls. The tracer reads their arguments from the caller's
+// The filter stops the caller only for these few calls, and at its end, when it is known whether its last exec
+// failed. The tracer reads their arguments from the caller's
 // memory, writes a line, and lets the kernel continue the call, or returns the filter's error for a denied
-// call. Another thread can change the arguments before the kernel reads them again. A trace therefore records
+// call. The line of an exec comes later, when its result is known. Another thread can change the arguments before the kernel reads them again. A trace therefore records
 // what a program requested; no isolation mechanism depends on it.
 #pragma once
 
@@ -17,6 +18,7 @@
 
 #include "os/file.h"
 #include "sandbox/namespace/handover.h"
+#include "sandbox/trace/asked_execs.h"
 
 namespace pawl::sandbox {
 
@@ -28,7 +30,7 @@ inline constexpr std::size_t kTraceLookBytesMax = kTraceArgumentBytesMax + 4096;
 class Tracer {
  public:
   // Called with one JSON object a line, without a newline: {"time", "pid", "parent", "event": "exec", "path",
-  // "argv"}, {.., "event": "connect", "address", "port"} or {.., "event": "denied", "call"}. The last line
+  // "argv"}, the same with "exec_failed", {.., "event": "connect", "address", "port"} or {.., "event": "denied", "call"}. The last line
   // may be {"event": "cut", "reason"}.
   using OnLine = std::function<void(std::string_view)>;
   // Replaces further secrets in an argument; null: there are none.
@@ -39,19 +41,25 @@ class Tracer {
       : listener_(std::move(listener)),
         on_line_(std::move(on_line)),
         redact_(std::move(redact)),
-        on_rename_(std::move(on_rename)) {}
+        on_rename_(std::move(on_rename)),
+        execs_([this](Json line, bool started) { write_exec(std::move(line), started); }) {}
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
 
   int fd() const { return listener_.get(); }
-  void handle_one();  // REQUIRES: fd() is readable
+  void handle_one();                  // REQUIRES: fd() is readable
+  void finish() { execs_.finish(); }  // writes the lines of what never ended by itself; the last call
   bool over() const { return over_; }
 
  private:
   void answer_rename(const seccomp_notif& asked);
+  void write_exec(Json line, bool started);
   void write(const std::string& line);
   os::UniqueFd listener_;
   OnLine on_line_;
   Redact redact_;
   OnRename on_rename_;
+  AskedExecs execs_;
   std::int64_t written_ = 0;
   bool over_ = false;
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/isolation.h"
 #include "base/planted.h"
 #include "store/cost_row.h"
 #include "store/verbs/run_store.h"
@@ -71,13 +72,14 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
   for (const auto& step_row : open) {
     ended.push_back(step_row.sandbox_run_id);
     PAWL_TRY(const auto run_row, run(phase_row.run_id));
-    const std::string cost = cost_row({.workflow_id = run_row.workflow_id,
-                                       .run_id = run_row.run_id,
-                                       .gate_id = step_row.gate_id,
-                                       .sandbox_run_id = step_row.sandbox_run_id,
-                                       .backend = run_row.backend,
-                                       .gate_isolation_class = "shared_kernel",
-                                       .emitted_at = now});
+    const std::string cost =
+        cost_row({.workflow_id = run_row.workflow_id,
+                  .run_id = run_row.run_id,
+                  .gate_id = step_row.gate_id,
+                  .sandbox_run_id = step_row.sandbox_run_id,
+                  .backend = run_row.backend,
+                  .gate_isolation_class = std::string(kSharedKernel),  // of every backend
+                  .emitted_at = now});
     const ResumeDecision decision{
         .sandbox_run_id = step_row.sandbox_run_id,
         .label = step_row.label,

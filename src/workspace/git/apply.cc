@@ -249,8 +249,20 @@ class Applier {
   std::string lfs_;  // The folder where Git LFS stores contents.
 };
 
+// git has a second name for each object of such a repository, in a list that libgit2 does not write.
+Status check_second_names(const FoundRepository& found) {
+  const auto format = setting(settings_of(*found.repository), "extensions.compatobjectformat");
+  if (format.empty()) return {};
+  return fail(
+      ErrorKind::kInvalid,
+      fmt::format("{} names its objects by {}, too (extensions.compatObjectFormat), and git could not "
+                  "use commits of Pawl there; take the work with `pawl diff` and `git apply`",
+                  git_repository_path(found.repository.get()), printable(format)));
+}
+
 Result<git_oid> commit_all(const Workspaces& workspaces, FoundRepository& found, const Commits& commits,
                            bool keeps) {
+  PAWL_OK(check_second_names(found));
   PAWL_TRY(const auto scratch, make_temporary(workspaces.folder()));
   Applier applier(workspaces, found, commits, scratch.path(), keeps);
   PAWL_OK(applier.start());
@@ -318,23 +330,11 @@ Status check_repository_owner(git_repository& repository, const std::string& bra
                   git, status.st_uid, status.st_gid, state, branch.substr(branch.rfind('/') + 1)));
 }
 
-// git has a second name for each object of such a repository, in a list that libgit2 does not write.
-Status check_second_names(const FoundRepository& found) {
-  const auto format = setting(settings_of(*found.repository), "extensions.compatobjectformat");
-  if (format.empty()) return {};
-  return fail(
-      ErrorKind::kInvalid,
-      fmt::format("{} names its objects by {}, too (extensions.compatObjectFormat), and git could not "
-                  "use commits of Pawl there; take the work with `pawl diff` and `git apply`",
-                  git_repository_path(found.repository.get()), printable(format)));
-}
-
 }  // namespace
 
 Result<std::string> Workspaces::apply(const std::string& branch, const Commits& commits) {
   PAWL_TRY(auto found, find_repository(commits.source));
   PAWL_OK(check_repository_owner(*found.repository, branch, folder_));
-  PAWL_OK(check_second_names(found));
   PAWL_TRY(const git_oid last, commit_all(*this, found, commits, true));
   PAWL_OK(make_branch(*found.repository, branch, last));
   return text_of(last);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -67,15 +68,19 @@ class NotThere {
   std::vector<std::string> submodules_, sparse_;
 };
 
-Status check_filter(const Rules& rules, const std::string& path, bool has_commit) {
-  PAWL_TRY(const auto command, rules.command_of(path));
-  if (command.empty()) return {};
+std::unexpected<Error> filtered(const std::string& path, const std::string& command, bool has_commit) {
   return fail(ErrorKind::kInvalid,
               "source: " + printable(path) + " has " + printable(command) +
                   " (`git check-attr -a`), which Pawl does not undo, so no patch or commit of it would be "
                   "right; " +
                   (has_commit ? "set source.ref to take the files as they are committed, or " : "") +
                   "name it in source.exclude");
+}
+
+Status check_filter(const Rules& rules, const std::string& path, bool has_commit) {
+  PAWL_TRY(const auto command, rules.command_of(path));
+  if (command.empty()) return {};
+  return filtered(path, command, has_commit);
 }
 
 Status check_filters(const Rules& rules, const std::vector<std::string>& left_out) {
@@ -104,24 +109,57 @@ Below below_of(const std::string& folder, const Result<std::vector<Found>>& foun
   return out;
 }
 
-// Checks all files of a folder that no readable commit has. `git apply` filters them, too.
-Status check_uncommitted(const Rules& rules, const std::string& source,
-                         const std::vector<std::string>& left_out) {
-  std::set<std::string> folders{""};
-  std::vector<std::string> files;
+Result<Below> all_below(const std::string& source, const std::vector<std::string>& left_out) {
+  Below out{.files = {}, .folders = {""}};
   PAWL_OK(walk_by_level<Below>(
       source,
       [&](const std::string& folder, Result<std::vector<Found>> found) -> Result<Below> {
         return below_of(folder, found, left_out);
       },
       [&](Below&& seen, std::vector<std::string>& below) -> Status {
-        folders.insert(seen.folders.begin(), seen.folders.end());
-        std::ranges::move(seen.files, std::back_inserter(files));
-        std::ranges::move(seen.folders, std::back_inserter(below));
-        return check_source_limits(static_cast<std::int64_t>(files.size() + folders.size()), 0, source, "");
+        std::ranges::copy(seen.folders, std::back_inserter(below));
+        std::ranges::move(seen.folders, std::back_inserter(out.folders));
+        std::ranges::move(seen.files, std::back_inserter(out.files));
+        return check_source_limits(static_cast<std::int64_t>(out.files.size() + out.folders.size()), 0,
+                                   source, "");
       }));
-  if (!rules.may_have_command(folders)) return {};
-  for (const auto& path : files) PAWL_OK(check_filter(rules, path, false));
+  return out;
+}
+
+bool may_have_command(const Rules& rules, const Below& all) {
+  return rules.may_have_command({all.folders.begin(), all.folders.end()});
+}
+
+// Checks all files of a folder that no readable commit has. `git apply` filters them, too.
+Status check_uncommitted(const Rules& rules, const std::string& source,
+                         const std::vector<std::string>& left_out) {
+  PAWL_TRY(const auto all, all_below(source, left_out));
+  if (!may_have_command(rules, all)) return {};
+  for (const auto& path : all.files) PAWL_OK(check_filter(rules, path, false));
+  return {};
+}
+
+// Checks the files that git does not have yet and does not ignore. Agents change them as they change tracked
+// ones. Replaces the rules by those that a commit of the work is made with.
+Status check_untracked(Rules& rules, const git_commit& head, const std::string& source,
+                       const std::vector<std::string>& left_out) {
+  PAWL_TRY(const auto all, all_below(source, left_out));
+  if (!may_have_command(rules, all)) return {};
+  GitFiles files;
+  std::map<std::string, std::string> commands;
+  for (const auto& path : all.files) {
+    files[path] = GitFile{.full = os::join(source, path)};
+    if (rules.tracks(path)) continue;
+    PAWL_TRY(auto command, rules.command_of(path));
+    if (!command.empty()) commands[path] = std::move(command);
+  }
+  if (commands.empty()) return {};
+  git_tree* tree = nullptr;
+  if (git_commit_tree(&tree, &head) != 0) return git_failure(ErrorKind::kCorrupt, "source: " + source);
+  const GitTree root(tree);
+  PAWL_OK(rules.learn(root.get(), files));
+  for (const auto& [path, command] : commands)
+    if (!rules.ignores(path)) return filtered(path, command, true);
   return {};
 }
 
@@ -133,7 +171,7 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   const auto commit = head_commit(*found->repository);
   const bool is_committed = commit && tree_at(**commit, found->prefix);
   if (is_committed) PAWL_OK(check_index(*found->repository, "source: " + source));
-  PAWL_TRY(const auto rules, Rules::open(*found, scratch));
+  PAWL_TRY(auto rules, Rules::open(*found, scratch));
   if (!is_committed) {
     PAWL_OK(check_uncommitted(rules, source, left_out));
     return std::vector<std::string>();
@@ -154,7 +192,11 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
     if (!is_left_out(left_out, file.path)) not_there.see(file);
     return {};
   }));
-  if (has_unseen_rules || rules.may_have_command(folders)) PAWL_OK(check_filters(rules, left_out));
+  const bool may_have_one = has_unseen_rules || rules.may_have_command(folders);
+  if (may_have_one) PAWL_OK(check_filters(rules, left_out));
+  // Another walk of a large folder takes as long as `git status`. Without a command in the settings, only a
+  // `working-tree-encoding` of an untracked folder is missed.
+  if (may_have_one || rules.has_commands()) PAWL_OK(check_untracked(rules, **commit, source, left_out));
   return not_there.sentences();
 }
 

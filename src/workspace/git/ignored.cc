@@ -303,8 +303,9 @@ Result<Workspaces::Work> kept_work(const Workspaces& workspaces, Left left, cons
   left.counts.reserve(left.entries.size());
   for (const auto& entry : left.entries) left.counts.push_back(counts_of(entry));
   if (std::ranges::all_of(left.counts, [](Counts one) { return one == Counts::kAsWork; })) return out;
-  PAWL_OK(keep_moved(
-      left.entries, lower, [&](const std::string& path) { return rules.was(path); }, left.counts));
+  PAWL_TRY(out.lost,
+           keep_moved(
+               left.entries, lower, [&](const std::string& path) { return rules.was(path); }, left.counts));
   const auto kept = kept_of(left, workspaces.layer_tree(left.layer_id), lower, counts_of);
   for (const auto& entry : left.entries) {
     if (kept.contains(entry.path)) continue;

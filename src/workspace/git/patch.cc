@@ -137,20 +137,24 @@ class PatchWriter {
     const auto most = target_.bytes_max.value_or(kPatchBytesMax);
     const auto size = static_cast<std::uint64_t>(std::max(size_of(before_.at(from)), size_of(after_.at(to))));
     if (target_.bytes_max && patch_.text.size() + size > most) {
-      patch_.left_out.push_back({.path = to, .reason = fmt::format("the patch has {} bytes at most", most)});
+      leave_out(to, fmt::format("the patch has {} bytes at most", most));
       return {};
     }
     auto text = patch_text({.path = target_.folder + from, .file = before_.at(from)},
                            {.path = target_.folder + to, .file = after_.at(to)}, target_.sha256_ids);
     if (!text && text.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(text).error());
     if (!text) {
-      patch_.left_out.push_back({.path = to, .reason = text.error().message});
+      leave_out(to, text.error().message);
     } else if (patch_.text.size() + text->size() > most) {
-      patch_.left_out.push_back({.path = to, .reason = fmt::format("the patch has {} bytes at most", most)});
+      leave_out(to, fmt::format("the patch has {} bytes at most", most));
     } else {
       patch_.text += *text;
     }
     return {};
+  }
+
+  void leave_out(const std::string& path, std::string reason) {
+    patch_.left_out.push_back({.path = path, .reason = std::move(reason), .is_too_large = true});
   }
 
   const PatchTarget& target_;

@@ -85,7 +85,7 @@ Result<std::vector<Patch::LeftOut>> put_committed(const PatchTarget::Filters& fi
   Committer committer(rules, scratch, lfs, filters.keeps_lfs);
   for (auto& [path, after] : files.after)
     if (const auto put = committer.put(path, files.before.at(path), after); !put)
-      out.push_back({.path = path, .reason = put.error().message});
+      out.push_back({.path = path, .reason = put.error().message, .is_too_large = false});
   for (const auto& left_out : out) {
     files.before.erase(left_out.path);
     files.after.erase(left_out.path);

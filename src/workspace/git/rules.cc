@@ -238,14 +238,14 @@ Result<bool> Rules::rewrites(const std::string& path) const {
   PAWL_TRY(const bool has, has_ident(path));
   if (has) return true;
   PAWL_TRY(const auto filter, attribute(path, "filter"));
-  return filter == "lfs" && filters_.contains(filter);
+  return filter == kLfsFilter && filters_.contains(filter);
 }
 
 Result<std::string> Rules::command_of(const std::string& path) const {
   PAWL_TRY(const auto encoding, attribute(path, "working-tree-encoding"));
   if (!encoding.empty() && encoding != "UTF-8") return "working-tree-encoding=" + encoding;
   PAWL_TRY(const auto filter, attribute(path, "filter"));
-  return filter != "lfs" && filters_.contains(filter) ? "filter=" + filter : "";
+  return filter != kLfsFilter && filters_.contains(filter) ? "filter=" + filter : "";
 }
 
 Status Rules::each_tracked(const std::function<Status(const Tracked&)>& visit) const {
@@ -339,7 +339,7 @@ Result<std::optional<Cleaned>> Rules::cleaned(const std::string& path, const Git
                     " (`git check-attr -a`), which Pawl does not apply, so no commit of it would "
                     "be right; take the work with `pawl diff` and `git apply`, then `git add`");
   PAWL_TRY(const auto filter, attribute(path, "filter"));
-  if (filter == "lfs" && filters_.contains(filter)) {
+  if (filter == kLfsFilter && filters_.contains(filter)) {
     if (is_lfs_pointer(file.full)) return std::optional<Cleaned>();
     PAWL_TRY(auto pointer, pointer_to(file));
     return std::optional(Cleaned{.bytes = std::move(pointer), .is_lfs_pointer = true});

@@ -15,6 +15,7 @@
 
 namespace pawl::workspace {
 
+constexpr const char* kLfsFilter = "lfs";                      // Pawl applies this filter itself.
 constexpr std::uint64_t kOuterAttributesBytesMax = 100 << 20;  // git ignores a larger attributes file.
 
 // The committed form of a file that is not committed byte for byte.
@@ -41,9 +42,9 @@ class Rules {  // For one thread.
   Status learn(const git_tree* root, const GitFiles& files);
 
   // Whether git ignores `path`, which is relative to the found folder. git never ignores a staged file.
-  bool ignores(const std::string& path) {
-    return ignored_.names(prefix_ + path, false) && (!index_ || !is_tracked(*index_, prefix_ + path));
-  }
+  bool ignores(const std::string& path) { return ignored_.names(prefix_ + path, false) && !tracks(path); }
+  // Whether the index has `path`.
+  bool tracks(const std::string& path) const { return index_ && is_tracked(*index_, prefix_ + path); }
   Unseen unseen(const std::string& path) const {
     return index_ ? unseen_by_index(*index_, prefix_ + path) : Unseen::kNo;
   }
@@ -61,6 +62,8 @@ class Rules {  // For one thread.
   // Whether the committed form of `path` differs from the work tree in more than line ends. `git apply`
   // compares a patch with the committed form.
   Result<bool> rewrites(const std::string& path) const;
+  // Whether an attributes file anywhere could name a filter that only a command could apply.
+  bool has_commands() const { return filters_.size() > filters_.count(kLfsFilter); }
   // The committed form of `file`; nullopt: byte for byte the same. `committed` is the content that the commit
   // has there, if any: git keeps its line ends where it only guesses that a file is text. kExhausted: that
   // content, or the text of an id, is too large for memory. kInvalid: only a command could filter the file.

@@ -28,7 +28,7 @@ std::string python(const std::string& program) { return "exec python3 - <<'END'\
 TEST_P(Machine, SaysTheSameOfItsUserEverywhere) {
   SandboxBox box(GetParam());
   box.sh("echo $USER $LOGNAME $HOME $(id -un) $(id -gn); cd ~agent && pwd");
-  EXPECT_EQ(box.out, "agent agent /tmp agent agent\n/tmp\n") << box.err;
+  EXPECT_EQ(box.out, "agent agent /home/agent agent agent\n/home/agent\n") << box.err;
   box.spec.env = {"USER=somebody"};
   box.sh("echo $USER $LOGNAME");
   EXPECT_EQ(box.out, "somebody agent\n") << "what the plan passes stands";

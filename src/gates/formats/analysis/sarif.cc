@@ -167,6 +167,19 @@ Waiting waiting_of(const Json& result) {
   return out;
 }
 
+// The bytes of the texts of a result or a rule. A text that is empty takes memory, too.
+std::uint64_t bytes_of(const Waiting& result) {
+  std::uint64_t out = result.file.size() + result.rule.size() + result.prints.size() + result.partial.size() +
+                      result.text.size() + result.id.size();
+  for (const auto& argument : result.arguments) out += sizeof argument + argument.size();
+  return out;
+}
+std::uint64_t bytes_of(const Rule& rule) {
+  std::uint64_t out = rule.id.size();
+  for (const auto& [id, text] : rule.texts) out += 2 * sizeof id + id.size() + text.size();
+  return out;
+}
+
 class SarifReader {
  public:
   explicit SarifReader(const secrets::Redactor& redactor) : findings_(&redactor) {}
@@ -181,9 +194,9 @@ class SarifReader {
       return extensions_.empty() ? Status() : keep_rule(extensions_.back(), item);
     if (path == "runs.artifacts") {
       // An index beyond the limit counts as one that is not in the list.
-      if (static_cast<std::int64_t>(files_.size()) < kReportItemsMax)
-        files_.push_back(inside_workspace(text_in(object_in(item, "location"), "uri")));
-      return {};
+      if (static_cast<std::int64_t>(files_.size()) >= kReportItemsMax) return {};
+      files_.push_back(inside_workspace(text_in(object_in(item, "location"), "uri")));
+      return stored_.add(files_.back().size());
     }
     // A result that a comment in the code suppresses counts too: the author of the code can write the
     // comment.
@@ -191,7 +204,7 @@ class SarifReader {
     if (static_cast<std::int64_t>(waiting_.size()) >= kReportItemsMax)
       return fail(ErrorKind::kExhausted, "more findings than the limit");
     waiting_.push_back(waiting_of(item));
-    return {};
+    return stored_.add(bytes_of(waiting_.back()));
   }
 
   Result<Findings> result() {
@@ -218,6 +231,7 @@ class SarifReader {
   Status keep_rule(std::vector<const Rule*>& to, const Json& item) {
     if (static_cast<std::int64_t>(rules_.size()) >= kReportItemsMax) return {};
     rules_.push_back(rule_of(item));
+    PAWL_OK(stored_.add(bytes_of(rules_.back())));
     to.push_back(&rules_.back());
     by_id_.try_emplace(rules_.back().id, &rules_.back());
     return {};
@@ -316,6 +330,7 @@ class SarifReader {
       }
       PAWL_OK(findings_.add("", name, severity));
     }
+    stored_ = {};
     waiting_.clear();
     tool_.clear();
     extensions_.clear();
@@ -328,6 +343,7 @@ class SarifReader {
   FindingCollector findings_;
   std::uint64_t named_bytes_ = 0;
   // The members below belong to the current run.
+  StoredBytes stored_;
   std::vector<Waiting> waiting_;
   std::deque<Rule> rules_;
   std::map<std::string_view, const Rule*> by_id_;
@@ -345,8 +361,7 @@ Result<Findings> sarif(ByteSource& report, const secrets::Redactor& redactor) {
                                                 {"runs.results", "runs.invocations", "runs.artifacts",
                                                  "runs.tool.driver.rules", "runs.tool.extensions.rules"},
                                                 take, {"runs[]", "runs.tool.extensions[]"}));
-  for (const auto& path : found)
-    if (path == "runs.results") return reader.result();
+  if (found.contains("runs.results")) return reader.result();
   return fail(ErrorKind::kInvalid, "no run in it has results");
 }
 

@@ -21,7 +21,7 @@ class MochaReader {
     PAWL_TRY(const auto found,
              for_each_json_item(report, {"passes", "pending", "failures"}, take,
                                 {"stats.tests", "stats.passes", "stats.pending", "stats.failures"}));
-    if (found.size() != 3)
+    if (!is_once(found, "passes") || !is_once(found, "pending") || !is_once(found, "failures"))
       return fail(ErrorKind::kInvalid, "passes, pending and failures are not all in it, once");
     for (const auto& [list, items] : found_) {
       const auto said = totals_.number("stats." + list);

@@ -1,7 +1,7 @@
 // TAP 12 to 14 (testanything.org/tap-version-14-specification.html): Perl's Test::More and prove, node
 // --test, bats, and many others. The tests of a subtest are named "parent::child". They come before the line
 // of their parent, or behind it in braces (node-tap). All lines that are not TAP are output.
-#include <cctype>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "gates/formats/format.h"
 #include "gates/reading/collector.h"
 #include "gates/reading/lines.h"
-#include "gates/reading/text.h"
+#include "gates/reading/tap_line.h"
 
 namespace pawl::gates::formats {
 namespace {
@@ -27,6 +27,11 @@ struct Point {
 // comments, or indented lines.
 constexpr std::size_t kDiagnosticsMax = 4096, kAllDiagnosticsMax = 16 << 20;
 
+// Totals that the last comments state.
+struct TapTotals {
+  std::int64_t tests = 0, passed = 0, failed = 0, cancelled = 0, skipped = 0, todo = 0;
+};
+
 // The tests of one level. The line of the parent comes later and gives their prefix.
 struct Level {
   std::vector<Point> points;
@@ -34,177 +39,6 @@ struct Level {
   std::optional<std::int64_t> planned;
   std::optional<std::string> buffered;  // the test whose subtests follow it in braces, until "}"
 };
-
-// Whether `text` starts with `word`, in any case of its letters. "skipped" does not start with "skip".
-bool starts_word(std::string_view text, std::string_view word) {
-  if (text.size() < word.size()) return false;
-  for (std::size_t i = 0; i < word.size(); ++i)
-    if (std::tolower(static_cast<unsigned char>(text[i])) != word[i]) return false;
-  return text.size() == word.size() || !is_word(word.back()) || !is_word(text[word.size()]);
-}
-
-std::string_view without_blanks(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
-// The rank of a unit in which runners write durations, the smallest unit first; -1 for other words. "m" and
-// "h" may mean something else ("jumps 5 m"), so they count only beside another unit.
-int rank_of_unit(std::string_view word) {
-  constexpr std::pair<std::string_view, int> kUnits[] = {
-      {"ns", 0},     {"nsec", 0},    {"nsecs", 0},   {"nanosecond", 0},  {"nanoseconds", 0},
-      {"us", 1},     {"\u00b5s", 1}, {"\u03bcs", 1}, {"usec", 1},        {"usecs", 1},
-      {"ms", 2},     {"msec", 2},    {"msecs", 2},   {"millisecond", 2}, {"milliseconds", 2},
-      {"s", 3},      {"sec", 3},     {"secs", 3},    {"second", 3},      {"seconds", 3},
-      {"m", 4},      {"min", 4},     {"mins", 4},    {"minute", 4},      {"minutes", 4},
-      {"h", 5},      {"hr", 5},      {"hrs", 5},     {"hour", 5},        {"hours", 5},
-      {"millis", 2}, {"micros", 1},  {"nanos", 0},   {"microsecond", 1}, {"microseconds", 1}};
-  for (const auto& [unit, rank] : kUnits)
-    if (word == unit) return rank;
-  return -1;
-}
-
-bool is_ambiguous_unit(std::string_view word) { return word == "m" || word == "h"; }
-
-bool is_letter(char c) {  // or a part of a letter that is not ASCII
-  return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
-}
-
-struct Quantity {
-  std::string_view before;  // the text before its number
-  std::string_view unit;
-};
-
-// The quantity at the end of a text, such as "27 ms".
-std::optional<Quantity> quantity_at_end(std::string_view text) {
-  std::string_view rest = text;
-  while (!rest.empty() && is_letter(rest.back())) rest.remove_suffix(1);
-  const auto unit = text.substr(rest.size());
-  while (rest.ends_with(' ')) rest.remove_suffix(1);
-  const auto number = rest.find_last_not_of("0123456789.,") + 1;
-  const auto digits = rest.substr(number);
-  if (rank_of_unit(unit) < 0 || digits.empty() || digits.front() == '.' || digits.front() == ',' ||
-      digits.back() == '.' || digits.back() == ',')
-    return std::nullopt;
-  return Quantity{.before = rest.substr(0, number), .unit = unit};
-}
-
-// The text before a duration at its end: "27 ms", "1m 3.5s" or "<1ms". The whole text when there is none.
-std::string_view before_duration(std::string_view text) {
-  const auto last = quantity_at_end(text);
-  if (!last) return text;
-  bool certain = !is_ambiguous_unit(last->unit);
-  auto rest = last->before;
-  for (auto unit = last->unit; !rest.empty();) {
-    const bool glued = is_letter(rest.back());  // "1m3s"; "md5s" is not a duration
-    const bool spaced = rest.ends_with(' ') && !rest.ends_with("  ");
-    const auto more =
-        glued || spaced ? quantity_at_end(rest.substr(0, rest.size() - (spaced ? 1 : 0))) : std::nullopt;
-    const bool larger = more && rank_of_unit(more->unit) > rank_of_unit(unit);
-    if (glued && !larger) return text;
-    if (!larger) break;
-    certain = true;
-    unit = more->unit;
-    rest = more->before;
-  }
-  if (!certain) return text;
-  return rest.substr(0, rest.find_last_not_of("<~") + 1);
-}
-
-// Whether a text before a duration in brackets only introduces it: "(took 12 ms)".
-bool only_says_how_long(std::string_view before) {
-  before = without_blanks(before);
-  if (before.ends_with(':') || before.ends_with('='))
-    before = without_blanks(before.substr(0, before.size() - 1));
-  constexpr std::string_view kWords[] = {"",        "took",        "in",          "time",
-                                         "elapsed", "duration",    "runtime",     "ran in",
-                                         "done in", "finished in", "completed in"};
-  for (const auto word : kWords)
-    if (before.size() == word.size() && starts_word(before, word)) return true;
-  return false;
-}
-
-// A name without the duration at its end: "boolean          120 ms" of pg_regress, "adds in 27ms" of bats,
-// "adds (27 ms)", "adds - 1m 3s". A duration behind a single space is a part of the name: "waits 5 ms".
-std::string_view without_duration(std::string_view name) {
-  if (name.ends_with(')') || name.ends_with(']')) {
-    const auto opened = name.find_last_of("([");
-    if (opened == name.npos) return name;
-    const auto inside = name.substr(opened + 1, name.size() - opened - 2), before = before_duration(inside);
-    const bool is_duration = before.size() < inside.size() && only_says_how_long(before);
-    return is_duration ? without_blanks(name.substr(0, opened)) : name;
-  }
-  const auto before = before_duration(name);
-  if (before.size() == name.size()) return name;
-  if (before.ends_with("  ") || before.ends_with('\t')) return without_blanks(before);
-  for (const std::string_view told : {" in ", " took ", " - ", " \u2013 ", " \u2014 "})
-    if (before.ends_with(told)) return without_blanks(before.substr(0, before.size() - told.size()));
-  return name;
-}
-
-// Whether a comment can name the tests that follow. It must not contain text that changes from run to run.
-bool is_name(std::string_view comment) {
-  if (comment.empty() || comment.starts_with("SKIP") || comment.starts_with("TODO")) return false;
-  for (std::size_t i = 0; i + 1 < comment.size(); ++i) {
-    if (std::isdigit(static_cast<unsigned char>(comment[i])) == 0) continue;
-    const auto behind = without_blanks(comment.substr(i + 1));
-    std::size_t letters = 0;
-    while (letters < behind.size() && is_letter(behind[letters])) ++letters;
-    const auto word = behind.substr(0, letters);
-    if (behind.starts_with(':') || (rank_of_unit(word) >= 0 && !is_ambiguous_unit(word))) return false;
-  }
-  return true;
-}
-
-// Whether the "#" before `text` ends the name. SKIP, TODO, a duration, and the words of kselftest
-// (docs.kernel.org/dev-tools/ktap.html) do. In "fixes bug #12" and "reads C# files" the "#" is a part of the
-// name.
-bool is_directive(std::string_view text) {
-  for (const std::string_view word : {"skip", "todo", "time="})
-    if (starts_word(text, word)) return true;
-  for (const std::string_view word : {"XFAIL", "TIMEOUT", "exit="})
-    if (text.starts_with(word)) return true;
-  if (text.ends_with('{'))
-    text = without_blanks(text.substr(0, text.size() - 1));  // the line opens subtests of node-tap
-  const auto before = before_duration(text);
-  return before.size() < text.size() && only_says_how_long(before);
-}
-
-// Splits "1 - a \# b # SKIP why" into {"a # b", "SKIP why"}. A test without a description gets its number as
-// a name.
-std::pair<std::string, std::string_view> description(std::string_view text, std::int64_t number) {
-  text = without_blanks(text);
-  std::size_t digits = 0;
-  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) ++digits;
-  std::string_view given = text.substr(0, digits);
-  text = without_blanks(text.substr(digits));
-  if (text.starts_with("- ") || text == "-") text = without_blanks(text.substr(1));
-  std::string name;
-  std::string_view directive;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool apart = i == 0 || text[i - 1] == ' ' || text[i - 1] == '\t';
-    if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '#' || text[i + 1] == '\\')) {
-      name += text[++i];
-    } else if (text[i] == '#' && apart && is_directive(without_blanks(text.substr(i + 1)))) {
-      directive = without_blanks(text.substr(i + 1));
-      break;
-    } else {
-      name += text[i];
-    }
-  }
-  name = std::string(without_duration(without_blanks(name)));
-  if (name.empty()) name = "test " + (given.empty() ? std::to_string(number) : std::string(given));
-  return {std::move(name), directive};
-}
-
-// Whether `rest`, the text behind a plan such as "1..3", is empty, a comment, or the list of todo tests of
-// Test.pm. Other lines are output of a program: "1..3 of 10 done".
-bool ends_plan(std::string_view rest) {
-  const auto behind = without_blanks(rest);
-  return behind.empty() ||
-         (behind.size() < rest.size() && (behind.starts_with('#') || starts_word(behind, "todo")));
-}
 
 class TapReader {
  public:
@@ -220,9 +54,13 @@ class TapReader {
     if (inside && !bailed_out_) return fail_at(lines_, "it ends inside a subtest");
     TestCollector tests(redactor_);
     PAWL_OK(end_run(tests));
-    for (const auto& point : levels_.front().points) PAWL_OK(add_to(tests, point));
-    if (said_failed_ > 0 && tests.no_failure())
-      return fail_at(lines_, "it says that " + std::to_string(said_failed_) + " failed, and none did");
+    for (auto& point : levels_.front().points) {
+      PAWL_OK(add_to(tests, point));
+      std::string().swap(point.name);  // the collector has the text now
+      std::string().swap(point.message);
+    }
+    if (const auto bad = totals_.failed + totals_.cancelled; bad > 0 && tests.no_failure())
+      return fail_at(lines_, "it says that " + std::to_string(bad) + " failed, and none did");
     PAWL_OK(check_totals(levels_.front().points));
     return tests.take();
   }
@@ -247,18 +85,36 @@ class TapReader {
     return {};
   }
 
-  // The totals "# tests 5" and "# pass 5" of tape, node and Mocha. Suites have a point but are in neither
-  // total, so there may be more points.
+  // The totals "# tests 5", "# pass 5" and "# skipped 1" of tape, node, Mocha, AVA and QUnit. Suites have a
+  // point but are in neither of the first two, so there may be more points.
   Status check_totals(const std::vector<Point>& points) {
-    std::int64_t all = 0, well = 0;
+    std::int64_t all = 0, well = 0, skipped = 0;
     for (const auto& point : points) {
       ++all;
       well += point.status == TestStatus::kFailed ? 0 : 1;
+      skipped += point.status == TestStatus::kSkipped ? 1 : 0;
     }
-    if (said_tests_ <= all && said_passed_ <= well) return {};
-    return fail_at(lines_, "it says that it has " + std::to_string(said_tests_) + " tests and that " +
-                               std::to_string(said_passed_) + " passed, and there are " +
-                               std::to_string(all) + " and " + std::to_string(well));
+    if (totals_.tests > all || totals_.passed > well)
+      return fail_at(lines_, "it says that it has " + std::to_string(totals_.tests) + " tests and that " +
+                                 std::to_string(totals_.passed) + " passed, and there are " +
+                                 std::to_string(all) + " and " + std::to_string(well));
+    // With a failure the tests behind it may be among those that the runner counts as skipped.
+    const auto said = totals_.skipped + totals_.todo;
+    if (well < all || bailed_out_ || said <= skipped) return {};
+    return fail_at(lines_, "it says that " + std::to_string(said) + " were skipped or are to do, and " +
+                               std::to_string(skipped) + " of its tests are");
+  }
+
+  void take_totals(std::string_view comment) {
+    if (comment.starts_with("fail ")) {
+      const auto count = without_blanks(comment.substr(5));
+      std::from_chars(count.data(), count.data() + count.size(), totals_.failed);
+    }
+    take_total(comment, "tests ", totals_.tests);
+    take_total(comment, "pass ", totals_.passed);
+    take_total(comment, "cancelled ", totals_.cancelled);
+    for (const auto* word : {"skip ", "skip: ", "skipped "}) take_total(comment, word, totals_.skipped);
+    for (const auto* word : {"todo ", "todo: "}) take_total(comment, word, totals_.todo);
   }
 
   // Reads the number in a comment such as "# pass  3" that has no other text.
@@ -335,12 +191,7 @@ class TapReader {
       spoken_ += std::string(comment.substr(0, kDiagnosticsMax)) + "\n";
     }
     if (depth > 0) return {};
-    if (comment.starts_with("fail ")) {
-      const auto count = without_blanks(comment.substr(5));
-      std::from_chars(count.data(), count.data() + count.size(), said_failed_);
-    }
-    take_total(comment, "tests ", said_tests_);
-    take_total(comment, "pass ", said_passed_);
+    take_totals(comment);
     if (comments_explain_) return say(comment);  // diagnostics of cmocka and Perl
     if (has_version_ && !has_subtests_ && is_name(comment.substr(0, kNameBytesMax)))
       heading_ = comment.substr(0, kNameBytesMax);
@@ -362,12 +213,12 @@ class TapReader {
     if (rest.ends_with(" {")) brace_at_ = depth;
     if (++points_ > kReportItemsMax) return fail(ErrorKind::kExhausted, "more tests than the limit");
     auto [name, directive] = description(rest, levels_[depth].own + 1);
-    if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
     TestStatus status = failed ? TestStatus::kFailed : TestStatus::kPassed;
     // node reports "ok" for a todo test without a body, which did not run.
     if (starts_word(directive, "skip") || starts_word(directive, "todo")) status = TestStatus::kSkipped;
     PAWL_OK(close_levels_below(depth, name));
     if (depth == 0 && !has_subtests_ && !heading_.empty()) name = heading_ + "::" + name;
+    PAWL_OK(store(name));
     const bool explains = status == TestStatus::kFailed;
     // node --test prints the output of a file before the line that says how the file ended.
     std::string spoken = std::exchange(spoken_, {});
@@ -381,7 +232,7 @@ class TapReader {
       setups_failed_ += is_setup_of_bats(levels_[0].points.back().name) ? 1 : 0;
       teardowns_failed_ += is_teardown_of_bats(levels_[0].points.back().name) ? 1 : 0;
     }
-    said_failed_ = said_tests_ = said_passed_ = 0;  // totals come after the last point
+    totals_ = {};  // totals come after the last point
     ++levels_[depth].own;
     return {};
   }
@@ -415,13 +266,20 @@ class TapReader {
     levels_.pop_back();
     PAWL_OK(check_plan(below));
     for (auto& point : below.points) {
-      std::string name = parent + "::" + point.name;
-      // A name would grow with each level. It is cut somewhat above the collector's limit.
-      if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
+      const std::string inner = std::exchange(point.name, {});
+      stored_.take_back(inner.size());
+      std::string name = parent + "::" + inner;
+      PAWL_OK(store(name));
       levels_[depth].points.push_back(
           {.name = std::move(name), .status = point.status, .message = std::move(point.message)});
     }
     return {};
+  }
+
+  // Cuts a name somewhat above the collector's limit, as it would grow with each level, and counts its bytes.
+  Status store(std::string& name) {
+    if (name.size() > kNameBytesMax * 2) name.resize(kNameBytesMax * 2);
+    return stored_.add(name.size());
   }
 
   Status plan(std::size_t depth, std::string_view text) {
@@ -449,6 +307,7 @@ class TapReader {
   secrets::RedactedSource text_;  // its texts may be cut, so secrets are removed first
   Lines lines_;
   std::vector<Level> levels_;  // levels, the outermost first
+  StoredBytes stored_;         // of names
   std::int64_t points_ = 0, setups_failed_ = 0, teardowns_failed_ = 0;
   bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
   std::optional<std::string> bailed_out_;  // the line that reports it
@@ -457,9 +316,8 @@ class TapReader {
   std::size_t said_ = 0;                   // bytes of stored messages
   std::optional<std::size_t> failed_;      // depth of the last test, when it failed
   bool comments_explain_ = false;          // comments directly behind a failed test are its diagnostics
-  std::int64_t said_tests_ = 0, said_passed_ = 0;
-  std::int64_t said_failed_ = 0;         // from the totals at the end
-  std::optional<std::size_t> brace_at_;  // depth of the test whose line, the previous one, ended with "{"
+  TapTotals totals_;                       // those that follow the last point
+  std::optional<std::size_t> brace_at_;    // depth of the test whose line, the previous one, ended with "{"
 };
 
 }  // namespace

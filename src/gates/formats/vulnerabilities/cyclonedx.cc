@@ -71,7 +71,9 @@ class CyclonedxReader {
     PAWL_OK(bounded(components_.size()));
     std::string name = text_in(component, "purl");
     if (name.empty()) name = text_in(component, "group") + "/" + text_in(component, "name");
-    components_[text_in(component, "bom-ref")] = without_version(std::move(name));
+    const std::string ref = text_in(component, "bom-ref");
+    PAWL_OK(stored_.add(ref.size() + name.size()));
+    components_[ref] = without_version(std::move(name));
     return {};
   }
 
@@ -92,12 +94,14 @@ class CyclonedxReader {
 
   Status add(Vulnerability vulnerability) {
     PAWL_OK(bounded(vulnerabilities_.size()));
+    PAWL_OK(stored_.add(vulnerability.component.size() + vulnerability.id.size()));
     vulnerabilities_.push_back(std::move(vulnerability));
     return {};
   }
 
   std::map<std::string, std::string> components_;  // names of components by their reference
   std::vector<Vulnerability> vulnerabilities_;
+  StoredBytes stored_;
   FindingCollector findings_;
 };
 
@@ -110,7 +114,7 @@ Result<Findings> cyclonedx(ByteSource& report, const secrets::Redactor& redactor
                                                   return reader.take(path, item);
                                                 }));
   // A document that lists only components was made without a search for vulnerabilities.
-  if (std::ranges::count(found, "vulnerabilities") != 1)
+  if (!is_once(found, "vulnerabilities"))
     return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
   return reader.result();
 }

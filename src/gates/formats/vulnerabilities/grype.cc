@@ -18,7 +18,7 @@ Result<Findings> grype(ByteSource& report, const secrets::Redactor& redactor) {
                         severity_of(text_in(*vulnerability, "severity")));
   };
   PAWL_TRY(const auto found, for_each_json_item(report, {"matches"}, take));
-  if (found.size() != 1) return fail(ErrorKind::kInvalid, "matches is not in it, once");
+  if (!is_once(found, "matches")) return fail(ErrorKind::kInvalid, "matches is not in it, once");
   return findings.take();
 }
 

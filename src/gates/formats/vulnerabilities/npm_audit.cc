@@ -31,7 +31,8 @@ Result<Findings> npm_audit(ByteSource& report, const secrets::Redactor& redactor
   PAWL_TRY(const auto found,
            for_each_json_item(report, {"vulnerabilities"}, take, {"metadata.vulnerabilities.total"}));
   // When npm could not ask the registry, it writes an `error` instead of vulnerabilities.
-  if (found.size() != 1) return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
+  if (!is_once(found, "vulnerabilities"))
+    return fail(ErrorKind::kInvalid, "vulnerabilities is not in it, once");
   const auto said = totals.number("metadata.vulnerabilities.total");
   if (said && *said != packages)
     return fail(ErrorKind::kInvalid, fmt::format("its total is {}, and there are {}", *said, packages));

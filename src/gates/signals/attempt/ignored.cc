@@ -7,7 +7,11 @@ const Kind& ignored() {
   using enum Detail::Type;
   static const Kind kind = {
       .evidence = "",
-      .details = {{"entries", kInteger}, {"bytes", kInteger}, {"work", kText}},
+      .details = {{"entries", kInteger},
+                  {"bytes", kInteger},
+                  {"work", kText},
+                  {"lost", kInteger},
+                  {"lost_names", kText}},
   };
   return kind;
 }

@@ -3,7 +3,7 @@
 //
 // A program is a tree over ranges of call numbers, with tests of arguments at some leaves. Two variants
 // exist: one asks the init about each rename; the other asks the supervisor about renames, exec,
-// connect and denied calls.
+// connect, the end of a thread and denied calls.
 //
 // libseccomp supplies the numbers. It could also make the program, but only from single numbers and four
 // times as long; the kernel translates and measures the program anew for each sandbox.
@@ -242,7 +242,9 @@ Tests argument_tests(const Answers& answers) {
 }
 
 bool is_asked(const std::string& name, Asks asks) {
-  const bool traced = name == "execve" || name == "execveat" || name == "connect";
+  // The end of a caller shows whether its last exec failed.
+  const bool traced =
+      name == "execve" || name == "execveat" || name == "connect" || name == "exit" || name == "exit_group";
   const bool renames = name == "rename" || name == "renameat" || name == "renameat2";
   return (traced && asks == Asks::kAll) || (renames && asks != Asks::kNothing);
 }

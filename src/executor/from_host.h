@@ -1,0 +1,52 @@
+// The variables (`env`), files and folders (`mounts`) of the host that every step of a plan gets. Reads the
+// host.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "gates/gates.h"
+#include "plan/plan.h"
+#include "sandbox/spec.h"
+
+namespace pawl::executor {
+
+struct BadMount {
+  plan::Place at;  // in the plan
+  std::string message;
+};
+// The mounts that no step can have on this host: the source is absent or may not be shown (sandbox/shown.h),
+// or the place inside belongs to Pawl, to the system or to another mount.
+std::vector<BadMount> bad_mounts(const plan::Common& plan);
+
+// The mounts without their content. Those that no step can have are left out.
+std::vector<sandbox::CopyIn> mounts_without_content(const plan::Common& plan);
+// The folders of a mount that PATH of every step has.
+struct Bin {
+  std::string on_host, inside;
+};
+std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount);
+
+struct FromHost {
+  std::vector<std::string> env;         // "NAME=value"; PATH begins with the folders `bin` of the mounts
+  std::vector<sandbox::CopyIn> mounts;  // in the order of the plan
+};
+// As it is now: a mount's `content` names all that lies there (sandbox/shown_content.h). The contents of files
+// have 64 MiB in all mounts. Errors: that of the first bad mount.
+Result<FromHost> from_host(const plan::Common& plan);
+// CopyIn::content by dst.
+sandbox::Mounts contents_of(const std::vector<sandbox::CopyIn>& mounts);
+
+// A step that ran, by what it saw of the host.
+struct SeenMounts {
+  std::string attempt_id;
+  sandbox::Mounts mounts;
+};
+// The signal that mounts changed; it always passes. No value: each step in `seen`, which are those of one
+// attempt, saw the same, and the same as the last step before the attempt.
+std::optional<gates::Signal> mounts_signal(const std::vector<sandbox::Mounts>& seen,
+                                           const std::optional<SeenMounts>& before);
+
+}  // namespace pawl::executor

@@ -1,0 +1,223 @@
+#include "executor/programs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "executor/from_host.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "plan/script.h"
+#include "sandbox/environment.h"
+#include "sandbox/inside.h"
+#include "sandbox/shown.h"
+
+namespace pawl::executor {
+namespace {
+
+constexpr std::size_t kCommandsMax = 2000;  // different ones; more of them repeat the same programs
+
+// The host's folders that every sandbox shows (sandbox/namespace/mounts.cc).
+constexpr std::array kShownByAll = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+
+// Folders of programs below a home, beside those of PATH. One that is followed by * stands for all in it.
+constexpr std::array kOfHomes = {"bin",
+                                 ".local/bin",
+                                 ".cargo/bin",
+                                 "go/bin",
+                                 ".bun/bin",
+                                 ".deno/bin",
+                                 ".volta/bin",
+                                 ".opencode/bin",
+                                 ".nvm/versions/node/*/bin",
+                                 ".pyenv/versions/*/bin",
+                                 ".local/share/mise/installs/node/*/bin",
+                                 ".asdf/installs/nodejs/*/bin"};
+constexpr std::array kOfHosts = {"/opt/*/bin", "/opt/bin", "/snap/bin", "/home/linuxbrew/.linuxbrew/bin"};
+
+// Folders with more than programs, of which a mount would show far too much.
+constexpr std::array kTooWide = {".local", ".local/share", ".config", ".cache", ".cargo", "go"};
+
+bool lies_at_or_below(const std::string& path, const std::string& folder) {
+  return !folder.empty() && (path == folder || path.starts_with(folder + "/"));
+}
+
+bool is_program(const std::string& path) {
+  return os::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
+}
+
+std::vector<std::string> split_path(const std::string& list) {
+  std::vector<std::string> out;
+  for (std::size_t start = 0; start <= list.size();) {
+    const auto end = std::min(list.find(':', start), list.size());
+    if (end > start) out.push_back(list.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+// The folders of a pattern with one *, those with the highest names first: they are the newest versions.
+void add_folders(const std::string& pattern, std::vector<std::string>& to) {
+  const auto star = pattern.find("/*");
+  if (star == std::string::npos) return to.push_back(pattern);
+  auto names = os::list_folder(pattern.substr(0, star)).value_or(std::vector<std::string>());
+  std::ranges::reverse(names);
+  for (const auto& name : names)
+    to.push_back(os::join(pattern.substr(0, star), name) + pattern.substr(star + 2));
+}
+
+class Host {
+ public:
+  explicit Host(const plan::Common& plan) : home_(os::environment_value("HOME").value_or("")) {
+    for (const auto& mount : mounts_without_content(plan)) {
+      mounts_.push_back(mount);
+      for (const auto& folder : bins_of_mount(mount)) inside_.push_back(folder.on_host);
+    }
+    for (auto& folder : split_path(sandbox::path_inside().substr(std::string_view("PATH=").size())))
+      inside_.push_back(std::move(folder));
+    folders_ = split_path(os::environment_value("PATH").value_or(""));
+    std::erase_if(folders_,
+                  [](const auto& folder) { return !folder.starts_with('/') || folder.ends_with("/shims"); });
+    if (home_.starts_with('/'))
+      for (const char* below : kOfHomes) add_folders(os::join(home_, below), folders_);
+    for (const char* folder : kOfHosts) add_folders(folder, folders_);
+  }
+
+  // Whether a step finds the program, or could have it at a place that Pawl does not know yet.
+  bool is_seen(const std::string& name) const {
+    if (name.find('/') == std::string::npos)
+      return std::ranges::any_of(inside_,
+                                 [&](const auto& folder) { return is_shown(os::join(folder, name)); });
+    if (!name.starts_with('/')) return true;  // of the workspace
+    namespace inside = sandbox::inside;
+    for (const char* place : {inside::kWorkspace, inside::kPlan, inside::kPawl, inside::kTemporary,
+                              inside::kLargeFiles, inside::kRun, inside::kSharedMemory})
+      if (lies_at_or_below(name, place)) return true;
+    for (const auto& mount : mounts_)
+      if (lies_at_or_below(name, mount.dst)) return is_shown(mount.src + name.substr(mount.dst.size()));
+    return is_shown(name);
+  }
+
+  // Where this host has it; "" when it is nowhere that was looked.
+  std::string find(const std::string& name) const {
+    if (name.starts_with('/')) return is_program(name) ? name : "";
+    for (const auto& folder : folders_)
+      if (auto path = os::join(folder, name); is_program(path)) return path;
+    return {};
+  }
+
+  // Names what would show the program at `path`, and what a link there leads to.
+  void add_mounts(const std::string& path, UnseenProgram& to) const {
+    const auto real = os::absolute_path(path);
+    if (!real) return;
+    const bool link_is_shown = is_below_shown(path);  // a link in /usr/local/bin that leads away
+    const std::string top = link_is_shown ? "" : shown_around(path);
+    if (!link_is_shown && top.empty()) return;
+    std::vector<std::string> mounts;
+    if (!top.empty()) mounts.push_back(spelled(top));
+    to.is_in_path = link_is_shown || top.ends_with("/bin") || path.starts_with(top + "/bin/");
+    const bool is_whole = !top.empty() && lies_at_or_below(*real, os::absolute_path(top).value_or(top));
+    const std::string behind = is_whole || is_below_shown(*real) ? "" : shown_around(*real);
+    if (!is_whole && !is_below_shown(*real) && behind.empty()) return;
+    if (!behind.empty()) mounts.push_back(spelled(behind));
+    to.mounts = std::move(mounts);
+  }
+
+ private:
+  // A program of the host whose real file a step sees, too.
+  bool is_shown(const std::string& path) const {
+    if (!is_program(path)) return false;
+    const auto real = os::absolute_path(path);
+    if (!real) return false;
+    return std::ranges::any_of(kShownByAll,
+                               [&](const char* base) { return lies_at_or_below(*real, base); }) ||
+           std::ranges::any_of(mounts_,
+                               [&](const auto& mount) { return lies_at_or_below(*real, mount.src); });
+  }
+
+  static bool is_below_shown(const std::string& path) {
+    return std::ranges::any_of(kShownByAll, [&](const char* base) { return lies_at_or_below(path, base); });
+  }
+
+  bool is_too_wide(const std::string& folder) const {
+    return std::ranges::any_of(kTooWide, [&](const char* below) { return folder == os::join(home_, below); });
+  }
+
+  // The widest of these that may be shown: the folder around `bin`, the file's folder, the file. "": none.
+  std::string shown_around(const std::string& path) const {
+    const std::string folder = os::folder_of(path);
+    std::vector<std::string> tops;
+    if (folder.ends_with("/bin")) tops.push_back(os::folder_of(folder));
+    tops.push_back(folder);
+    tops.push_back(path);
+    for (const auto& top : tops)
+      if (!is_too_wide(top) && top != "/opt" && sandbox::check_shown(top)) return top;
+    return {};
+  }
+
+  std::string spelled(const std::string& path) const {
+    return home_.starts_with('/') && path.starts_with(home_ + "/") ? "~" + path.substr(home_.size()) : path;
+  }
+
+  const std::string home_;
+  std::vector<sandbox::CopyIn> mounts_;
+  std::vector<std::string> inside_;   // PATH of a step, by the host's folders
+  std::vector<std::string> folders_;  // where people have programs
+};
+
+struct Command {
+  const std::vector<std::string>* argv;
+  std::string user;
+  plan::Place at;
+};
+
+void add_gates(const plan::Plan& plan, std::vector<Command>& to) {
+  for (const auto& [name, gate] : plan.gates) {
+    const auto add = [&](const std::vector<plan::Step>& steps) {
+      for (const auto& step : steps)
+        to.push_back(
+            {.argv = &step.argv, .user = "step " + step.name + " of gate " + name, .at = gate.signals_at});
+    };
+    add(gate.steps);
+    for (const auto& [number, steps] : gate.overrides) add(steps);
+  }
+}
+
+std::vector<Command> commands_of(const plan::Plan& plan) {
+  std::vector<Command> out;
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases) {
+      out.push_back({.argv = &phase.agent.argv, .user = "agent of phase " + phase.id, .at = {}});
+      if (!phase.resume.probe.empty())
+        out.push_back({.argv = &phase.resume.probe, .user = "probe of phase " + phase.id, .at = {}});
+    }
+  add_gates(plan, out);
+  if (plan.doctor) out.push_back({.argv = &plan.doctor->step.argv, .user = "doctor", .at = {}});
+  if (plan.replan) out.push_back({.argv = &plan.replan->step.argv, .user = "replan", .at = {}});
+  return out;
+}
+
+}  // namespace
+
+std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
+  const Host host(plan);
+  std::vector<UnseenProgram> out;
+  std::set<std::string> looked_up;
+  std::set<std::vector<std::string>> read;
+  for (const auto& command : commands_of(plan)) {
+    if (read.size() == kCommandsMax) break;
+    if (!read.insert(*command.argv).second) continue;
+    for (const auto& name : plan::programs_of(*command.argv)) {
+      if (!looked_up.insert(name).second || host.is_seen(name)) continue;
+      UnseenProgram unseen{
+          .name = name, .user = command.user, .at = command.at, .host_path = host.find(name), .mounts = {}};
+      if (!unseen.host_path.empty()) host.add_mounts(unseen.host_path, unseen);
+      out.push_back(std::move(unseen));
+    }
+  }
+  return out;
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,26 @@
+// Finds the programs of a plan that no step will have, before an attempt is spent. Reads the host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace pawl::executor {
+
+struct UnseenProgram {
+  std::string name;       // as the plan writes it
+  std::string user;       // the first that starts it: "agent of phase fix", "step unit of gate check"
+  plan::Place at;         // of the user, where it is known
+  std::string host_path;  // where this host has it; "": nowhere that was looked
+  std::vector<std::string>
+      mounts;              // the folders or files whose mount would show it; empty: none that may be shown
+  bool is_in_path = true;  // with those mounts, steps find it by its name
+};
+
+// Programs of agents, gates, hooks and probes that start in any case (plan/script.h) and that lie neither in
+// PATH of a step nor in `mounts`. In the order of the plan, each program once. Programs of the workspace, of
+// /plan and of folders that steps write are left out. A plan with very many commands is looked through in part.
+std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan);
+
+}  // namespace pawl::executor

@@ -1,0 +1,120 @@
+// The parts of a gate's runner that a file of the work can stand in for. Also finds what the earlier steps of a gate left and the
+// next step would load instead of such a part. An early step runs code that the agent wrote, so such files are not seen between steps. What steps are for stays:
+// installed packages, build trees, generated headers, programs.
+#include <algorithm>
+#include <array>
+
+#include "base/glob.h"
+#include "executor/episode.h"
+#include "gates/policy/runner_settings.h"
+#include "plan/script.h"
+
+namespace pawl::executor {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+// The folder of `path` up to a part of this name; "" when it has none.
+std::string container_of(const std::string& path, std::string_view name) {
+  const std::string inside = "/" + std::string(name) + "/", whole = "/" + path;
+  const auto at = whole.find(inside);
+  return at == std::string::npos ? "" : whole.substr(1, at + inside.size() - 2);
+}
+
+// Whether a new file may be a product of its step, although its name is that of a part of a runner.
+bool may_be_product(const std::string& path, const gates::Shadows& shadows) {
+  const auto was_there = [&](const std::string& other) { return shadows.was_there(other); };
+  constexpr std::array<std::string_view, 4> kContainers = {"node_modules", "site-packages", "dist-packages",
+                                                           "vendor"};
+  for (const auto name : kContainers)
+    if (const auto container = container_of(path, name); !container.empty()) return !was_there(container);
+  constexpr std::array<std::string_view, 7> kMade = {".h",     ".hh", ".hpp",    ".hxx",
+                                                     ".cmake", ".mk", "Makefile"};
+  const auto is_end = [&](auto end) { return path.ends_with(end); };
+  const std::string folder = folder_of(path);
+  const std::string_view name = std::string_view(path).substr(folder.empty() ? 0 : folder.size() + 1);
+  const bool is_link_to_installed = name == "node_modules";  // a folder of this name is no change of a file
+  if (is_link_to_installed || std::ranges::any_of(kMade, is_end) || was_there(path + ".in")) return true;
+  const bool begins_package = name.starts_with("__init__.") || folder.ends_with(".dist-info");
+  return !folder.empty() && !was_there(begins_package ? folder_of(folder) : folder) &&
+         !(begins_package && folder_of(folder).empty());
+}
+
+}  // namespace
+
+gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std::string>& below) const {
+  gates::Shadows out{.was_there =
+                         [this](const std::string& path) {
+                           return world_.objects.has_path(claim_->run.base_id, base_stack_, path);
+                         },
+                     .is_protected =
+                         [this](const std::string& path) {
+                           const bool covered =
+                               any_covers(rules_.protect, path) || any_covers(rules_.protect_existing, path);
+                           return covered && world_.objects.has_path(claim_->run.base_id, base_stack_, path);
+                         },
+                     .allowed = plan_->allow_shadowing};
+  for (const auto& step : steps_)
+    if (step.role == StepRole::kGate) {
+      out.folders.add(step.step->argv);
+      out.targets.add(step.step->argv);
+    }
+  const auto text_in = [this](std::vector<std::string> layers) {
+    return [this, layers = std::move(layers)](const std::string& path) {
+      constexpr std::uint64_t kBytesMax = 1 << 20;
+      return world_.objects.text_at(claim_->run.base_id, layers, path, kBytesMax).value_or("");
+    };
+  };
+  auto layers = below;
+  if (!layer.empty()) layers.insert(layers.begin(), layer);
+  out.targets.read_makefiles(out.folders.modules, text_in(below));
+  out.targets.read_work(text_in(below), text_in(std::move(layers)));
+  out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
+  return out;
+}
+
+Result<std::vector<std::string>> Episode::shadows_left(const std::string& layer,
+                                                       const std::vector<std::string>& below) const {
+  auto parts = shadows(layer, below);
+  parts.was_there = [&](const std::string& path) {
+    return world_.objects.has_path(claim_->run.base_id, below, path);
+  };
+  // A step builds programs for the next one, makes the files that targets name, and compiles protected sources.
+  parts.is_protected = nullptr;
+  parts.folders.programs.clear();
+  parts.folders.libraries.clear();
+  for (auto& make : parts.targets.makes) make.replaced.clear();
+  const auto reads = [&](const std::string& path) {
+    return gates::has_runner_settings(path) || gates::may_have_targets(path, parts.targets);
+  };
+  std::vector<std::string> out;
+  PAWL_OK(world_.objects.each_change(claim_->run.base_id, below, layer, reads, [&](const FileChange& change) {
+    const bool is_made = !change.before && may_be_product(change.path, parts);
+    if (!is_made && !gates::shadowing(change, parts).empty()) out.push_back(change.path);
+    return Status();
+  }));
+  return out;
+}
+
+Result<workspace::Workspaces::Sight> Episode::sight_between(const std::string& gate_id,
+                                                            const std::vector<std::string>& layers,
+                                                            std::size_t left) const {
+  auto sight = sight_of(gate_id);
+  for (std::size_t i = 0; i < left; ++i) {
+    auto known = shadows_left_.find(layers[i]);
+    if (known == shadows_left_.end()) {
+      std::vector<std::string> below(layers.begin() + static_cast<std::ptrdiff_t>(i) + 1, layers.end());
+      below.insert(below.end(), base_stack_.begin(), base_stack_.end());
+      PAWL_TRY(auto found, shadows_left(layers[i], below));
+      known = shadows_left_.emplace(layers[i], std::move(found)).first;
+    }
+    std::ranges::copy(known->second, std::back_inserter(sight.shadows));
+  }
+  std::ranges::sort(sight.shadows);
+  return sight;
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,338 @@
+#include "gates/policy/script_programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "gates/policy/script_text.h"
+#include "gates/policy/search_folders.h"
+#include "gates/reading/text.h"
+
+namespace pawl::gates {
+namespace {
+
+using ProgramWords = std::vector<std::string_view>;
+
+// Programs that run tests, or that run the tests of other build files.
+constexpr auto kTestRunners = std::to_array<std::string_view>({"MAKE",
+                                                               "ant",
+                                                               "ava",
+                                                               "bazel",
+                                                               "borp",
+                                                               "buster",
+                                                               "cmake",
+                                                               "codeceptjs",
+                                                               "cucumber",
+                                                               "cucumber-js",
+                                                               "ctest",
+                                                               "cypress",
+                                                               "gmake",
+                                                               "gradle",
+                                                               "grunt",
+                                                               "gulp",
+                                                               "hereby",
+                                                               "jasmine",
+                                                               "jest",
+                                                               "just",
+                                                               "karma",
+                                                               "lab",
+                                                               "lerna",
+                                                               "make",
+                                                               "meson",
+                                                               "mocha",
+                                                               "mvn",
+                                                               "ng",
+                                                               "nightwatch",
+                                                               "ninja",
+                                                               "nose2",
+                                                               "nox",
+                                                               "nx",
+                                                               "phpunit",
+                                                               "playwright",
+                                                               "prove",
+                                                               "pytest",
+                                                               "py.test",
+                                                               "qunit",
+                                                               "rake",
+                                                               "react-scripts",
+                                                               "rspec",
+                                                               "rush",
+                                                               "start-server-and-test",
+                                                               "stest",
+                                                               "tap",
+                                                               "tape",
+                                                               "task",
+                                                               "teenytest",
+                                                               "testcafe",
+                                                               "tox",
+                                                               "tst",
+                                                               "tsd",
+                                                               "turbo",
+                                                               "uvu",
+                                                               "vitest",
+                                                               "vows",
+                                                               "vue-cli-service",
+                                                               "web-test-runner",
+                                                               "wtr",
+                                                               "xvfb-maybe",
+                                                               "zora",
+                                                               "zuul"});
+// Linters, formatters and compilers.
+constexpr auto kLinters = std::to_array<std::string_view>(
+    {"attw",      "babel",        "biome",         "commitlint", "coffee",       "cspell",      "depcheck",
+     "dprint",    "dtslint",      "esbuild",       "eslint",     "flow",         "jscs",        "jshint",
+     "jsonlint",  "knip",         "lockfile-lint", "madge",      "markdownlint", "microbundle", "ncc",
+     "oxlint",    "prettier",     "publint",       "rollup",     "semistandard", "snazzy",      "standard",
+     "stylelint", "svelte-check", "swc",           "tsc",        "tslint",       "tsup",        "tsdown",
+     "unbuild",   "vue-tsc",      "webpack",       "xo"});
+constexpr auto kInterpreters = std::to_array<std::string_view>(
+    {".",       "ash",  "babel-node", "bash",   "bun",      "dash",    "deno",   "electron",
+     "esr",     "ksh",  "node",       "nodejs", "perl",     "php",     "python", "python2",
+     "python3", "ruby", "sh",         "source", "swc-node", "ts-node", "tsx",    "zsh"});
+// Programs that run the rest of their words.
+constexpr auto kWrappers = std::to_array<std::string_view>(
+    {"!",    "bunx", "c8",      "command", "cross-env", "cross-env-shell", "do",    "dotenv", "elif",
+     "else", "env",  "exec",    "if",      "then",      "until",           "while", "nice",   "npx",
+     "nyc",  "time", "timeout", "xvfb-run"});
+constexpr auto kManagers = std::to_array<std::string_view>({"npm", "pnpm", "yarn"});
+// Options by which a runner, an interpreter or a compiler runs no test.
+constexpr auto kIdleOptions =
+    std::to_array<std::string_view>({"--check", "--clearCache", "--dry-run", "--help", "--init", "--list",
+                                     "--listTests", "--print-config", "--showConfig", "--version"});
+// Folders that a build makes.
+constexpr auto kBuilt =
+    std::to_array<std::string_view>({".cache", ".nyc_output", "build", "cjs", "coverage", "dist", "es", "esm",
+                                     "lib-cov", "out", "tmp", "types"});
+
+template <typename List>
+bool is_among_names(const List& list, std::string_view one) {
+  return std::ranges::find(list, one) != list.end();
+}
+
+bool sets_variable(std::string_view word) {
+  const auto sign = word.find('=');
+  return sign != word.npos && sign > 0 && std::ranges::all_of(word.substr(0, sign), is_word);
+}
+
+bool is_below_modules(std::string_view path) { return path.find("node_modules/") != path.npos; }
+
+bool is_own_path(std::string_view path) {
+  return path.find('/') != path.npos && !path.starts_with("/usr/") && !path.starts_with("/bin/") &&
+         !is_below_modules(path);
+}
+
+// The name of a program, also of "node_modules/jest/bin/jest.js" and "node_modules/.bin/jest".
+std::string_view program_name(std::string_view path) {
+  auto name = name_of(path);
+  for (const std::string_view end : {".js", ".cjs", ".mjs"})
+    if (name.ends_with(end)) name.remove_suffix(end.size());
+  return name;
+}
+
+std::string own_path(std::string_view path) {
+  while (path.starts_with("./")) path.remove_prefix(2);
+  for (const std::string_view end : {"/index.js", "/"})
+    if (path.ends_with(end)) path.remove_suffix(end.size());
+  return std::string(path);
+}
+
+enum class ProgramKind { kIdle, kTool, kOther, kRunner, kOwn };
+struct Program {
+  ProgramKind kind = ProgramKind::kIdle;
+  std::string name;  // for kOwn its path
+};
+
+Program program_of(ProgramWords words, int depth = 0);
+
+// A program that an interpreter runs.
+Program interpreted(const ProgramWords& words, int depth) {
+  const auto interpreter = program_name(words[0]);
+  const auto has_word = [&](std::string_view one) { return is_among_names(words, one); };
+  if (has_word("--test") || (is_any_of(interpreter, {"bun", "deno"}) && has_word("test")))
+    return {ProgramKind::kRunner, std::string(interpreter) + " --test"};
+  const bool is_shell = interpreter.ends_with("sh");
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto word = words[i];
+    if (word == "-m" && i + 1 < words.size() && interpreter.starts_with("python")) {
+      const bool runs = is_any_of(words[i + 1], {"nose2", "nox", "pytest", "tox", "unittest"});
+      return {runs ? ProgramKind::kRunner : ProgramKind::kOther, std::string(words[i + 1])};
+    }
+    if (is_shell && word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
+      return program_of({words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end()}, depth + 1);
+    if (is_any_of(word, {"-e", "-p", "-pe", "-c", "--eval", "--print"}))
+      return {ProgramKind::kOwn, fmt::format("{} {}", interpreter, word)};
+    if (is_any_of(word, {"-r", "--require", "--import", "--loader", "--experimental-loader", "-I"})) ++i;
+    if (word.starts_with('-') || is_any_of(word, {"run", "watch"})) continue;
+    if (is_below_modules(word)) return program_of({word}, depth + 1);
+    return {ProgramKind::kOwn, own_path(word)};
+  }
+  return {ProgramKind::kOwn, std::string(interpreter)};  // it reads its program from a pipe
+}
+
+// A command of npm and its kind. Scripts of the same package.json are followed elsewhere.
+Program managed(const ProgramWords& words, int depth) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (is_any_of(words[i], {"dlx", "exec", "x"})) {
+      ProgramWords rest(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      std::erase(rest, "--");
+      return program_of(std::move(rest), depth + 1);
+    }
+    if (is_any_of(words[i], {"-C", "-r", "-w", "-ws", "--cwd", "--dir", "--filter", "--prefix", "--recursive",
+                             "--workspace", "--workspaces", "workspace", "workspaces"}))
+      return {ProgramKind::kRunner, std::string(words[0])};
+  }
+  return {ProgramKind::kOther, std::string(words[0])};
+}
+
+Program program_of(ProgramWords words, int depth) {
+  constexpr int kDepthMax = 8;
+  bool is_wrapped = false;
+  while (!words.empty()) {
+    const bool wraps = is_among_names(kWrappers, program_name(words[0]));
+    if (!sets_variable(words[0]) && !wraps && !(is_wrapped && words[0].starts_with('-'))) break;
+    is_wrapped = is_wrapped || wraps;
+    words.erase(words.begin());
+  }
+  if (words.empty() || depth > kDepthMax) return {};
+  if (is_wrapped) {  // the value of a wrapper's option is no program
+    const auto known = std::ranges::find_if(words, [](auto word) {
+      const auto name = program_name(word);
+      return is_among_names(kTestRunners, name) || is_among_names(kInterpreters, name) ||
+             is_among_names(kManagers, name) || is_among_names(kLinters, name);
+    });
+    if (known != words.end() && !is_own_path(*known)) words.erase(words.begin(), known);
+  }
+  const auto path = words[0], name = program_name(path);
+  std::string text;
+  for (const auto word : words) text += std::string(word) + " ";
+  if (runs_nothing(text) ||
+      std::ranges::any_of(words, [](auto word) { return is_among_names(kIdleOptions, word); }))
+    return {};
+  if (is_own_path(path)) return {ProgramKind::kOwn, own_path(path)};
+  const bool is_python = name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == name.npos;
+  if (is_python || is_among_names(kInterpreters, name)) return interpreted(words, depth);
+  if (is_among_names(kManagers, name)) return managed(words, depth);
+  if (is_any_of(name, {"cargo", "dotnet", "go"})) {
+    const auto sub =
+        std::find_if(words.begin() + 1, words.end(), [](auto word) { return is_word(word.front()); });
+    const bool tests =
+        sub != words.end() && is_any_of(*sub, {"llvm-cov", "miri", "nextest", "t", "tarpaulin", "test"});
+    return {tests ? ProgramKind::kRunner : ProgramKind::kTool,
+            fmt::format("{} {}", name, sub == words.end() ? "" : *sub)};
+  }
+  if (is_among_names(kTestRunners, name)) return {ProgramKind::kRunner, std::string(name)};
+  return {is_among_names(kLinters, name) ? ProgramKind::kTool : ProgramKind::kOther, std::string(name)};
+}
+
+// The modules that a command has Node.js load before a test ("--require ./x.js").
+std::set<std::string> loads_of(const ProgramWords& words) {
+  std::set<std::string> out;
+  bool takes_r = false;  // nyc and c8 have a reporter behind -r
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const auto option = word->substr(0, word->find('='));
+    takes_r = takes_r || is_any_of(name_of(*word), {"ava", "mocha", "node", "tap", "ts-node", "tsx"});
+    const bool is_long = is_any_of(option, {"--require", "--import", "--loader", "--experimental-loader"});
+    const bool is_short = takes_r && word->starts_with("-r") && word->find_first_not_of("./@", 2) != 2;
+    if (!is_long && !is_short) continue;
+    const bool has_value = option.size() < word->size() || (!is_long && word->size() > 2);
+    out.insert(has_value || word + 1 == words.end() ? std::string(*word)
+                                                    : fmt::format("{} {}", *word, word[1]));
+  }
+  return out;
+}
+
+struct Programs {
+  std::vector<Program> all;
+  std::set<std::string> names, loads;
+};
+Programs programs_of(const std::vector<std::string>& commands) {
+  Programs out;
+  for (const auto& command : commands) {
+    const auto words = words_of_command(command);
+    out.loads.merge(loads_of(words));
+    auto program = program_of(words);
+    if (program.kind == ProgramKind::kIdle) continue;
+    out.names.insert(program.name);
+    out.all.push_back(std::move(program));
+  }
+  return out;
+}
+
+// A test runner, or with `own` a program of the workspace, that is run no more, where no other runner is new.
+std::string lost_of(const Programs& old, const Programs& now, bool own) {
+  const auto test = std::ranges::find_if(old.all, [&](const auto& each) {
+    return ((own && each.kind == ProgramKind::kOwn) || each.kind == ProgramKind::kRunner) &&
+           !now.names.contains(each.name);
+  });
+  const bool has_runner = std::ranges::any_of(now.all, [&](const auto& each) {
+    return each.kind == ProgramKind::kRunner && !old.names.contains(each.name);
+  });
+  return test == old.all.end() || has_runner ? "" : fmt::format("does not run `{}` any more", test->name);
+}
+
+}  // namespace
+
+std::vector<std::string> commands_of(std::string_view script) {
+  constexpr std::string_view kBetweenCommands = ";&|()\n`";
+  std::vector<std::string> out;
+  for (std::size_t start = 0; start < script.size();) {
+    const auto end = std::min(script.find_first_of(kBetweenCommands, start), script.size());
+    if (!words_of_command(script.substr(start, end - start)).empty())
+      out.emplace_back(script.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  const auto old = programs_of(before), now = programs_of(after);
+  for (const auto& load : now.loads)
+    if (!old.loads.contains(load)) return fmt::format("loads `{}` before the tests", load);
+  const auto lost = std::ranges::find_if(old.all, [&](const auto& each) {
+    return each.kind != ProgramKind::kTool && !now.names.contains(each.name);
+  });
+  if (lost == old.all.end()) return "";
+  for (const auto& each : now.all)
+    if (each.kind == ProgramKind::kOwn && !old.names.contains(each.name))
+      return fmt::format("runs `{}` instead of {}`{}`", each.name,
+                         lost->kind == ProgramKind::kOwn ? "" : "an installed program, ", lost->name);
+  return lost_of(old, now, true);
+}
+
+std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+  return lost_of(programs_of(before), programs_of(after), false);
+}
+
+bool is_tool(std::string_view command) {
+  if (command.find_first_of("<>$") != command.npos) return false;
+  auto words = words_of_command(command);
+  const auto kind = program_of(words).kind;
+  if (kind == ProgramKind::kOwn || kind == ProgramKind::kRunner || !loads_of(words).empty()) return false;
+  std::erase_if(words, [](auto word) { return sets_variable(word) || is_among_names(kWrappers, word); });
+  if (words.empty() || is_below_modules(command)) return words.empty();
+  const auto is_built = [](std::string_view path) {
+    const auto own = own_path(path);
+    return is_among_names(kBuilt, std::string_view(own).substr(0, own.find('/'))) &&
+           own.find("..") == own.npos;
+  };
+  const auto name = program_name(words[0]);
+  if (is_any_of(name, {"echo", "exit", "true", ":"})) return true;
+  if (is_any_of(name, {"rm", "rimraf", "mkdir"}))
+    return std::ranges::all_of(words.begin() + 1, words.end(),
+                               [&](auto word) { return word.starts_with('-') || is_built(word); });
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto option = words[i].substr(0, words[i].find('='));
+    if (!is_any_of(option, {"-d", "-o", "--dir", "--file", "--out-dir", "--out-file", "--outDir", "--outFile",
+                            "--outdir", "--outfile", "--output-path"}))
+      continue;
+    const auto value = option.size() < words[i].size() ? words[i].substr(option.size() + 1)
+                       : i + 1 < words.size()          ? words[i + 1]
+                                                       : std::string_view();
+    if (!is_built(value)) return false;
+  }
+  return is_among_names(kLinters, name);
+}
+
+}  // namespace pawl::gates

@@ -1,0 +1,29 @@
+// The programs that a script runs, sorted by what they are to a test: its runner, a program of the workspace,
+// a linter or compiler. Pure. A detail of this folder.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::gates {
+
+constexpr std::size_t kCommandsMax = 10'000;  // that are compared
+
+// The commands of a script. Quotes and brackets are not followed.
+std::vector<std::string> commands_of(std::string_view script);
+
+// Why `after` runs another program than `before`, runs its tests no more, or has them load something first; ""
+// when it does not. Both are the commands of a script, with those of the scripts that it runs.
+std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after);
+
+// The test runner of `before` that `after` runs no more, in words, where no other one is in its place; "" when
+// there is none.
+std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after);
+
+// Whether a command is a linter or a compiler of an installed package that writes to usual folders only, or
+// removes such a folder.
+bool is_tool(std::string_view command);
+
+}  // namespace pawl::gates

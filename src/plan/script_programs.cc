@@ -1,0 +1,142 @@
+// Finds the programs that a command starts in any case.
+#include <algorithm>
+#include <array>
+
+#include "plan/script.h"
+#include "plan/script_facts.h"
+#include "plan/script_words.h"
+
+namespace pawl::plan {
+namespace {
+
+using Kind = ScriptNode::Kind;
+
+constexpr int kNestedShellsMax = 5;
+
+// Names that mean no program: builtins of POSIX.1-2017, XCU 2.14, and of bash.
+constexpr std::array<std::string_view, 62> kOfShells = {
+    ".",       "..",     ":",      "[",       "[[",      "alias",     "bg",       "bind",   "break",
+    "builtin", "caller", "cd",     "command", "compgen", "continue",  "declare",  "dirs",   "disown",
+    "echo",    "enable", "eval",   "exec",    "exit",    "export",    "false",    "fc",     "fg",
+    "getopts", "hash",   "help",   "history", "jobs",    "kill",      "let",      "local",  "mapfile",
+    "popd",    "printf", "pushd",  "pwd",     "read",    "readarray", "readonly", "return", "set",
+    "shift",   "shopt",  "source", "suspend", "test",    "times",     "trap",     "true",   "type",
+    "typeset", "ulimit", "umask",  "unset",   "unalias", "wait",      "coproc",   "logout"};
+
+bool is_of_shell(std::string_view name) {
+  return std::ranges::find(kOfShells, name) != kOfShells.end() || name.starts_with("((");
+}
+
+// Whether a word is the same before and after a shell expands it.
+bool is_literal(std::string_view word) {
+  return !word.empty() && std::ranges::all_of(word, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./+@").find(c) != std::string_view::npos;
+  });
+}
+
+// Whether names may mean other programs from here on: the script sets PATH, or runs code that it does not show.
+bool changes_names(const ScriptNode& node) {
+  const auto in = [](const std::vector<ScriptWord>& words) {
+    return std::ranges::any_of(
+        words, [](const ScriptWord& word) { return std::ranges::any_of(word.commands, changes_names); });
+  };
+  if (node.kind == Kind::kSimple) {
+    const auto command = command_words(node.words);
+    const bool runs_code =
+        !command.empty() && (command[0] == "." || command[0] == "source" || command[0] == "eval");
+    const bool sets_path = std::ranges::any_of(
+        node.words, [](const ScriptWord& word) { return plain(word.text).starts_with("PATH="); });
+    if (runs_code || sets_path) return true;
+  }
+  return in(node.words) || std::ranges::any_of(node.children, changes_names);
+}
+
+class Programs {
+ public:
+  void add_command(const std::vector<std::string>& argv) {
+    if (const auto script = script_of(argv)) return add_script(*script);
+    std::vector<ScriptWord> words;
+    for (const auto& word : argv) words.push_back({.text = word, .commands = {}, .processes = {}});
+    add_words(command_words(words));
+  }
+
+  std::vector<std::string> found;
+
+ private:
+  void add_script(const std::string& text) {
+    const auto tree = read_script(text);
+    if (tree.too_deep || changes_names(tree.root)) return;
+    const ScriptFacts facts(tree);
+    walk(tree.root, facts);
+  }
+
+  void add_words(const PlainWords& command) {
+    if (command.empty() || !is_literal(command[0]) || is_of_shell(command[0])) return;
+    if (std::ranges::find(found, command[0]) == found.end()) found.push_back(command[0]);
+    const auto shell = nested_shell(command);
+    if (!shell || !shell->script || shell->name != command[0] || depth_ >= kNestedShellsMax) return;
+    ++depth_;
+    add_script(*shell->script);
+    --depth_;
+  }
+
+  // False: the shell ends here.
+  bool walk(const ScriptNode& node, const ScriptFacts& facts) {
+    switch (node.kind) {
+      case Kind::kSimple:
+        return walk_simple(node, facts);
+      case Kind::kPipeline:
+        for (const auto& part : node.children) walk(part, facts);
+        return true;
+      case Kind::kAndOr:
+        walk_operands(node, facts);
+        return true;
+      case Kind::kList:
+        return std::ranges::all_of(node.children, [&](const auto& child) { return walk(child, facts); });
+      case Kind::kGroup:
+        return node.children.empty() || walk(node.children.front(), facts);
+      case Kind::kSubshell:
+      case Kind::kIf:
+      case Kind::kWhile:
+      case Kind::kUntil:  // the list, or the condition, which runs in any case
+        if (!node.children.empty()) walk(node.children.front(), facts);
+        return true;
+      case Kind::kFor:
+      case Kind::kCase:
+      case Kind::kFunction:
+        break;
+    }
+    return true;
+  }
+
+  bool walk_simple(const ScriptNode& node, const ScriptFacts& facts) {
+    for (const auto& word : node.words)
+      for (const auto& command : word.commands) walk(command, facts);
+    const auto command = command_words(node.words);
+    if (facts.called(command) == nullptr) add_words(command);
+    return command.empty() || (command[0] != "exit" && command[0] != "return");
+  }
+
+  // In `a && b || c`, b runs when a succeeds, as it should. Behind a question (`[ -x b ] && b`) it may never
+  // run, and neither may c.
+  void walk_operands(const ScriptNode& node, const ScriptFacts& facts) {
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      if (node.marks[i] == '|') return;
+      walk(node.children[i], facts);
+      if (facts.asks(node.children[i])) return;
+    }
+  }
+
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> programs_of(const std::vector<std::string>& argv) {
+  Programs programs;
+  programs.add_command(argv);
+  return std::move(programs.found);
+}
+
+}  // namespace pawl::plan

@@ -1,0 +1,121 @@
+// Programs that no step will have, and the mounts that would show them.
+#include "executor/programs.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "os/file.h"
+#include "os/process.h"
+#include "support/temp_folder.h"
+
+namespace pawl::executor {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class ProgramsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("HOME", home_.c_str(), 1);
+    setenv("PATH", (home_ + "/tools/bin:/usr/bin:/bin").c_str(), 1);
+    plan_.tiers.resize(1);
+    plan_.tiers[0].phases.resize(1);
+    plan_.tiers[0].phases[0].id = "fix";
+  }
+  void TearDown() override {
+    for (const auto& [name, value] : {std::pair("HOME", old_home_), std::pair("PATH", old_path_)})
+      if (value)
+        setenv(name, value->c_str(), 1);
+      else
+        unsetenv(name);
+  }
+
+  void make_program(const std::string& below_home) {
+    const std::string path = os::join(home_, below_home);
+    ASSERT_TRUE(os::make_folders(os::folder_of(path)));
+    ASSERT_TRUE(os::write_atomically(path, "#!/bin/sh\n", 0755));
+  }
+  std::vector<UnseenProgram> unseen(const std::vector<std::string>& argv) {
+    plan_.tiers[0].phases[0].agent.argv = argv;
+    return unseen_programs(plan_);
+  }
+  void mount(const std::string& src) {
+    plan_.mounts.push_back({.src = src, .dst = "", .at = {.line = 1, .column = 1}});
+  }
+
+  testing::TempFolder temp_;
+  const std::string home_ = temp_ / "home";
+  const std::optional<std::string> old_home_ = os::environment_value("HOME");
+  const std::optional<std::string> old_path_ = os::environment_value("PATH");
+  plan::Plan plan_;
+};
+
+TEST_F(ProgramsTest, OfEverySandboxAreSeen) {
+  for (const char* name : {"sh", "/usr/bin/env", "./run.sh", "/plan/run.sh", "/workspace/a", "/tmp/b"})
+    EXPECT_THAT(unseen({name}), IsEmpty()) << name;
+}
+
+TEST_F(ProgramsTest, AreNamedWhereTheHostHasNone) {
+  const auto found = unseen({"no-such-program", "-x"});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].name, "no-such-program");
+  EXPECT_EQ(found[0].user, "agent of phase fix");
+  EXPECT_EQ(found[0].host_path, "");
+  EXPECT_THAT(found[0].mounts, IsEmpty());
+  EXPECT_EQ(unseen({"/no/such/program"}).size(), 1U);
+}
+
+TEST_F(ProgramsTest, AreShownByTheFolderAroundBin) {
+  make_program(".nvm/versions/node/v20.1.0/bin/nodeish");
+  make_program(".nvm/versions/node/v22.1.0/bin/nodeish");
+  const auto found = unseen({"nodeish"});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].host_path, home_ + "/.nvm/versions/node/v22.1.0/bin/nodeish");
+  EXPECT_THAT(found[0].mounts, ElementsAre("~/.nvm/versions/node/v22.1.0"));
+  EXPECT_TRUE(found[0].is_in_path);
+  mount("~/.nvm/versions/node/v22.1.0");
+  EXPECT_THAT(unseen({"nodeish"}), IsEmpty());
+}
+
+TEST_F(ProgramsTest, BehindALinkNeedWhatItLeadsTo) {
+  make_program(".local/share/tool/v1/tool");
+  ASSERT_TRUE(os::make_folders(home_ + "/.local/bin"));
+  ASSERT_EQ(symlink("../share/tool/v1/tool", (home_ + "/.local/bin/tool").c_str()), 0);
+  const auto found = unseen({"tool"});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].mounts, ElementsAre("~/.local/bin", "~/.local/share/tool/v1"));
+  mount("~/.local/bin");
+  EXPECT_EQ(unseen({"tool"}).size(), 1U) << "the link leads nowhere inside";
+  mount("~/.local/share/tool/v1");
+  EXPECT_THAT(unseen({"tool"}), IsEmpty());
+}
+
+TEST_F(ProgramsTest, BesideKeysAreShownAlone) {
+  make_program("tools/bin/tool");
+  ASSERT_TRUE(os::write_atomically(home_ + "/tools/.env", "KEY=1"));
+  EXPECT_THAT(unseen({"tool"})[0].mounts, ElementsAre("~/tools/bin"));
+  ASSERT_TRUE(os::write_atomically(home_ + "/tools/bin/.netrc", "key"));
+  const auto found = unseen({"tool"});
+  EXPECT_THAT(found[0].mounts, ElementsAre("~/tools/bin/tool"));
+  EXPECT_FALSE(found[0].is_in_path);
+}
+
+TEST_F(ProgramsTest, OfGatesHaveThePlaceOfTheirGate) {
+  plan::Gate gate{.name = "check", .steps = {{.name = "unit", .argv = {"no-such-runner"}}}};
+  gate.signals_at = {.line = 3, .column = 4};
+  plan_.gates["check"] = gate;
+  const auto found = unseen({"no-such-runner"});
+  ASSERT_EQ(found.size(), 1U) << "each program once";
+  plan_.tiers[0].phases[0].agent.argv = {"true"};
+  const auto of_gate = unseen_programs(plan_);
+  ASSERT_EQ(of_gate.size(), 1U);
+  EXPECT_EQ(of_gate[0].user, "step unit of gate check");
+  EXPECT_EQ(of_gate[0].at, (plan::Place{.line = 3, .column = 4}));
+}
+
+}  // namespace
+}  // namespace pawl::executor

@@ -1,0 +1,119 @@
+// HOME of agents, under real supervisors.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/server.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/random.h"
+#include "sandbox/backend.h"
+#include "supervisor/supervisor.h"
+#include "support/supervisor_program.h"
+#include "support/temp_folder.h"
+
+namespace pawl::supervisor {
+namespace {
+
+constexpr int kSaysPatienceMs = 60'000;
+
+// An agent of the phase `fix`.
+agent::Context agent_of(std::int64_t attempt, std::string episode_id) {
+  return {.key = {.run_id = "run", .goal_id = "fix", .episode_id = std::move(episode_id)},
+          .phase_id = "fix",
+          .goal = "g",
+          .model = "m",
+          .attempt = attempt};
+}
+
+class Homes : public ::testing::Test {
+ protected:
+  std::string start(const std::string& script, const std::optional<agent::Context>& agent) {
+    const auto id = os::uuid7(os::SystemClock().wall(), random_);
+    sandbox::SandboxSpec spec{.cmd = {"sh", "-c", script}};
+    if (agent) spec.copy_in = {{.src = "", .dst = "/pawl"}};
+    EXPECT_TRUE(runner_->start(id, sandbox::default_backend(), spec, {}, agent));
+    return id;
+  }
+
+  std::string output_of(const std::string& id) const {
+    return os::read_file(step_path(temp_.path(), id, StepFile::kOutput), 4096).value_or("");
+  }
+
+  // The output of the script. Its step and the supervisor are killed once it has ended.
+  std::string run(const std::string& script, const std::optional<agent::Context>& agent) {
+    const std::string end = "begun\n";
+    const auto id = start(script + "; echo begun; exec sleep 300", agent);
+    for (int i = 0; i < kSaysPatienceMs && !output_of(id).ends_with(end); ++i) os::SystemClock().sleep_ms(1);
+    auto output = output_of(id);
+    EXPECT_TRUE(output.ends_with(end)) << output;
+    EXPECT_TRUE(runner_->abandon(id));
+    runner_->forget_lost(id);
+    return output.substr(0, output.size() - std::min(output.size(), end.size()));
+  }
+
+  std::vector<std::string> homes() const {
+    return os::list_folder(temp_ / std::string(kHomes)).value_or(std::vector<std::string>());
+  }
+
+  testing::TempFolder temp_;
+  os::SystemRandom random_;
+  std::unique_ptr<StepRunner> runner_ = make_step_runner(testing::runner_options(temp_.path()));
+};
+
+TEST_F(Homes, ALaterExecutionFindsWhatTheKilledOneLeft) {
+  const auto agent = agent_of(1, "fix.1");
+  run("echo mine >~/file; mkdir ~/closed; chmod 0 ~/closed", agent);
+  EXPECT_EQ(run("cat ~/file; stat -c '%a %U' ~/closed; echo more >>~/file", agent), "mine\n0 agent\n");
+  run("true", agent);
+  EXPECT_EQ(run("cat ~/file", agent), "mine\nmore\n");
+}
+
+TEST_F(Homes, NoOtherEpisodeAttemptOrStepFindsIt) {
+  run("touch ~/file", agent_of(1, "fix.1.e1"));
+  EXPECT_EQ(run("ls -A ~", agent_of(1, "fix.1.e2")), "");
+  EXPECT_EQ(run("ls -A ~", agent_of(2, "fix.2.e1")), "");
+  EXPECT_EQ(run("ls -A ~; touch ~/file", std::nullopt), "");
+  EXPECT_EQ(run("ls -A ~", std::nullopt), "") << "of a gate's step it is gone with the step";
+  EXPECT_EQ(run("ls -A ~", agent_of(1, "fix.1.e1")), "file\n");
+}
+
+TEST_F(Homes, EndWithTheirAttemptWhateverTheyHold) {
+  ASSERT_TRUE(os::make_folders(temp_ / "outside"));
+  ASSERT_TRUE(os::write_atomically(temp_ / "outside/file", "stays"));
+  run("ln -s " + temp_ / "outside" +
+          " ~/link; mkdir -p ~/a/b/c; touch ~/a/b/c/d; chmod 0 ~/a/b ~/a; chmod 0 ~",
+      agent_of(1, "fix.1.e1"));
+  run("mkfifo ~/fifo; cd ~; for i in $(seq 200); do mkdir d && cd d; done", agent_of(1, "fix.1.e2"));
+  run("touch ~/file", agent_of(11, "fix.11"));
+  EXPECT_EQ(homes(), (std::vector<std::string>{"run.fix.1", "run.fix.11"}));
+  runner_->forget_homes("run", "fix.1");
+  EXPECT_EQ(homes(), std::vector<std::string>{"run.fix.11"});
+  EXPECT_EQ(*os::read_file(temp_ / "outside/file", 100), "stays");
+  EXPECT_EQ(run("ls -A ~", agent_of(1, "fix.1.e1")), "");
+  runner_->forget_homes("run", "fix.1");
+  runner_->forget_homes("run", "fix.1");
+  runner_->forget_homes("run", "fix.11");
+  EXPECT_EQ(homes(), std::vector<std::string>());
+}
+
+TEST_F(Homes, OnlyTheirOwnerCanEnterTheFolderOfAll) {
+  run("true", agent_of(1, "fix.1"));
+  for (const auto& folder : {std::string(kHomes), homes_of("run", "fix.1")})
+    EXPECT_EQ(os::facts_of(temp_ / folder)->mode, 0700U) << folder;
+}
+
+// Such a job has the seal of its step, so only a defect could make it.
+TEST_F(Homes, AreNotMadeElsewhere) {
+  auto agent = agent_of(1, "fix.1");
+  agent.key.run_id = "../outside";
+  const auto waited = runner_->wait(start("true", agent), [] { return false; });
+  EXPECT_FALSE(waited);
+  EXPECT_EQ(homes(), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace pawl::supervisor
