@@ -10,7 +10,6 @@
 #include "executor/told.h"
 #include "gates/declared.h"
 #include "gates/policy/check.h"
-#include "gates/policy/runner_settings.h"
 #include "os/walls.h"
 #include "plan/policy.h"
 #include "plan/script.h"
@@ -177,8 +176,8 @@ Result<gates::Signal> Episode::policy_signal(const std::string& layer) {
   for (const auto& [gate_id, found] : on_base_)
     for (const auto& [kind, inventory] : found.inventories) unloaded.add(inventory);
   const auto reads = [&, this](const std::string& path) {
-    return plan_->policy.has_value() || gates::has_runner_settings(path) ||
-           gates::may_have_targets(path, stands_in.targets) || unloaded.stands_for(path);
+    return plan_->policy.has_value() || gates::shadowing_reads(path, stands_in.targets) ||
+           unloaded.stands_for(path);
   };
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, base_stack_, layer, reads,
                                      [&](const FileChange& change) -> Status {

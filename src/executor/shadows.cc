@@ -1,12 +1,12 @@
-// The parts of a gate's runner that a file of the work can stand in for. Also finds what the earlier steps of a gate left and the
-// next step would load instead of such a part. An early step runs code that the agent wrote, so such files are not seen between steps. What steps are for stays:
-// installed packages, build trees, generated headers, programs.
+// The parts of a gate's runner that a file of the work can stand in for, and the files that earlier steps of a gate
+// left and that the next step would load in place of such a part. Early steps run code that the agent wrote, so the
+// next step does not see such files. It sees the products of steps: installed packages, build trees, generated
+// headers, programs.
 #include <algorithm>
 #include <array>
 
 #include "base/glob.h"
 #include "executor/episode.h"
-#include "gates/policy/runner_settings.h"
 #include "plan/script.h"
 
 namespace pawl::executor {
@@ -87,9 +87,7 @@ Result<std::vector<std::string>> Episode::shadows_left(const std::string& layer,
   parts.folders.programs.clear();
   parts.folders.libraries.clear();
   for (auto& make : parts.targets.makes) make.replaced.clear();
-  const auto reads = [&](const std::string& path) {
-    return gates::has_runner_settings(path) || gates::may_have_targets(path, parts.targets);
-  };
+  const auto reads = [&](const std::string& path) { return gates::shadowing_reads(path, parts.targets); };
   std::vector<std::string> out;
   PAWL_OK(world_.objects.each_change(claim_->run.base_id, below, layer, reads, [&](const FileChange& change) {
     const bool is_made = !change.before && may_be_product(change.path, parts);

@@ -44,7 +44,7 @@ bool is_file_or_link(const Entry& entry) {
   return entry.type == EntryType::kFile || entry.type == EntryType::kSymlink;
 }
 
-// Many files are empty, so equal content alone says nothing about them.
+// Many files are empty, so equal content alone does not identify them.
 bool has_content(const Entry& entry) { return entry.type == EntryType::kSymlink || entry.size > 0; }
 
 using Part = std::pair<KnownBy, std::string_view>;

@@ -395,7 +395,7 @@ class Served(AgentdTest):
             self.assertEqual(done.returncode, 0, command + done.stderr)
         self.assertEqual(list(self.root.rglob("pwned")), [])
         self.assertEqual(self.ask("GET", "/v1/question?key=a%27b").json["answer"], nasty)
-        self.assertIn("nobody asks anything", self.pawl("answer", "agentd", "--dir", self.folder).stdout)
+        self.assertIn("no question is open", self.pawl("answer", "agentd", "--dir", self.folder).stdout)
 
     def test_bodies_may_come_in_pieces(self):
         self.agentd()

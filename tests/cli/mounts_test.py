@@ -107,7 +107,7 @@ class Mounts(WithRun):
     def test_a_run_goes_on_when_one_is_back(self):
         self.make(agent="sleep 60 || true; tool", gate="tool")
         run = self.start("run", "plan.yaml", env=self.home)
-        self.wait_for_step("the agent works", "p1.agent")
+        self.wait_for_sleep("p1.agent")  # the sandbox has its mounts
         (self.root / "home/.tools").rename(self.root / "home/.away")
         self.wake("p1.agent")
         run.wait()

@@ -9,8 +9,12 @@
 namespace pawl::gates {
 namespace {
 
+FileVersion file_of(std::string_view content) {
+  return {.size = static_cast<std::int64_t>(content.size()), .content = content};
+}
+
 std::string shadowed_by(const std::string& path, const Shadows& shadows = {}) {
-  return shadowing({.path = path, .after = FileVersion()}, shadows);
+  return shadowing({.path = path, .after = file_of("#define assert(x)\n")}, shadows);
 }
 
 TEST(LibraryNames, AHeaderOfTheLibraryIsFoundWhereCompilersLook) {
@@ -25,6 +29,18 @@ TEST(LibraryNames, AHeaderOfTheLibraryIsFoundWhereCompilersLook) {
       << "a program";
   EXPECT_EQ(shadowing({.path = "include/time.h", .before = FileVersion(), .after = FileVersion()}, {}), "")
       << "base has it";
+}
+
+TEST(LibraryNames, AFileWithoutCodeIsNoHeader) {
+  for (const auto* path : {"new", "list", "src/map", "string", "tests/queue"}) {
+    EXPECT_EQ(shadowing({.path = path, .after = file_of("x\n")}, {}), "") << path;
+    EXPECT_EQ(shadowing({.path = path, .after = file_of("")}, {}), "") << path;
+    EXPECT_NE(shadowing({.path = path, .after = file_of("struct x;\n")}, {}), "") << path;
+    EXPECT_NE(shadowing({.path = path, .after = FileVersion{.size = 9}}, {}), "") << path << " was not read";
+    auto link = file_of("other");
+    link.is_link = true;
+    EXPECT_NE(shadowing({.path = path, .after = link}, {}), "") << path << " is a link";
+  }
 }
 
 TEST(LibraryNames, AFolderThatAMakefileNamesForHeadersCounts) {

@@ -77,7 +77,7 @@ TEST(ShownFindings, ALineOfAMakefileIsRedactedWhole) {
   };
   const std::string plain = "test:\n\tsh t.sh\n";
   expect_no_part(make(plain, "test:\n\t-sh t.sh " + text_around(100) + "\n"), "ignores that");
-  expect_no_part(make(plain, "SHELL = /" + text_around(90) + "\n" + plain), "has make run nothing");
+  expect_no_part(make(plain, "SHELL = /" + text_around(90) + "\n" + plain), "has make run no command");
   expect_no_part(
       make("RUN = sh t.sh\ntest:\n\t$(RUN)\n", "RUN = : " + text_around(100) + "\ntest:\n\t$(RUN)\n"),
       "runs it");

@@ -124,13 +124,17 @@ class PawlTest(unittest.TestCase):
     def wake(self, label="", steps=1):
         """Ends the `sleep` of a step, as if its time had passed, so that a step lasts as long as a test needs, on any machine. A plan writes it as
         `sleep 60 || true`, since the step's shell ends at a failure. `steps`: how many steps must sleep; each of them is woken."""
+        for pid in self.wait_for_sleep(label, steps):
+            os.kill(pid, signal.SIGKILL)
+
+    def wait_for_sleep(self, label="", steps=1):
+        """Waits until this many steps are in their `sleep`. Returns the pids."""
         def asleep():
             found = [[pid for pid in self.below(self.supervisor_of(step)) if self.is_called(pid, b"sleep")] for step in self.steps_at_work(label)]
             return [pids[0] for pids in found if pids]
 
         self.wait_until(lambda: len(asleep()) >= steps, f"{steps} steps sleep")
-        for pid in asleep():
-            os.kill(pid, signal.SIGKILL)
+        return asleep()
 
     @staticmethod
     def supervisor_of(step):

@@ -4,13 +4,6 @@
 #include "support/small_disk.h"
 #include "workspace/own_mounts.h"
 
-// libgit2 1.5 leaks the expression for the names of extensions, a few kilobytes each time it opens a
-// repository with extensions.
-extern "C" const char*
-__lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier): LeakSanitizer calls it
-  return "leak:libpcre2-8\n";
-}
-
 namespace pawl::workspace {
 namespace {
 

@@ -83,7 +83,7 @@ Status show(const State& state, const AnswerOptions& options, const std::vector<
     say("{} asks: {}\n", printable(text_in(question, "phase_id")), printable(text_in(question, "question")));
     print_commands(options, text_in(question, "phase_id"), question);
   }
-  if (!waits) say("nobody asks anything\n");
+  if (!waits) say("no question is open\n");
   return {};
 }
 

@@ -140,7 +140,7 @@ std::vector<std::string> commands_of_script(const Scripts& scripts, const std::s
   return out;
 }
 
-// A linter or a compiler beside an unchanged test decides nothing for it.
+// A linter or a compiler beside an unchanged test does not decide its result.
 bool has_only_tools(const Scripts& scripts, const std::string& name) {
   const auto commands = commands_of_script(scripts, name);
   return std::ranges::all_of(commands, is_tool);

@@ -99,9 +99,9 @@ std::string weakened_tox(const FileChange& change) {
   for (const auto& [part, commands] : before)
     if (const auto now = after.find(part);
         !runs_nothing(commands) && (now == after.end() || runs_nothing(now->second)))
-      return fmt::format("has {} of tox run nothing any more", part);
+      return fmt::format("has {} of tox run no command any more", part);
   const auto now = after.find("[testenv]");
-  if (!change.before && now != after.end() && runs_nothing(now->second)) return "has tox run nothing";
+  if (!change.before && now != after.end() && runs_nothing(now->second)) return "has tox run no command";
   return "";
 }
 

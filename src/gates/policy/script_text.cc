@@ -113,7 +113,7 @@ std::vector<std::string> hidden_in(const std::string& script, const RunTargets& 
 
 std::string weaker(const std::string& before, const std::string& after, const RunTargets& targets) {
   if (before == after) return "";
-  if (runs_nothing(after) && !runs_nothing(before)) return "runs nothing any more";
+  if (runs_nothing(after) && !runs_nothing(before)) return "runs no command any more";
   const auto known = hidden_in(before, targets);
   for (const auto& reason : hidden_in(after, targets))
     if (std::ranges::find(known, reason) == known.end())

@@ -176,7 +176,7 @@ class Look {
     for (const auto& make : shadows_.targets.makes)
       for (const auto& target : make.replaced)
         if (path_ == target || (path_.starts_with(target + "/") && !was_there(target)))
-          return fmt::format("has make take target `{}` for made, so that it runs nothing", target);
+          return fmt::format("has make take target `{}` for made, so that it runs no command", target);
     return {};
   }
 
@@ -208,6 +208,15 @@ class Look {
     });
   }
 
+  // Whether a file may be a header of C++ by its content. Programs and data, too, have names such as `list` and
+  // `new`.
+  bool may_be_code() const {
+    const auto& after = *change_.after;
+    const bool is_known = !change_.unread && static_cast<std::size_t>(after.size) == after.content.size();
+    return !after.is_executable &&
+           (after.is_link || !is_known || after.content.find_first_of("#;{") != std::string_view::npos);
+  }
+
   // Compares the file's name alone, and with each of the folders above it.
   std::string header() const {
     if (!change_.after || !is_new()) return {};
@@ -215,9 +224,7 @@ class Look {
       slash = slash == 0 ? std::string_view::npos : path_.rfind('/', slash - 1);
       const auto name = slash == std::string_view::npos ? path_ : path_.substr(slash + 1);
       const auto folder = slash == std::string_view::npos ? std::string_view() : path_.substr(0, slash);
-      // A program may be called `list` or `format`.
-      const bool is_library =
-          has(c_headers(), name) || (has(cxx_headers(), name) && !change_.after->is_executable);
+      const bool is_library = has(c_headers(), name) || (has(cxx_headers(), name) && may_be_code());
       if (fits(framework_headers(), name) || (is_library && holds_headers(folder)))
         return fmt::format("would be read instead of the compiler's or a test framework's {}", name);
     }
@@ -261,6 +268,10 @@ std::string shadowing(const FileChange& change, const Shadows& shadows) {
                             vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
+}
+
+bool shadowing_reads(std::string_view path, const RunTargets& targets) {
+  return has_runner_settings(path) || may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
 }
 
 std::vector<std::string> scanner_rules() {

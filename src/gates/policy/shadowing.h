@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/policy.h"
@@ -25,6 +26,10 @@ struct Shadows {
 
 // How `change` replaces something else, in words; "" when it does not, or is allowed to.
 std::string shadowing(const FileChange& change, const Shadows& shadows);
+
+// Whether shadowing() looks at the content of a file at `path`. It takes any content that it did not get for the
+// worst one.
+bool shadowing_reads(std::string_view path, const RunTargets& targets);
 
 // Names of the files that tell scanners what not to report.
 std::vector<std::string> scanner_rules();

@@ -149,7 +149,7 @@ constexpr std::array kSteering = {
     Steering{"MODULE.bazel", "Bazel"},
     Steering{".bazelrc", "Bazel"},
     Steering{".envrc", "direnv"},
-    Steering{".env", "whoever loads it"},
+    Steering{".env", "each program that loads it"},
     Steering{".tool-versions", "version managers"},
     Steering{"mise.toml", "version managers"},
     Steering{".python-version", "version managers"},

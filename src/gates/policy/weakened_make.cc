@@ -147,7 +147,7 @@ class MakeComparison {
     if (after_.settings.ignores && !before_.settings.ignores)
       return "has make ignore each command that fails";
     if (!after_.settings.runs_nothing.empty() && before_.settings.runs_nothing.empty())
-      return fmt::format("has make run nothing, or something else: `{}`", after_.settings.runs_nothing);
+      return fmt::format("has make run no command, or another one: `{}`", after_.settings.runs_nothing);
     if (after_.unknown.size() > before_.unknown.size())
       for (const auto& line : after_.unknown)
         if (!before_.unknown.contains(line))
@@ -155,7 +155,7 @@ class MakeComparison {
     for (const auto& [name, rule] : after_.rules)
       if (name.find('$') != name.npos && !rule.recipe.empty() && !before_.rules.contains(name) &&
           may_be_idle(of_work(rule)) && !makes_file(rule, name))
-        return fmt::format("has a rule for `{}`, a name that is unknown, and it runs nothing", name);
+        return fmt::format("has a rule for `{}`, a name that is unknown, and it runs no command", name);
     if (targets_.targets.contains("") && !before_.first.empty() && after_.first != before_.first &&
         !surely_reached(after_, {after_.first}).contains(before_.first))
       return fmt::format("makes `{}` the first target, which a gate runs", after_.first);
@@ -176,10 +176,10 @@ class MakeComparison {
     if (now->recipes > 1 && old.recipes <= 1) return "gets a second recipe, which make takes";
     if (now->settings.ignores && !old.settings.ignores) return "ignores each command that fails";
     if (!now->settings.runs_nothing.empty() && old.settings.runs_nothing.empty())
-      return fmt::format("runs nothing, or something else: `{}`", now->settings.runs_nothing);
+      return fmt::format("runs no command, or another one: `{}`", now->settings.runs_nothing);
     if (phony_targets(before_).contains(name) && !phony_targets(after_).contains(name) &&
         !makes_file(*now, name))
-      return "is not .PHONY any more, so that make runs nothing when a file has its name";
+      return "is not .PHONY any more, so that make runs no command when a file has its name";
     if (auto why = recipe(of_base(old), of_work(*now)); !why.empty()) return why;
     return sure_names_now_.contains(name) ? "" : lost(name, old);
   }
@@ -219,7 +219,7 @@ class MakeComparison {
   std::string recipe(const RuleOf& old, const RuleOf& now) const {
     const bool was_idle = may_be_idle(old), is_idle_now = may_be_idle(now);
     const bool needs_nothing = now.rule.needs.empty() && !old.rule.needs.empty();
-    if (is_idle_now && (!was_idle || needs_nothing) && !has_new_commands_) return "runs nothing any more";
+    if (is_idle_now && (!was_idle || needs_nothing) && !has_new_commands_) return "runs no command any more";
     if (auto why = removed_lines(old, now); !why.empty()) return why;
     if (after_.is_one_shell && !after_.shell_stops && now.rule.recipe.size() > 1) {
       if (!before_.is_one_shell || before_.shell_stops)
@@ -254,7 +254,7 @@ class MakeComparison {
     return "";
   }
 
-  // Whether a branch beside the one that has a line runs nothing.
+  // Whether a branch beside the one that has a line runs no command.
   static bool is_left_out(const RuleOf& now, const RecipeLine& line) {
     return std::ranges::all_of(now.rule.recipe, [&](const auto& each) {
       if (each.text != line.text) return true;

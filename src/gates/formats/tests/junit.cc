@@ -170,7 +170,7 @@ class JunitHandler final : public XmlHandler {
     suite.errors = count_in(attributes.get("errors"));
     for (const auto* key : {"skipped", "disabled", "ignored"})
       suite.not_run += std::max<std::int64_t>(0, count_in(attributes.get(key)));
-    // pytest also counts subtests that passed, which leave nothing else in its report; Catch2 and doctest count
+    // pytest also counts subtests that passed, which leave no other trace in its report; Catch2 and doctest count
     // assertions. Suites of Mocha count pending tests but do not contain them; the sum in its root element is
     // right.
     const bool of_mocha =
