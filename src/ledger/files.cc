@@ -204,6 +204,7 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
 Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust,
                           const std::function<Status()>& also) {
   Checked out;
+  PAWL_OK(store.check_storage());
   std::optional<Result<Tables>> tables;
   Status others;
   // A run that goes on may write between two reads.

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/time.h"
 #include "store/ledger_rows.h"
+#include "store/marker.h"
 
 namespace pawl::ledger {
 namespace {
@@ -79,6 +81,17 @@ bool is_same_decision(const ById& resumed, const store::StepRow& step) {
   return is_said ? says(*row->second, "decision", step.decision) : step.decision.empty();
 }
 
+// The time of a step's end, and what is charged for a lost one. Rows of a step that goes on say neither.
+bool is_same_end(const ById& ended, const ById& resumed, const store::StepRow& step) {
+  const bool is_lost = step.state == store::StepState::kLost;
+  const auto& rows = is_lost ? resumed : ended;
+  const auto row = rows.find(step.sandbox_run_id);
+  if (step.state == store::StepState::kOpen || row == rows.end()) return true;
+  return says(*row->second, "at", step.ended_at) &&
+         (!is_lost ||
+          says(*row->second, "spent_ms", store::charged_ms_of_lost(step, parse_rfc3339(step.ended_at))));
+}
+
 void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables& tables,
                    std::vector<std::string>& out) {
   const auto started = rows_by(chain, "pre_execute", "sandbox_run_id");
@@ -93,7 +106,8 @@ void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables
     const bool is_done = step.state == store::StepState::kDone,
                has_ended = ended.contains(step.sandbox_run_id);
     if (row == started.end() || !is_same_step(*row->second, step) || (has_ended && !is_done) ||
-        !is_same_decision(resumed, step) || (is_done && !has_ended && !goes_on))
+        !is_same_decision(resumed, step) || !is_same_end(ended, resumed, step) ||
+        (is_done && !has_ended && !goes_on))
       out.push_back("step " + step.label);
   }
   if (known != started.size()) out.push_back("the number of steps of phase " + phase.phase_id);

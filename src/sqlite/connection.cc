@@ -245,6 +245,17 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, co
   return connection;
 }
 
+Result<std::unique_ptr<Connection>> Connection::open_in_memory(const ConnectionSetup& setup) {
+  auto connection = std::unique_ptr<Connection>(new Connection(":memory:", setup));
+  sqlite3* database = nullptr;
+  constexpr int kFlags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(":memory:", &database, kFlags, nullptr);
+  connection->database_.reset(database);
+  if (code != SQLITE_OK) return failure(code, database, connection->path());
+  return connection;
+}
+
 Status Connection::configure() {
   sqlite3_busy_timeout(handle(), busy_timeout_ms());
   // The first connection switches the database to WAL, for which it needs exclusive access. SQLite does not

@@ -89,6 +89,9 @@ class Connection {
   // folder, a copy of both is opened.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, const ConnectionSetup& setup);
 
+  // An empty database without a file.
+  static Result<std::unique_ptr<Connection>> open_in_memory(const ConnectionSetup& setup);
+
   Result<Query> query(std::string_view name);
   Status run_script(std::string_view sql);
   // Moves the log into the database and empties the log's file. Has no effect while a reader needs the log,

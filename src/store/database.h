@@ -108,6 +108,9 @@ class Database {
   virtual Status begin_reading() = 0;
   virtual Status end_reading() = 0;
 
+  // EvidenceReader::check_storage() has the contract.
+  virtual Status check_storage() = 0;
+
  protected:
   friend class Transaction;
   virtual Status begin_transaction(std::string_view verb, std::string_view run_id) = 0;

@@ -28,6 +28,10 @@ class EvidenceReader {
   // The same for cost/agent.jsonl.
   virtual Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) = 0;
   virtual Result<std::vector<RefusalRow>> refusals(const std::string& run_id) = 0;
+  // Compares the database with itself: a table's indexes and constraints with its rows, and the schema with the
+  // one of this program. Other reads rely on both. kForged: they differ. The first call of an object reads the
+  // whole database; later ones return at once.
+  virtual Status check_storage() = 0;
 };
 
 // The state of runs, and their evidence.

@@ -48,8 +48,17 @@ class Rows(WithRun):
         self.run_of_rows = self.run_id()
         self.db = sqlite3.connect(self.root / "source/.pawl/pawl.db", isolation_level=None)
         self.addCleanup(self.db.close)
-        for name, in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+
+    def change(self, *statement):
+        """Runs a statement as somebody who writes the file does: without the guards of tables, which are there again afterwards."""
+        guards = self.db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in guards:
             self.db.execute(f"DROP TRIGGER {name}")
+        try:
+            self.db.execute(*statement)
+        finally:
+            for _, text in guards:
+                self.db.execute(text)
 
     def holds(self, *args):
         """The program ends by itself, with a code of its own, and with words when that is not 0."""
@@ -89,12 +98,12 @@ class Rows(WithRun):
                 table, name, where, key, old = choice.choice(rows)
                 with self.subTest(seed=seed, table=table, column=name, text=text[:300]):
                     try:
-                        self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (text, *key))
+                        self.change(f"UPDATE {table} SET {name} = ? WHERE {where}", (text, *key))
                     except sqlite3.IntegrityError:
                         continue  # a CHECK of the table refuses it
                     for command in READING:
                         self.holds(*command)
-                    self.db.execute(f"UPDATE {table} SET {name} = ? WHERE {where}", (old, *key))
+                    self.change(f"UPDATE {table} SET {name} = ? WHERE {where}", (old, *key))
 
     def test_a_row_of_cost_that_is_not_as_it_is_written_is_named(self):
         for table, member, wrong in (("cost", '"microvm_seconds":0.000', '"microvm_seconds":null'), ("cost", '"microvm_seconds":0.000,', ""),
@@ -106,7 +115,7 @@ class Rows(WithRun):
             file = "cost/sandbox.jsonl" if table == "cost" else "cost/agent.jsonl"
             seq, old = self.db.execute(f"SELECT {table}_seq, line FROM {table} ORDER BY 1 LIMIT 1 OFFSET 1").fetchone()
             self.assertIn(member, old)
-            self.db.execute(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old.replace(member, wrong), seq))
+            self.change(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old.replace(member, wrong), seq))
             with self.subTest(wrong):
                 said = self.pawl("cost", expect=1).stderr
                 self.assertIn(f"{file}, row 2 of run {self.run_of_rows}: its ", said)
@@ -114,9 +123,9 @@ class Rows(WithRun):
                 self.pawl("verify", "last", expect=13)
                 self.pawl("export", "last", "evidence", expect=13)
                 self.assertFalse((self.root / "evidence").exists())
-            self.db.execute(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old, seq))
+            self.change(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old, seq))
         row = self.db.execute("SELECT run_id, sandbox_run_id, line FROM cost LIMIT 1").fetchone()
-        self.db.execute("INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?, ?, ?)", row)
+        self.change("INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?, ?, ?)", row)
         self.assertIn("a second row of step", self.pawl("cost", expect=1).stderr)
 
     def test_costs_add_up_by_workflow_and_isolation_together(self):
@@ -132,7 +141,7 @@ class Rows(WithRun):
         before = self.pawl_json("cost")["by"]["workflow/isolation"]
         for run_id, in self.db.execute("SELECT run_id FROM runs").fetchall():
             seq, line = self.db.execute("SELECT cost_seq, line FROM cost WHERE run_id = ? AND line LIKE '%\"check\"%'", (run_id,)).fetchone()
-            self.db.execute("UPDATE cost SET line = ? WHERE cost_seq = ?", (line.replace("shared_kernel", "microvm"), seq))
+            self.change("UPDATE cost SET line = ? WHERE cost_seq = ?", (line.replace("shared_kernel", "microvm"), seq))
         both = self.pawl_json("cost")["by"]["workflow/isolation"]
         self.assertEqual(sorted(both), ["mend/microvm", "mend/shared_kernel", "other/microvm", "other/shared_kernel"])
         for workflow in ("mend", "other"):

@@ -35,7 +35,12 @@ class Limits : public Trust {
   }
   void names(const std::string& change, const std::string& what) {
     const auto report = verified();
-    ASSERT_TRUE(report && !report->ok) << change;
+    if (!report) {  // found by SQLite
+      EXPECT_EQ(report.error().kind, ErrorKind::kForged);
+      EXPECT_NE(report.error().message.find(what), std::string::npos) << report.error().message;
+      return;
+    }
+    ASSERT_FALSE(report->ok) << change;
     const bool named = std::ranges::any_of(report->problems, [&](const Problem& problem) {
       return problem.kind == "forged" && problem.file == "pawl.db" && problem.detail.find(what) == 0;
     });
@@ -96,6 +101,12 @@ TEST_F(Limits, AForkIsToldWhatTheRowOfTheOtherRunSays) {
     ASSERT_TRUE(store_->release(held->claim->lease));
   });
   sql("UPDATE attempts SET feedback = '{}' WHERE run_id = 'r' AND number = 1");
+  for (const std::string change : {"UPDATE forks SET attempt = 3", "UPDATE forks SET attempt = 1"}) {
+    store_ = open();
+    sql(change);
+    refused(claims());
+    sql("UPDATE forks SET attempt = 2");
+  }
   store_ = open();
   const auto held = claims();
   ASSERT_TRUE(held && held->claim) << held.error().message;
@@ -286,8 +297,9 @@ TEST_F(Limits, WhatIsSpentIsWhatTheRowsAddUpTo) {
   for (const std::string change : {"spent = 0", "spent = spent - 1", "spent = spent + 1", "cap = NULL",
                                    "cap = cap + 1", "reserved = -1000000"}) {
     const std::string statement = "UPDATE budgets SET " + change;
-    const std::string what =
-        change.starts_with("cap") ? "the cap of sandbox_ms" : "the spent amount of sandbox_ms";
+    const std::string what = change.starts_with("cap")        ? "the cap of sandbox_ms"
+                             : change.starts_with("reserved") ? "CHECK constraint failed"
+                                                              : "the spent amount of sandbox_ms";
     begin_anew();
     attempt("failed_retryable");
     honest();
@@ -379,6 +391,13 @@ TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
   honest();
   sql("UPDATE budgets SET spent = 3999");
   names("spent is 3999", "the spent amount of sandbox_ms");
+  sql("UPDATE budgets SET spent = 4000");
+  honest();
+  for (const std::string change : {"reserved_ms = 3000", "ended_at = started_at"}) {
+    sql("UPDATE steps SET " + change + " WHERE state = 'lost'");
+    names(change, "step one.agent.run.attempt1");
+    sql("UPDATE steps SET reserved_ms = 60000 WHERE state = 'lost'");
+  }
 }
 
 TEST_F(Limits, WhatAgentsToldIsSpent) {

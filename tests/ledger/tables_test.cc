@@ -309,6 +309,63 @@ TEST_F(Trust, WhatAnAttemptLeftIsWhatItsRowsSay) {
   EXPECT_EQ(held->claim->previous->feedback, "{}");
 }
 
+// An attempt that the next claim does not see would leave its agent with what an older one left.
+TEST_F(Trust, NoAttemptIsHidden) {
+  for (const std::string change :
+       {"PRAGMA ignore_check_constraints = ON; UPDATE attempts SET finished = 2 WHERE number = 2",
+        "DELETE FROM attempts WHERE number = 2", "DELETE FROM attempts"}) {
+    begin_anew();
+    attempt("failed_retryable");
+    attempt("failed_retryable");
+    ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
+    refuses_to_claim_after(change);
+    const auto report = verified();
+    EXPECT_TRUE(!report || !report->ok) << change;
+    without_signer([&] { EXPECT_TRUE(claim()) << change; });
+  }
+}
+
+// Readers and claims rely on indexes and constraints, and on the columns that the schema has.
+TEST_F(Trust, TheDatabaseAgreesWithItself) {
+  for (const std::string change :
+       {"CREATE INDEX more ON cost (run_id, cost_seq, line)", "CREATE TABLE more (x)",
+        "ALTER TABLE attempts ADD COLUMN more TEXT",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'CHECK', 'check') WHERE "
+        "name = 'phases'",
+        "PRAGMA ignore_check_constraints = ON; UPDATE attempts SET finished = 2"}) {
+    begin_anew();
+    attempt("failed_retryable");
+    EXPECT_TRUE(verified()->ok);
+    store_ = open();
+    sql(change);
+    const auto report = verified();
+    ASSERT_FALSE(report) << change;
+    EXPECT_EQ(report.error().kind, ErrorKind::kForged) << report.error().message;
+    without_signer([&] {
+      const auto unchecked = verified();
+      EXPECT_TRUE(unchecked) << change;
+    });
+  }
+}
+
+TEST_F(Trust, ThePlannerMayKnowItsTables) {
+  attempt("failed_retryable");
+  sql("ANALYZE");
+  store_ = open();
+  EXPECT_TRUE(verified()->ok);
+}
+
+TEST_F(Trust, AStepTookWhatItsRowsSay) {
+  for (const std::string change :
+       {"UPDATE steps SET ended_at = '2031-01-01T00:00:00.000000Z'", "UPDATE steps SET ended_at = ''"}) {
+    begin_anew();
+    attempt("failed_retryable");
+    EXPECT_TRUE(verified()->ok);
+    sql(change);
+    EXPECT_FALSE(verified()->ok) << change;
+  }
+}
+
 TEST_F(Trust, ACapIsTheOneThatAnOperatorSet) {
   ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 5, {}, now_));
   ASSERT_TRUE(store_->operator_budget("r", store::kTokens, 7, {}, now_));

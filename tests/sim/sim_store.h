@@ -150,6 +150,7 @@ class SimStore final : public store::Store {
   Result<std::vector<store::RefusalRow>> refusals(const std::string& run_id) override {
     return real().refusals(run_id);
   }
+  Status check_storage() override { return real().check_storage(); }
   Result<std::vector<store::PhaseRow>> phases(const std::string& run_id) override {
     return real().phases(run_id);
   }

@@ -1,5 +1,9 @@
 #include "store/sqlite/database.h"
 
+#include "base/json.h"
+#include "os/walls.h"
+#include "store/sqlite/migrations.h"
+
 namespace pawl::store::sqlite {
 
 Result<Query> SqliteDatabase::query(std::string_view name) {
@@ -24,6 +28,24 @@ Status SqliteDatabase::begin_reading() {
   auto checked = connection_->schema_version() == 0 ? Status() : connection_->check_programs();
   if (!checked) static_cast<void>(end_reading());
   return checked;
+}
+
+Status SqliteDatabase::check_storage() {
+  if (is_storage_checked_ || !os::walls().signer) return {};
+  PAWL_TRY(const std::string found, schema_of(*connection_));
+  PAWL_TRY(const std::string made, schema_of_program());
+  std::string problem;
+  if (found != made) {
+    problem = "its schema is not the one that this program makes";
+  } else {
+    PAWL_TRY(auto problems, connection_->query("storage_problems"));
+    PAWL_TRY(const bool is_found, problems.next());
+    if (is_found) problem = printable(problems.text(0));
+  }
+  is_storage_checked_ = problem.empty();
+  if (is_storage_checked_) return {};
+  return fail(ErrorKind::kForged, "database " + connection_->path() + " contradicts itself: " + problem +
+                                      ". Restore the state folder from a backup");
 }
 
 Status SqliteDatabase::run(std::string_view statement) {

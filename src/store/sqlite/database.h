@@ -39,6 +39,7 @@ class SqliteDatabase final : public Database {
   bool shares_transaction() const override { return connection_->shares_transaction(); }
   Status begin_reading() override;
   Status end_reading() override { return run("rollback"); }
+  Status check_storage() override;
 
  private:
   Status begin_transaction(std::string_view verb, std::string_view run_id) override;
@@ -49,6 +50,7 @@ class SqliteDatabase final : public Database {
   std::unique_ptr<Connection> connection_;
   std::unordered_map<std::string_view, SqliteStatement> statements_;  // by name; use the connection's
   std::optional<pawl::sqlite::Transaction> transaction_;
+  bool is_storage_checked_ = false;
 };
 
 }  // namespace pawl::store::sqlite

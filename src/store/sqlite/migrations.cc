@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -88,6 +89,20 @@ Status nobody_works(Connection& connection, std::int64_t version, const OwnerIsD
   }
 }
 
+// The text of a statement without comments, and with one space for several.
+std::string plain_text(std::string_view sql) {
+  std::string out;
+  for (std::size_t at = 0; at < sql.size(); ++at) {
+    if (sql.substr(at).starts_with("--")) at = std::min(sql.find('\n', at), sql.size() - 1);
+    const bool is_space = sql[at] == ' ' || sql[at] == '\n' || sql[at] == '\t';
+    if (!is_space)
+      out += sql[at];
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<SchemaStatus> status_of(Connection& connection) {
@@ -105,6 +120,23 @@ Result<SchemaStatus> status_of(Connection& connection) {
   for (auto version = status.database; version < status.program; ++version)
     status.pending.emplace_back(migrations()[static_cast<std::size_t>(version)].name);
   return status;
+}
+
+Result<std::string> schema_of(Connection& connection) {
+  PAWL_TRY(auto entries, connection.query("schema_entries"));
+  std::string out;
+  for (;;) {
+    PAWL_TRY(const bool more, entries.next());
+    if (!more) return out;
+    for (int column = 0; column < 4; ++column) out += plain_text(entries.view(column)) + " ";
+    out += "\n";
+  }
+}
+
+Result<std::string> schema_of_program() {
+  PAWL_TRY(auto connection, Connection::open_in_memory({.statements = &store_statements()}));
+  for (const auto& migration : migrations()) PAWL_OK(connection->run_script(migration.up));
+  return schema_of(*connection);
 }
 
 Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {

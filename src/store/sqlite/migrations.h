@@ -16,4 +16,10 @@ Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead);
 Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data,
                         const OwnerIsDead& owner_is_dead);
 
+// The entries of the schema that the migrations of this program make, one in a line, without comments and
+// repeated spaces.
+Result<std::string> schema_of_program();
+// The same of a database.
+Result<std::string> schema_of(Connection& connection);
+
 }  // namespace pawl::store::sqlite

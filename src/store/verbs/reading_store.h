@@ -37,6 +37,7 @@ class ReadingStore : public Store {
   Result<std::vector<TierRow>> tiers(const std::string& run_id) override;
   Result<std::vector<BudgetRow>> budgets(const std::string& run_id) override;
   Result<std::vector<RefusalRow>> refusals(const std::string& run_id) override;
+  Status check_storage() override { return database_->check_storage(); }
   Result<std::vector<PhaseRow>> phases(const std::string& run_id) override;
   Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id) override;
   Result<std::vector<PhaseRow>> first_phases(const std::string& run_id, std::size_t most) override;
@@ -102,6 +103,7 @@ class ReadingStore : public Store {
   Status check_goal(const Claim& claim);
   Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
   Status check_previous(const Claim& claim);
+  Status check_is_first(const Claim& claim);
 
   // --- plan
   // nullopt: the plan has no such row.

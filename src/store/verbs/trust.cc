@@ -42,7 +42,9 @@ bool read_head(const std::string& run_id, Trusted& known) {
 
 void note_fork(const Json& row, Trusted& known) {
   if (text_in(row, "type") == "forked")
-    known.forked = ForkPoint{.run_id = text_in(row, "from_run"), .phase_id = text_in(row, "phase_id")};
+    known.forked = ForkPoint{.run_id = text_in(row, "from_run"),
+                             .phase_id = text_in(row, "phase_id"),
+                             .attempt = integer_in(row, "attempt")};
 }
 
 }  // namespace

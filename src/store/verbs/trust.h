@@ -30,7 +30,7 @@ struct Trusted {
   EndedPhases ended, own_ended;
   Caps caps, own_caps;
   Json started;                     // the first row
-  std::optional<ForkPoint> forked;  // origin of a fork, without the attempt
+  std::optional<ForkPoint> forked;  // origin of a fork
   std::int64_t tables_epoch = -1;   // epoch of the newest comparison with the tables
 };
 

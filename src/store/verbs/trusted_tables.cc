@@ -267,18 +267,37 @@ Status ReadingStore::each_checked_row(const std::string& run_id, const std::stri
   return prev == end.head ? Status() : contradicted(run_id, "the chain of phase " + phase_id);
 }
 
+// By the rows, no attempt ended before this one that its agent could go on from.
+Status ReadingStore::check_is_first(const Claim& claim) {
+  const std::string &run_id = claim.run.run_id, &phase_id = claim.phase.phase_id;
+  PAWL_TRY(const auto* known, trust(run_id));
+  bool is_first = !known->forked || known->forked->phase_id != phase_id || known->forked->attempt <= 1;
+  PAWL_OK(each_checked_row(run_id, phase_id, [&](const LedgerRow& row) -> Status {
+    is_first = is_first && row.line.find("\"type\":\"attempt\"") == std::string::npos;
+    return {};
+  }));
+  return is_first ? Status() : contradicted(run_id, "the attempts of phase " + phase_id);
+}
+
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For
 // the first attempt of a fork, that attempt belongs to another run.
 Status ReadingStore::check_previous(const Claim& claim) {
-  if (!claim.previous || !os::walls().signer) return {};
+  if (!os::walls().signer) return {};
+  if (!claim.previous) return check_is_first(claim);
   const auto& previous = *claim.previous;
   PAWL_TRY(const auto steps, steps_of_attempt(previous.run_id, previous.attempt_id));
   std::map<std::string, std::string> results;
   for (const auto& step : steps)
     if (step.state == StepState::kDone) results[step.sandbox_run_id] = blake3_hex(step.run);
+  const bool is_of_fork = previous.run_id != claim.run.run_id;
+  PAWL_TRY(const auto* known, trust(claim.run.run_id));
+  if (is_of_fork && (!known->forked || known->forked->run_id != previous.run_id ||
+                     known->forked->attempt != previous.number + 1))
+    return contradicted(claim.run.run_id, "what the run was forked from");
   const std::string its_id = "\"attempt_id\":\"" + previous.attempt_id + "\"";
-  bool is_named = false, is_same = true;
+  bool is_named = false, is_same = true, is_newest = false;
   PAWL_OK(each_checked_row(previous.run_id, previous.phase_id, [&](const LedgerRow& row) -> Status {
+    if (row.line.find("\"type\":\"attempt\"") != std::string::npos) is_newest = false;
     if (row.line.find(its_id) == std::string::npos) return {};
     PAWL_TRY(const auto json, parse_json(row.line));
     const std::string type = text_in(json, "type"), id = text_in(json, "sandbox_run_id");
@@ -286,12 +305,12 @@ Status ReadingStore::check_previous(const Claim& claim) {
       is_same = is_same && (!json.contains("run") || text_in(json, "run") == results[id]);
       results.erase(id);
     } else if (type == "attempt") {
-      is_named = true;
+      is_named = is_newest = true;
       is_same = is_same && says(json, previous);
     }
     return {};
   }));
-  if (is_named && is_same && results.empty()) return {};
+  if (is_named && is_same && results.empty() && (is_newest || is_of_fork)) return {};
   return contradicted(previous.run_id, "what attempt " + previous.attempt_id + " left to the next one");
 }
 

@@ -56,6 +56,12 @@ void ToyStatement::reset() {
   bound_ = 0;
 }
 
+Status ToyDatabase::check_storage() {
+  PAWL_TRY(auto problems, query("storage_problems"));
+  PAWL_TRY(const bool is_found, problems.next());
+  return is_found ? fail(ErrorKind::kForged, problems.text(0)) : Status();
+}
+
 ToyDatabase::ToyDatabase(const std::string& path) {
   PAWL_CHECK(sqlite3_open(path.c_str(), &database_) == SQLITE_OK);
   sqlite3_busy_timeout(database_, kBusyMs);

@@ -54,6 +54,7 @@ class ToyDatabase final : public Database {
   std::int64_t epoch() const override { return epoch_; }
   Status begin_reading() override { return run("BEGIN"); }
   Status end_reading() override { return run("ROLLBACK"); }
+  Status check_storage() override;
 
  private:
   Status begin_transaction(std::string_view verb, std::string_view run_id) override;

@@ -71,7 +71,6 @@ std::string facts(const Content& content) {
   out += fact("Ledger", ledger_badge(content));
   out += fact("Sandbox", escaped(run.backend));
   out += "</dl>\n<dl class=\"facts wide\">\n";
-  out += fact("Plan", code(run.plan_file));
   out += fact("Source", code(run.source_path));
   if (!run.base_commit.empty()) out += fact("Base commit", code(run.base_commit));
   if (story.fork)

@@ -43,3 +43,8 @@ SELECT run_id, phase_id, lease_owner, lease_expires_at, '', 0 FROM phases WHERE 
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
 -- name: delete_migration
 DELETE FROM schema_migrations WHERE version = ?1;
+-- name: storage_problems
+SELECT integrity_check FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok';
+-- name: schema_entries
+-- ANALYZE makes the tables sqlite_stat*, which decide the order of work only.
+SELECT type, name, tbl_name, COALESCE(sql, '') FROM sqlite_schema WHERE name NOT GLOB 'sqlite_stat*' ORDER BY type, name;
