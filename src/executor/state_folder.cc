@@ -68,6 +68,10 @@ Status check_key(const std::string& folder, const std::string& key) {
   return {};
 }
 
+bool is_state_folder(const std::string& path) {
+  return path.ends_with("/.pawl") || os::exists(os::join(path, "keys/ledger.key"));
+}
+
 }  // namespace
 
 Status check_state_folder(const std::string& folder) {
@@ -94,12 +98,18 @@ Status check_database(const std::string& path) {
   return check_part(file, file);
 }
 
+bool is_in_state_folder(const std::string& path) {
+  for (auto end = path.size(); end != 0 && end != std::string::npos; end = path.rfind('/', end - 1))
+    if (is_state_folder(path.substr(0, end))) return true;
+  return false;
+}
+
 std::vector<std::string> state_folders_below(const std::string& folder) {
   std::vector<std::string> out, left{folder};
   while (!left.empty()) {
     const std::string path = std::move(left.back());
     left.pop_back();
-    if (path.ends_with("/.pawl") || os::exists(os::join(path, "keys/ledger.key"))) {
+    if (is_state_folder(path)) {
       out.push_back(path);
       continue;
     }

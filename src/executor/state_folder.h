@@ -19,8 +19,10 @@ Status check_state_folder(const std::string& folder);
 // Call this before a database that lies elsewhere is opened; it may be missing. kDenied as above.
 Status check_database(const std::string& path);
 
-// Returns the state folders in `folder` (also itself), at any depth: folders called .pawl, and folders with a
-// key to sign with. Never follows links.
+// Whether an absolute path is a state folder, or below one: a folder called .pawl, or one with a key to sign
+// with.
+bool is_in_state_folder(const std::string& path);
+// Returns the state folders in `folder` (also itself), at any depth. Never follows links.
 std::vector<std::string> state_folders_below(const std::string& folder);
 
 }  // namespace pawl::executor

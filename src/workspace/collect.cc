@@ -216,7 +216,10 @@ class Collector {
                     const std::optional<std::string>& below) {
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (is_same(entry, below)) return remove(path);
-    if (!is_kept_target(entry.content) || !(caps_.outer_links || link_stays_inside(path, entry.content)))
+    // git refuses trees with a link of this name (CVE-2018-11235).
+    const bool is_gitmodules = path.substr(path.rfind('/') + 1) == ".gitmodules";
+    if (!is_kept_target(entry.content) || !(caps_.outer_links || link_stays_inside(path, entry.content)) ||
+        (checks_ && is_gitmodules))
       return refuse(path);
     return add(std::move(entry));
   }

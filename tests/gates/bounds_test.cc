@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "gates/policy/npm.h"
 #include "gates/reading/json_items.h"
 #include "gates/told_by.h"
 
@@ -84,6 +85,28 @@ TEST(Bounds, PathsOfJsonAreCountedAndNotListed) {
   EXPECT_THAT(*found, UnorderedElementsAre(Pair("runs", 1), Pair("runs.results", 100'000)));
   EXPECT_THAT(told_by("mocha", R"({"passes": [], "passes": [], "pending": []})"),
               HasSubstr("are not all in it, once"));
+}
+
+// A reader whose time grows with the square of a value's members takes minutes for each of these.
+TEST(Bounds, ManyMembersTakeTimeInProportion) {
+  constexpr int kMany = 300'000;
+  std::string members = "\"0\":{}", elements = "{}";
+  for (int i = 1; i < kMany; ++i) {
+    members += fmt::format(",\"{:x}\":{{}}", i);
+    elements += ",{}";
+  }
+  for (const auto& properties : {"{" + members + "}", "[" + elements + "]"}) {
+    const auto report =
+        report_of("sarif", R"({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "t"}}, "results": [)"
+                           R"({"ruleId": "r", "level": "note", "message": {"text": "m"}, "properties": )" +
+                               properties + "}]}]}");
+    EXPECT_TRUE(report) << report.error().message;
+  }
+  const std::string lock = R"({"name": "x", "lockfileVersion": 3, "packages": {)" + members + "}}";
+  EXPECT_TRUE(
+      npm_findings({.path = "package-lock.json",
+                    .after = FileVersion{.size = static_cast<std::int64_t>(lock.size()), .content = lock}})
+          .empty());
 }
 
 TEST(Bounds, TextsThatAReaderStoresCount) {

@@ -332,7 +332,7 @@ for _ in range({depth}):
             done = self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", source, "--", "sh", "-c", "cat sub/file; grep -rh . . 2>/dev/null"], walls_off)
             self.assertEqual((done.stdout.count(b"secret"), done.stdout.count(b"file\n")), (secrets, 2), done.stderr)
             seen.add("state_folder")
-        for state in (".pawl", "sub/otherwise"):
+        for state in (".pawl", "sub/otherwise", ".pawl/keys", "sub/otherwise/keys"):
             done = self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", source / state, "--", "true"])
             self.assertIn(b"is a state folder", done.stderr)
         done = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{source}/sub/otherwise:/plan", "--", "true"])

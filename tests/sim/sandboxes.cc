@@ -152,10 +152,9 @@ void SimSandboxes::check_base(const std::string& phase, const std::vector<std::s
     const auto ran = ran_on_base_.find({layers, step.gate_id});
     World::require(ran != ran_on_base_.end(),
                    phase + ": an agent is paid before gate " + step.gate_id + " ran on base");
-    World::require(
-        std::ranges::any_of(
-            ran->second, [&](const auto& attempt) { return is_usable(phase, step.gate_id, attempt.second); }),
-        phase + ": an agent is paid although gate " + step.gate_id + " can't run on base");
+    // A crash may repeat a step of a gate that was usable before. Its first result is kept by content.
+    World::require(usable_on_base_.contains({layers, step.gate_id}),
+                   phase + ": an agent is paid although gate " + step.gate_id + " can't run on base");
   }
 }
 
@@ -334,7 +333,13 @@ Result<sandbox::SandboxRun> SimSandboxes::collect(const std::string& sandbox_run
   else if (spooled != spec_hash)
     return fail(ErrorKind::kCorrupt, "of another spec");
   const auto& on_base = found->second.on_base;
-  if (on_base) ran_on_base_[on_base->gate][on_base->attempt][on_base->step] = found->second.run;
+  if (on_base) {
+    auto& runs = ran_on_base_[on_base->gate][on_base->attempt];
+    runs[on_base->step] = found->second.run;
+    const std::string& label = found->second.label;
+    if (is_usable(label.substr(0, label.find('.')), on_base->gate.second, runs))
+      usable_on_base_.insert(on_base->gate);
+  }
   return found->second.run;
 }
 

@@ -121,7 +121,9 @@ class SimSandboxes final : public supervisor::StepRunner {
   std::string run_id_;
   GatesOfPhases gates_;
   CapsOfPhases agent_caps_;
-  std::map<std::pair<std::vector<std::string>, std::string>, std::map<std::string, Runs>> ran_on_base_;
+  using GateOnBase = std::pair<std::vector<std::string>, std::string>;  // layers, gate
+  std::map<GateOnBase, std::map<std::string, Runs>> ran_on_base_;       // by attempt
+  std::set<GateOnBase> usable_on_base_;
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
   std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // only agents

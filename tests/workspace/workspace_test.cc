@@ -195,6 +195,14 @@ TEST_F(WorkspaceTest, NoTwinOfAFolderThatMeansSomethingIsKept) {
   for (const auto& name : twins) EXPECT_TRUE(std::ranges::find(refused_, name) != refused_.end()) << name;
 }
 
+// git refuses a tree with such a link, so nobody could check out a commit of it.
+TEST_F(WorkspaceTest, NoLinkNamedGitmodulesIsKept) {
+  EXPECT_EQ(
+      paths_of(layer("mkdir d; echo x > d/a; ln -s a d/.gitmodules; ln -s text .gitmodules; ln -s a d/b")),
+      (std::vector<std::string>{"d", "d/a", "d/b"}));
+  EXPECT_EQ(refused_, (std::vector<std::string>{".gitmodules", "d/.gitmodules"}));
+}
+
 // The form that overlayfs leaves: whiteouts, opaque folders, copied-up parents.
 TEST_F(WorkspaceTest, NormalisesAnOverlay) {
   const std::string upper = temp_ / "upper";

@@ -175,9 +175,10 @@ Result<int> exec(const ExecOptions& options) {
   }
   if (!options.workspace.empty()) {
     PAWL_TRY(std::string base, os::absolute_path(options.workspace));
+    if (executor::is_in_state_folder(base))
+      return fail(ErrorKind::kInvalid,
+                  options.workspace + ": is a state folder, or below one; name another folder");
     folders.hidden = executor::state_folders_below(base);
-    if (std::ranges::find(folders.hidden, base) != folders.hidden.end())
-      return fail(ErrorKind::kInvalid, options.workspace + ": is a state folder; name another folder");
     folders.lower.push_back(std::move(base));
   }
 

@@ -42,16 +42,27 @@ bool is_git(std::string_view any_case) {
   return short_form;
 }
 
+// Whether brackets outside of strings are nested deeper than a limit.
+bool is_too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"')
+      while (++at < text.size() && text[at] != '"') at += text[at] == '\\' ? 1 : 0;
+    else if (text[at] == '{' || text[at] == '[')
+      ++depth;
+    else if ((text[at] == '}' || text[at] == ']') && depth > 0)
+      --depth;
+    if (depth > kJsonDepthMax) return true;
+  }
+  return false;
+}
+
 // Parses JSON as npm does: all numbers are accepted, and the last of two equal keys counts. nullopt when the
 // text is not an object or is nested too deeply.
 std::optional<Json> parse_as_npm(std::string_view text) {
-  bool too_deep = false;
-  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > static_cast<int>(kJsonDepthMax);
-    return !too_deep;
-  };
-  Json parsed = Json::parse(text, bounded, false);
-  if (too_deep || !parsed.is_object()) return std::nullopt;
+  if (is_too_deep(text)) return std::nullopt;
+  Json parsed = Json::parse(text, nullptr, false);
+  if (!parsed.is_object()) return std::nullopt;
   return parsed;
 }
 

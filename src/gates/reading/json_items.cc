@@ -63,40 +63,124 @@ struct Stop : std::exception {
   Error error;
 };
 
-class Items {
+// Builds a value from its events.
+class Builder {
+ public:
+  void key(std::string& name) { key_ = std::move(name); }
+  void add(Json value) { put(std::move(value)); }
+  void open(Json empty) { open_.push_back(&put(std::move(empty))); }
+  void close() { open_.pop_back(); }
+  Json take() { return std::exchange(root_, Json()); }
+
+ private:
+  Json& put(Json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    Json& around = *open_.back();
+    if (!around.is_array()) return around[key_] = std::move(value);
+    around.push_back(std::move(value));
+    return around.back();
+  }
+
+  Json root_;
+  std::vector<Json*> open_;  // arrays and objects, from the outermost
+  std::string key_;          // of the next member
+};
+
+// Follows the events of a document to its items. The document itself is never stored. The library's own
+// callback would walk all members of an object at each end of one of them.
+class Items final : public nlohmann::json_sax<Json> {
  public:
   Items(const std::vector<std::string_view>& paths, const std::vector<std::string_view>& plain,
         const std::function<Status(std::string_view, const Json&)>& take)
       : paths_(paths), plain_(plain), take_(take) {}
 
-  // Handles an event of the JSON library. Returns false for values that the library need not store.
-  bool on(int depth, Json::parse_event_t event, Json& value) {
-    using Event = Json::parse_event_t;
-    if (depth > kReportDepthMax) throw Stop({.kind = ErrorKind::kExhausted, .message = "nested too deeply"});
-    if (event == Event::array_start && depth == 0) throw Stop({.message = "an array, and not an object"});
-    if (items_depth_ > 0 && depth >= items_depth_) return inside(depth, event, value);
-    items_depth_ = 0;
-    switch (event) {
-      case Event::key:
-        return enter(depth, value.get_ref<const std::string&>());
-      case Event::array_start:
-      case Event::object_start:
-        return depth == 0 || open(depth, event == Event::object_start);
-      case Event::array_end:
-      case Event::object_end:
-        return depth == 0;  // a value on the way is not needed after its end
-      case Event::value:
-        take_plain(depth, value);
-        return false;
+  bool null() override { return value(Json()); }
+  bool boolean(bool is_true) override { return value(is_true); }
+  bool number_integer(number_integer_t number) override { return value(number); }
+  bool number_unsigned(number_unsigned_t number) override { return value(number); }
+  bool number_float(number_float_t number, const string_t&) override { return value(number); }
+  bool string(string_t& text) override { return value(std::move(text)); }
+  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool start_object(std::size_t) override { return start(Json::object()); }
+  bool start_array(std::size_t) override { return start(Json::array()); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& name) override {
+    if (is_in_item(depth_)) {
+      count_value();
+      item_.key(name);
+    } else {
+      enter(depth_, name);
     }
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& found) override {
+    problem = found.what();
     return false;
   }
 
+  std::string problem;    // of a text that is no JSON
+  bool is_object = true;  // the document is one
   TimesFound found;
 
  private:
-  // Records a key on the way. Returns whether it leads to one of the paths.
-  bool enter(int depth, const std::string& key) {
+  bool is_in_item(int depth) const { return items_depth_ > 0 && depth >= items_depth_; }
+
+  void count_value() {
+    if (++values_ > kValuesOfItemMax)
+      throw Stop({.kind = ErrorKind::kExhausted, .message = "an item of more values than the limit"});
+  }
+
+  bool value(Json value) {
+    if (depth_ == 0) {
+      is_object = false;
+    } else if (is_in_item(depth_)) {
+      count_value();
+      item_.add(std::move(value));
+      if (depth_ == items_depth_) end_item();
+    } else {
+      items_depth_ = 0;
+      take_plain(depth_, value);
+    }
+    return true;
+  }
+
+  bool start(Json empty) {
+    if (depth_ > kReportDepthMax) throw Stop({.kind = ErrorKind::kExhausted, .message = "nested too deeply"});
+    if (empty.is_array() && depth_ == 0) throw Stop({.message = "an array, and not an object"});
+    if (is_in_item(depth_)) {
+      count_value();
+      item_.open(std::move(empty));
+    } else {
+      items_depth_ = 0;
+      if (depth_ > 0) open(depth_, empty.is_object());
+    }
+    ++depth_;
+    return true;
+  }
+
+  bool end() {
+    --depth_;
+    if (!is_in_item(depth_)) {
+      items_depth_ = 0;
+      return true;
+    }
+    count_value();
+    item_.close();
+    if (depth_ == items_depth_) end_item();
+    return true;
+  }
+
+  void end_item() {
+    const Json item = item_.take();
+    // A simple member of a path that leads to objects is none of its items.
+    if (members_ && !item.is_structured()) throw Stop({.message = path_ + ": a member that is no object"});
+    values_ = 0;
+    tell(path_, item);
+  }
+
+  // Records a key on the way.
+  void enter(int depth, const std::string& key) {
     constexpr std::size_t kKeyMax = 64;  // keys of the paths are shorter
     while (!keys_.empty() && keys_.back().depth >= depth) keys_.pop_back();
     const bool of_a_path = key.size() <= kKeyMax && key.find('.') == std::string::npos;
@@ -107,7 +191,6 @@ class Items {
     const bool to_items = std::ranges::any_of(paths_, leads_to);
     const bool leads = to_items || std::ranges::any_of(plain_, leads_to);
     keys_.push_back({depth, leads, to_items, path});
-    return leads;
   }
 
   void take_plain(int depth, const Json& value) {
@@ -120,34 +203,18 @@ class Items {
     if (auto taken = take_(path, item); !taken) throw Stop(std::move(taken).error());
   }
 
-  bool open(int depth, bool members) {
+  void open(int depth, bool members) {
     while (!keys_.empty() && keys_.back().depth > depth) keys_.pop_back();
-    if (keys_.empty() || !keys_.back().leads) return true;
+    if (keys_.empty() || !keys_.back().leads) return;
     if (keys_.back().depth == depth && keys_.back().to_items) ++found[keys_.back().path];
     const bool in_array = members && keys_.back().depth + 1 == depth;
     if (const auto each = keys_.back().path + "[]";
         in_array && std::ranges::find(plain_, each) != plain_.end())
       tell(each, Json());
-    if (std::ranges::find(paths_, keys_.back().path) == paths_.end()) return true;
+    if (std::ranges::find(paths_, keys_.back().path) == paths_.end()) return;
     path_ = keys_.back().path;
     items_depth_ = depth + 1;
     members_ = members;
-    return true;
-  }
-
-  bool inside(int depth, Json::parse_event_t event, const Json& value) {
-    using Event = Json::parse_event_t;
-    if (++values_ > kValuesOfItemMax)
-      throw Stop({.kind = ErrorKind::kExhausted, .message = "an item of more values than the limit"});
-    const bool ended = depth == items_depth_ && event != Event::object_start && event != Event::array_start &&
-                       event != Event::key;
-    if (!ended) return true;
-    // The library stores the key of each simple member even when its value is dropped, so their number would
-    // be unbounded.
-    if (members_ && !value.is_structured()) throw Stop({.message = path_ + ": a member that is no object"});
-    values_ = 0;
-    tell(path_, value);
-    return false;
   }
 
   struct Key {
@@ -164,6 +231,8 @@ class Items {
   int items_depth_ = 0;    // depth of these items; 0: none are read
   bool members_ = false;   // the items are members of an object
   std::int64_t values_ = 0;
+  Builder item_;
+  int depth_ = 0;  // of the next value
 };
 
 }  // namespace
@@ -175,16 +244,12 @@ Result<TimesFound> for_each_json_item(
   Bytes bytes(source);
   Items items(paths, plain, take);
   try {
-    const Json top = Json::parse(
-        Iterator(&bytes), Iterator(),
-        [&](int depth, Json::parse_event_t event, Json& value) { return items.on(depth, event, value); });
+    const bool is_json = Json::sax_parse(Iterator(&bytes), Iterator(), &items);
     PAWL_OK(bytes.status);
-    if (!top.is_object()) return fail(ErrorKind::kInvalid, "not a JSON object");
+    if (!is_json) return fail(ErrorKind::kInvalid, escaped(items.problem));
+    if (!items.is_object) return fail(ErrorKind::kInvalid, "not a JSON object");
   } catch (const Stop& stop) {
     return std::unexpected(stop.error);
-  } catch (const Json::exception& problem) {
-    PAWL_OK(bytes.status);
-    return fail(ErrorKind::kInvalid, escaped(problem.what()));
   }
   return std::move(items.found);
 }
