@@ -151,6 +151,11 @@ int exit_code_of(const sandbox::SandboxRun& run) {
   return kGeneral;
 }
 
+Status check_workspace(const std::string& folder) {
+  if (!executor::is_in_state_folder(folder)) return {};
+  return fail(ErrorKind::kInvalid, folder + ": is a state folder, or below one; name another folder");
+}
+
 Result<int> exec(const ExecOptions& options) {
   os::refuse_to_be_looked_into();
   PAWL_TRY(const os::UniqueFd input, input_to_pass_on());
@@ -175,9 +180,7 @@ Result<int> exec(const ExecOptions& options) {
   }
   if (!options.workspace.empty()) {
     PAWL_TRY(std::string base, os::absolute_path(options.workspace));
-    if (executor::is_in_state_folder(base))
-      return fail(ErrorKind::kInvalid,
-                  options.workspace + ": is a state folder, or below one; name another folder");
+    PAWL_OK(check_workspace(base));
     folders.hidden = executor::state_folders_below(base);
     folders.lower.push_back(std::move(base));
   }
