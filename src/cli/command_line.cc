@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <new>
 #include <sstream>
 #include <string_view>
 
@@ -171,6 +172,11 @@ int run_command_line(int argc, char** argv, const std::vector<AddCommand>& comma
     say("{}", out.str());
     tell("{}", err.str());
     if (!is_help) return kUsage;
+  } catch (const std::bad_alloc&) {
+    // Commands read what others may have written: exports, databases, logs.
+    return report({.kind = ErrorKind::kExhausted,
+                   .message = "no memory is left for this command; its input is larger than usual, or its "
+                              "limit is low (`ulimit -v`)"});
   }
   // A script that reads a file written by this program trusts exit code 0, so the last write must have
   // succeeded.

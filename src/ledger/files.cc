@@ -1,6 +1,7 @@
 // Ledgers as files: reads exports, writes exports, and updates the projections under .pawl.
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <optional>
 
 #include "base/hash.h"
@@ -29,9 +30,13 @@ std::string joined(const std::vector<std::string>& lines) {
 Result<std::string> read_if_there(const std::string& path) {
   if (os::exists(path) && !os::is_regular_file(path))
     return fail(ErrorKind::kCorrupt, path + ": it is not a regular file");
-  auto text = os::read_file(path, kLedgerBytesMax);
-  if (!text && text.error().kind == ErrorKind::kNotFound) return std::string();
-  return text;
+  try {
+    auto text = os::read_file(path, kLedgerBytesMax);
+    if (!text && text.error().kind == ErrorKind::kNotFound) return std::string();
+    return text;
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kExhausted, path + ": no memory is left for a file of its size");
+  }
 }
 
 // The lines of a chain's rows from `first_seq` on.

@@ -11,6 +11,7 @@ import subprocess
 import unittest
 
 from pawl_runs import WithRun
+from pawl_testing import PAWL, TIMEOUT_S
 
 # The memory beyond what the executor has when its first step sleeps. All that is judged here needs a part of
 # it. What is too large does not fit at all.
@@ -105,6 +106,20 @@ class Memory(WithRun):
         self.assertEqual(self.within("run", "plan.yaml"), 0)
         self.assertEqual(self.newest()["verdict"], "passed")
         self.assertEqual(self.within("run", "plan.yaml", env=OFF), -signal.SIGABRT)
+
+
+    def test_an_export_that_does_not_fit_is_named(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        self.pawl("export", "last", "evidence")
+        large = self.root / "evidence/phases/p1/attempts.jsonl"
+        with open(large, "r+b") as file:
+            file.truncate(3 << 30)
+        limit = 2_000_000 << 10
+        done = subprocess.run([PAWL, "verify", "evidence"], cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("evidence/phases/p1/attempts.jsonl: no memory is left", done.stderr)
 
 
 if __name__ == "__main__":
