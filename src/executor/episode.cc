@@ -216,8 +216,9 @@ std::optional<gates::GateFacts> Episode::gate_facts(const std::string& gate_id) 
     const auto run = results_.find(step.index);
     if (run == results_.end()) break;
     facts.steps.push_back(facts_of(step, run->second));
+    add_changed(step, run->second, facts.steps.back());
     facts.finished = step.last_of_gate;
-    bool holds = held(step, run->second);
+    bool holds = held(step, run->second) && facts.steps.back().changed.empty();
     if (!holds && gates::step_held(gates::with_known_failing(facts).back())) {
       known_failing_.insert(step.index);
       holds = true;
@@ -444,6 +445,9 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
     spec.keep_layer = !step.last_of_gate || minds_refused_entries(step);  // needed to find them, too
     for (const auto& declared : planned.reports)
       std::ranges::copy(declared.patterns, std::back_inserter(spec.copy_out));
+    const auto sight = sight_of(step.gate_id);
+    spec.held = sight.paths.protect;
+    std::ranges::copy(sight.paths.protect_existing, std::back_inserter(spec.held));
   }
   std::ranges::sort(spec.env);
   PAWL_OK(sandbox::validate(spec));

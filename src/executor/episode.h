@@ -150,6 +150,7 @@ class Episode {
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   // Adds output, reports and records to the facts of the outcome.
+  void add_changed(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_records(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_stop_option(const PlannedStep& step, gates::StepFacts& to) const;
   std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,

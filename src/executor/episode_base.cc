@@ -70,7 +70,9 @@ std::optional<gates::OnBase> Episode::from_baseline(const plan::Gate& gate, bool
   if (runs.empty()) return std::nullopt;
   std::vector<gates::StepFacts> facts;
   for (const auto& [step, run] : runs) facts.push_back(facts_of(*step, *run));
-  return gates::on_base(gate.name, gate.signals, facts);
+  auto out = gates::on_base(gate.name, gate.signals, facts);
+  for (const auto& [step, run] : runs) out.changed.insert(run->changed.begin(), run->changed.end());
+  return out;
 }
 
 Status Episode::load_on_base() {

@@ -68,6 +68,16 @@ Status Episode::add_mounts(gates::AttemptFacts& to) const {
   return {};
 }
 
+// A step runs code that the agent wrote. When that code changes a protected test, another test ran. Tests that
+// write to such files do so on base, too.
+void Episode::add_changed(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+  if (!os::walls().lid) return;
+  const auto base = on_base_.find(step.gate_id);
+  for (const auto& path : run.changed)
+    if (base == on_base_.end() || !base->second.changed.contains(path))
+      to.changed.push_back(world_.redactor.redact(path));
+}
+
 gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const {
   gates::StepFacts facts;
   facts.step_name = step.step->name;

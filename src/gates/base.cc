@@ -117,6 +117,11 @@ bool read_inventory(const Json& json, Inventory& to) {
 bool read_on_base(const Json& json, OnBase& to) {
   if (!json.is_object() || !json.value("green", Json()).is_boolean()) return false;
   to.green = json.at("green").get<bool>();
+  const Json changed = json.value("changed", Json::array());
+  for (const auto& path : changed) {
+    if (!path.is_string()) return false;
+    to.changed.insert(path.get<std::string>());
+  }
   const Json kinds = json.value("inventories", Json());
   return kinds.is_object() && std::ranges::all_of(kinds.items(), [&](const auto& item) {
            return read_inventory(item.value(), to.inventories[item.key()]);
@@ -173,7 +178,9 @@ OnBase on_base(const std::string& gate_id, const std::vector<std::string>& requi
 std::string text_of(const OnBase& found) {
   Json kinds = Json::object();
   for (const auto& [kind, inventory] : found.inventories) kinds[kind] = json_of(inventory);
-  return canonical({{"green", found.green}, {"inventories", std::move(kinds)}});
+  Json out = {{"green", found.green}, {"inventories", std::move(kinds)}};
+  if (!found.changed.empty()) out["changed"] = found.changed;
+  return canonical(out);
 }
 
 Result<OnBase> on_base_of_text(std::string_view text) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct OnBase {
   // For a person: why no work can pass this gate, and what to do; "" when work can pass.
   std::string stop;
   Inventories inventories;
+  std::set<std::string> changed;  // files that its steps change, although the plan protects them
 
   bool is_usable() const { return stop.empty() && !no_sandbox; }
   bool operator==(const OnBase&) const = default;

@@ -100,7 +100,7 @@ bool step_held(const StepFacts& step) {
   const bool left_what_may_not_be = step.refused_entries_fail && step.refused_entries_total > 0;
   const bool held =
       step_held(step.outcome, step.exit_code, step.may_fail) || (step.may_fail && step.counts_failures);
-  return held && !left_what_may_not_be;
+  return held && !left_what_may_not_be && step.changed.empty();
 }
 
 std::vector<std::string_view> signal_kinds() {

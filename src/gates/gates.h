@@ -87,6 +87,8 @@ struct StepFacts {
   std::int64_t refused_entries_total = 0;  // how many such entries there were
   // The plan says that the step fails when there are such entries.
   bool refused_entries_fail = false;
+  // Protected files of base and work that the step changed while it ran, and does not change on base.
+  std::vector<std::string> changed;
   bool may_fail = false;  // the plan lets the step exit with 1 to 125
   // The exit code is the number of failed tests: with may_fail, any code is allowed.
   bool counts_failures = false;
@@ -119,7 +121,8 @@ void take_output(std::string_view log, StepFacts& to);
 // 125, as scanners do when they find something. 126, 127 and 128 + N do not hold: a shell gives them for a
 // program that could not start, or that signal N ended. Exception in step_held(StepFacts): with `may_fail`
 // and `counts_failures` (set by with_known_failing) any exit code holds. A step whose plan says
-// `refused_entries: fail` does not hold when it left an entry that cannot be stored.
+// `refused_entries: fail` does not hold when it left an entry that cannot be stored. No step holds that changed
+// protected files: what it ran next were not the files that the plan protects.
 bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail);
 bool step_held(const StepFacts& step);
 

@@ -127,6 +127,13 @@ void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
   }
   if (egress > 0) signal.details["egress_refused"] = egress;
   if (!hosts.empty()) signal.details["egress_refused_hosts"] = shown(by_count(hosts));
+  std::vector<std::string> changed;
+  for (const auto& step : steps)
+    for (const auto& path : step.changed) changed.push_back(printable(path));
+  if (!changed.empty()) {
+    signal.passed = false;
+    signal.details["changed_protected"] = shown(changed);
+  }
   if (!fatal.empty()) signal.passed = false;
   fatal.insert(fatal.end(), entries.begin(), entries.end());
   if (fatal.empty()) return;
@@ -138,7 +145,8 @@ std::vector<Detail> with_refusals(std::vector<Detail> more) {
   more.insert(more.end(), {{"egress_refused", Detail::Type::kInteger},
                            {"egress_refused_hosts", Detail::Type::kText},
                            {"refused_entries", Detail::Type::kInteger},
-                           {"refused_names", Detail::Type::kText}});
+                           {"refused_names", Detail::Type::kText},
+                           {"changed_protected", Detail::Type::kText}});
   std::ranges::copy(hang_details(), std::back_inserter(more));
   return more;
 }

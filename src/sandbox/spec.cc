@@ -65,6 +65,7 @@ JsonMembers members_of(const SandboxSpec& spec, bool for_hash) {
       .number("output_limit_bytes", spec.output_limit_bytes)
       .boolean("keep_layer", spec.keep_layer)
       .texts("copy_out", spec.copy_out);
+  if (!spec.held.empty()) members.texts("held", spec.held);
   if (!for_hash) members.text("label", spec.label);
   return members;
 }
@@ -171,6 +172,7 @@ Result<SandboxSpec> spec_from_json(const Json& json) {
     json.at("output_limit_bytes").get_to(spec.output_limit_bytes);
     json.at("keep_layer").get_to(spec.keep_layer);
     json.at("copy_out").get_to(spec.copy_out);
+    spec.held = json.value("held", std::vector<std::string>());
     json.at("label").get_to(spec.label);
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, std::string("sandbox spec: ") + error.what());
@@ -225,6 +227,7 @@ std::string json_text(const SandboxRun& run) {
   if (!run.degraded.empty()) members.texts("degraded", run.degraded);
   if (run.unsaved > 0) members.number("unsaved", run.unsaved);
   if (run.room_needed > 0) members.number("room_needed", run.room_needed);
+  if (!run.changed.empty()) members.texts("changed", run.changed);
   if (!run.mounts.empty()) members.json("mounts", canonical(Json(run.mounts)));
   return members.object();
 }
@@ -259,6 +262,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
     // Older runs have no refused_total.
     run.refused_total = json.value("refused_total", static_cast<std::int64_t>(run.refused.size()));
     run.rewritten = json.value("rewritten", std::int64_t{0});
+    run.changed = json.value("changed", std::vector<std::string>());
     if (const auto degraded = json.find("degraded"); degraded != json.end()) degraded->get_to(run.degraded);
     if (const auto unsaved = json.find("unsaved"); unsaved != json.end()) unsaved->get_to(run.unsaved);
     run.room_needed = json.value("room_needed", std::int64_t{0});

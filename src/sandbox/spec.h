@@ -49,6 +49,7 @@ struct SandboxSpec {
   std::int64_t output_limit_bytes = 67108864;
   bool keep_layer = true;             // whether the changes of the step are stored as a layer
   std::vector<std::string> copy_out;  // patterns of files to store even without a layer
+  std::vector<std::string> held;      // patterns of files whose changes SandboxRun::changed names
   std::string label;                  // <phase>.<gate>.<step>.attempt<N>
 };
 
@@ -110,7 +111,8 @@ struct SandboxRun {
       refused;  // paths of the layer that were not stored (devices, sockets, ...), at most 100
   std::int64_t refused_total = 0;  // number of all such paths
   std::int64_t rewritten = 0;      // files that were written without a change: not part of the layer
-  Mounts mounts;                   // mounts_of() its spec
+  std::vector<std::string> changed;  // files of SandboxSpec::held that the step changed or removed, at most 100
+  Mounts mounts;                     // mounts_of() its spec
 };
 
 // Ids of all stored objects of the run; "" for an absent one.

@@ -20,6 +20,9 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = folders.upper;
   const bool copied = sandbox::is_whole_tree(execution.changes);
+  if (!job.spec.held.empty() && !copied) {
+    PAWL_TRY(run.changed, workspace::changed_files(made, folders.lower, job.spec.held));
+  }
   const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent};
   if (copied) {
     // The upper is the whole tree: only the differences are the step's own.
@@ -29,6 +32,9 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
     if (job.spec.keep_layer) run.layer = layer.layer_id;
     if (layer.layer_id.empty()) return {};
     made = workspaces.layer_tree(layer.layer_id);
+    if (!job.spec.held.empty()) {
+      PAWL_TRY(run.changed, workspace::changed_files(made, folders.lower, job.spec.held));
+    }
   }
   if (!job.spec.copy_out.empty()) {
     PAWL_TRY(const auto matching, workspaces.collect_matching(made, job.spec.copy_out, caps));

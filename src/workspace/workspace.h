@@ -194,6 +194,12 @@ struct Commits {
   bool of_work_tree = false;
 };
 
+// The files of the trees `lower` (topmost first) that match one of the patterns (any_covers()) and that the
+// changes in `upper`, in overlayfs form, changed in content or removed. Sorted, at most kRefusedNamedMax. New
+// files, times and modes do not count. Time is that of a look at the folders of `upper` that a pattern may match.
+Result<std::vector<std::string>> changed_files(const std::string& upper, const std::vector<std::string>& lower,
+                                               const std::vector<std::string>& patterns);
+
 class Workspaces {
  public:
   // Opens `folder`, which is .pawl. Creates it when absent, with a .gitignore that hides it from git.

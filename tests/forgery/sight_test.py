@@ -62,6 +62,26 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
                 plan = {"agent": f"cat >build.sh <<'END'\n{build}\nEND", "gate": gate, "top": f"{key}: [\"tests/**\"]"}
                 self.expect(f"{name}, {key}", plan, plan | {"walls": "lid"})
 
+    def test_a_step_does_not_replace_protected_paths_for_itself(self):
+        """The code of the work changes the test in the same step that runs it."""
+        gate = "{steps: [{name: unit, run: sh build.sh && " + PYTHON + " tests/run.py}]}"
+        for name, build in {
+                "writes over the runner": "echo pass >tests/run.py",
+                "of the same size": "tr 5 9 <tests/test_calc.py | sed 's/== 9/!= 9/' >x; sed -i 's/5/1/; s/==/!=/' tests/test_calc.py",
+                "replaces the folder by a link": "mkdir -p easy; echo pass >easy/run.py; rm -r tests; ln -s easy tests",
+                "replaces the test by a link": "echo 'def test_adds(): pass' >x.py; ln -sf ../x.py tests/test_calc.py",
+                "deletes the folder and makes it again": "rm -r tests; mkdir tests; echo pass >tests/run.py",
+                "renames the folder": "mv tests old; mkdir tests; echo pass >tests/run.py",
+                "takes the rights from it": "echo pass >tests/run.py; trap 'chmod 0 tests' EXIT; " + PYTHON + " tests/run.py; exit 0"}.items():
+            plan = {"agent": f"cat >build.sh <<'END'\n{build}\nEND", "gate": gate, "top": "protect: [\"tests/**\"]"}
+            self.expect(name, plan, plan | {"walls": "lid"})
+
+    def test_tests_may_write_to_their_own_files_as_they_do_on_base(self):
+        files = CALC | {"tests/last.txt": "never\n", "tests/run.py": "open('tests/last.txt', 'w').write('ran')\n" + CALC["tests/run.py"]}
+        gate = "{steps: [{name: unit, run: " + PYTHON + " tests/run.py}]}"
+        verdict, failed = self.run_plan("sed -i s/-/+/ calc.py", gate, "protect: [\"tests/**\"]", files)
+        self.assertEqual(verdict, "passed", failed)
+
     def test_a_rule_of_a_scanner_is_as_base_has_it_between_steps(self):
         gate = "{steps: [{name: build, run: sh build.sh}, {name: scan, run: \"[ -e .semgrepignore ] || ! grep -rq evil src\"}]}"
         plan = {"agent": "mkdir src; echo evil >src/a; echo 'echo src >.semgrepignore' >build.sh", "gate": gate}
