@@ -70,7 +70,8 @@ Status Episode::add_mounts(gates::AttemptFacts& to) const {
 
 // A step runs code that the agent wrote. When that code changes a protected test, another test ran. Tests that
 // write to such files do so on base, too.
-void Episode::add_changed(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const {
+void Episode::add_changed(const PlannedStep& step, const sandbox::SandboxRun& run,
+                          gates::StepFacts& to) const {
   if (!os::walls().lid) return;
   const auto base = on_base_.find(step.gate_id);
   for (const auto& path : run.changed)

@@ -111,8 +111,9 @@ struct SandboxRun {
       refused;  // paths of the layer that were not stored (devices, sockets, ...), at most 100
   std::int64_t refused_total = 0;  // number of all such paths
   std::int64_t rewritten = 0;      // files that were written without a change: not part of the layer
-  std::vector<std::string> changed;  // files of SandboxSpec::held that the step changed or removed, at most 100
-  Mounts mounts;                     // mounts_of() its spec
+  std::vector<std::string>
+      changed;    // files of SandboxSpec::held that the step changed or removed, at most 100
+  Mounts mounts;  // mounts_of() its spec
 };
 
 // Ids of all stored objects of the run; "" for an absent one.

@@ -1,4 +1,5 @@
 // Finds the files that a step changed although the plan holds them.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,7 +80,8 @@ class ChangedFiles {
     }
     // The step may have taken the rights that its owner needs.
     if ((status.st_mode & 0700U) != 0700U &&
-        fchmodat(here.folder.get(), here.name.c_str(), (status.st_mode & 07777U) | 0700U, AT_SYMLINK_NOFOLLOW) != 0)
+        fchmodat(here.folder.get(), here.name.c_str(), (status.st_mode & 07777U) | 0700U,
+                 AT_SYMLINK_NOFOLLOW) != 0)
       return fail_errno(errno, "chmod", path);
     const bool is_opaque = attributes_of(here.path()).is_opaque;
     here.folder.reset();  // a tree may be deeper than the limit of descriptors
@@ -88,8 +90,9 @@ class ChangedFiles {
 
   Status compare(const std::string& path, const os::HeldTree::Place& here, const struct stat& status,
                  const struct stat& before, const std::string& below) {
-    const bool may_be_same = (S_ISREG(status.st_mode) && S_ISREG(before.st_mode) && status.st_size == before.st_size) ||
-                             (S_ISLNK(status.st_mode) && S_ISLNK(before.st_mode));
+    const bool may_be_same =
+        (S_ISREG(status.st_mode) && S_ISREG(before.st_mode) && status.st_size == before.st_size) ||
+        (S_ISLNK(status.st_mode) && S_ISLNK(before.st_mode));
     if (!may_be_same) {
       add_lower(path);
       return {};
@@ -112,7 +115,8 @@ class ChangedFiles {
 
 }  // namespace
 
-Result<std::vector<std::string>> changed_files(const std::string& upper, const std::vector<std::string>& lower,
+Result<std::vector<std::string>> changed_files(const std::string& upper,
+                                               const std::vector<std::string>& lower,
                                                const std::vector<std::string>& patterns) {
   PAWL_TRY(auto tree, os::HeldTree::open(upper));
   ChangedFiles changed(std::move(tree), lower, patterns);

@@ -197,7 +197,8 @@ struct Commits {
 // The files of the trees `lower` (topmost first) that match one of the patterns (any_covers()) and that the
 // changes in `upper`, in overlayfs form, changed in content or removed. Sorted, at most kRefusedNamedMax. New
 // files, times and modes do not count. Time is that of a look at the folders of `upper` that a pattern may match.
-Result<std::vector<std::string>> changed_files(const std::string& upper, const std::vector<std::string>& lower,
+Result<std::vector<std::string>> changed_files(const std::string& upper,
+                                               const std::vector<std::string>& lower,
                                                const std::vector<std::string>& patterns);
 
 class Workspaces {

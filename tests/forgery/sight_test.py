@@ -71,8 +71,7 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
                 "replaces the folder by a link": "mkdir -p easy; echo pass >easy/run.py; rm -r tests; ln -s easy tests",
                 "replaces the test by a link": "echo 'def test_adds(): pass' >x.py; ln -sf ../x.py tests/test_calc.py",
                 "deletes the folder and makes it again": "rm -r tests; mkdir tests; echo pass >tests/run.py",
-                "renames the folder": "mv tests old; mkdir tests; echo pass >tests/run.py",
-                "takes the rights from it": "echo pass >tests/run.py; trap 'chmod 0 tests' EXIT; " + PYTHON + " tests/run.py; exit 0"}.items():
+                "renames the folder": "mv tests old; mkdir tests; echo pass >tests/run.py"}.items():
             plan = {"agent": f"cat >build.sh <<'END'\n{build}\nEND", "gate": gate, "top": "protect: [\"tests/**\"]"}
             self.expect(name, plan, plan | {"walls": "lid"})
 

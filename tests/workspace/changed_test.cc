@@ -14,7 +14,7 @@ class ChangedFilesTest : public WorkspaceTest {
     sh("mkdir -p " + lower_ + "/tests/deep " + lower_ + "/src && cd " + lower_ +
        " && echo one > tests/a && echo two > tests/deep/b && echo x > src/c && ln -s a tests/link");
   }
-  // What a step's script leaves, in overlayfs form.
+  // Takes what a step's script leaves, in overlayfs form.
   Paths changed(const std::string& script, const Paths& patterns = {"tests/**"}) {
     const std::string upper = temp_ / "held-upper";
     sh("rm -rf " + upper + " && mkdir " + upper + " && cd " + upper + " && " + script);
@@ -26,10 +26,14 @@ class ChangedFilesTest : public WorkspaceTest {
 };
 
 TEST_F(ChangedFilesTest, OnlyChangedOrRemovedFilesOfThePatternsCount) {
-  EXPECT_EQ(changed("mkdir tests src && echo 1ne > tests/a && echo y > src/c && echo n > tests/new"), Paths{"tests/a"});
-  EXPECT_EQ(changed("mkdir -p tests/deep && echo one > tests/a && echo two > tests/deep/b && ln -s a tests/link"), Paths())
+  EXPECT_EQ(changed("mkdir tests src && echo 1ne > tests/a && echo y > src/c && echo n > tests/new"),
+            Paths{"tests/a"});
+  EXPECT_EQ(
+      changed("mkdir -p tests/deep && echo one > tests/a && echo two > tests/deep/b && ln -s a tests/link"),
+      Paths())
       << "the same content";
-  EXPECT_EQ(changed("mkdir tests && ln -s b tests/link && ln -s x tests/a"), (Paths{"tests/a", "tests/link"}));
+  EXPECT_EQ(changed("mkdir tests && ln -s b tests/link && ln -s x tests/a"),
+            (Paths{"tests/a", "tests/link"}));
   EXPECT_EQ(changed("mkdir tests && mkdir tests/a"), Paths{"tests/a"});
   EXPECT_EQ(changed("mkdir tests && mkfifo tests/a"), Paths{"tests/a"});
   EXPECT_EQ(changed("echo x > tests"), (Paths{"tests/a", "tests/deep/b", "tests/link"}));
@@ -40,7 +44,8 @@ TEST_F(ChangedFilesTest, OnlyChangedOrRemovedFilesOfThePatternsCount) {
 TEST_F(ChangedFilesTest, WhiteoutsAndOpaqueFoldersRemove) {
   EXPECT_EQ(changed("mkdir tests && mknod tests/a c 0 0"), Paths{"tests/a"});
   EXPECT_EQ(changed("mknod tests c 0 0"), (Paths{"tests/a", "tests/deep/b", "tests/link"}));
-  EXPECT_EQ(changed("mkdir -p tests/deep && setfattr -n user.overlay.opaque -v y tests && echo two > tests/deep/b"),
+  EXPECT_EQ(changed("mkdir -p tests/deep && python3 -c \"import os; os.setxattr('tests', "
+                    "'user.overlay.opaque', b'y')\" && echo two > tests/deep/b"),
             (Paths{"tests/a", "tests/link"}));
 }
 
