@@ -51,7 +51,7 @@ class Limits : public Trust {
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_TRUE(report->ok) << canonical(to_json(*report));
     store_ = open();
-    EXPECT_TRUE(verified()->ok);
+    EXPECT_TRUE(is_verified());
   }
   static store::AttemptEnd replanned() {
     store::AttemptEnd end{.verdict = "escalate", .summary = "s", .feedback = Json::object(), .reason = "why"};
@@ -190,9 +190,10 @@ TEST_F(Limits, ARunsColumnsAreWhatItsRowsSay) {
   one_failed_one_passed();
   honest();
   for (const auto& [change, what] : changes) {
-    sql("CREATE TABLE kept AS SELECT * FROM runs; UPDATE runs SET " + change);
+    sql("DROP TABLE IF EXISTS side.kept; CREATE TABLE side.kept AS SELECT * FROM runs; UPDATE runs SET " +
+        change);
     names(change, what);
-    sql("DELETE FROM runs; INSERT INTO runs SELECT * FROM kept; DROP TABLE kept");
+    sql("DELETE FROM runs; INSERT INTO runs SELECT * FROM side.kept; DROP TABLE side.kept");
   }
   honest();
 }
@@ -337,7 +338,7 @@ TEST_F(Limits, WhatWasSpentSinceTheHeadCounts) {
     auto second = first;
     second.sandbox_run_id = "gate";
     second.cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = "gate"});
-    EXPECT_TRUE(verified()->ok) << canonical(to_json(*verified()));
+    EXPECT_TRUE(is_verified()) << canonical(to_json(*verified()));
     sql("UPDATE budgets SET spent = 0");
     if (anew) store_ = open();
     refused(next("more", second));
@@ -358,11 +359,14 @@ TEST_F(Limits, WhatIsReservedIsWhatOpenStepsHold) {
        {"UPDATE budgets SET reserved = 7", "UPDATE steps SET reserved_ms = 7",
         "UPDATE steps SET reserved_tokens = 7",
         "INSERT INTO budgets (run_id, unit, reserved) VALUES ('r', 'tokens', 1)"}) {
-    sql("CREATE TABLE b AS SELECT * FROM budgets; CREATE TABLE s AS SELECT * FROM steps; " + change);
+    sql("DROP TABLE IF EXISTS side.b; CREATE TABLE side.b AS SELECT * FROM budgets; DROP TABLE IF EXISTS "
+        "side.s; CREATE TABLE side.s AS SELECT * FROM steps; " +
+        change);
     names(change, "the reserved amount of ");
-    sql("DELETE FROM budgets; INSERT INTO budgets SELECT * FROM b; DROP TABLE b; "
-        "UPDATE steps SET (reserved_ms, reserved_tokens) = (SELECT reserved_ms, reserved_tokens FROM s); "
-        "DROP TABLE s");
+    sql("DELETE FROM budgets; INSERT INTO budgets SELECT * FROM side.b; DROP TABLE side.b; "
+        "UPDATE steps SET (reserved_ms, reserved_tokens) = (SELECT reserved_ms, reserved_tokens FROM "
+        "side.s); "
+        "DROP TABLE side.s");
     honest();
   }
 }

@@ -29,7 +29,7 @@ TEST_F(Trust, ALayerThatNoRowNamesIsNotBuiltOn) {
       attempt("passed", "M");
     }
     refuses_to_claim_after(change);
-    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_FALSE(is_verified()) << change;
   }
 }
 
@@ -45,7 +45,7 @@ TEST_F(Trust, ALayerThatCameMeanwhileIsNotSigned) {
   refused(finish(*held->claim, "failed_retryable"));
   sql("DELETE FROM accepted_layers");
   EXPECT_TRUE(finish(*held->claim, "passed", "L"));
-  EXPECT_TRUE(verified()->ok) << canonical(to_json(*verified()));
+  EXPECT_TRUE(is_verified()) << canonical(to_json(*verified()));
 }
 
 TEST_F(Trust, WhatWasBuiltOnALayerThatNoRowNamesIsFound) {
@@ -69,7 +69,7 @@ TEST_F(Trust, TheSourceIsWhereThePlannedRowSays) {
   for (const auto& change : {evil, evil + R"(; UPDATE plans SET common = '{"source_folder":"/evil"}')"}) {
     begin_anew();
     refuses_to_claim_after(change);
-    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_FALSE(is_verified()) << change;
     refused(store_->operator_skip("r", "one", {}, now_));
     create("fork", store::Fork{.from = {.run_id = "r", .phase_id = "one"}, .who = {}});
     EXPECT_FALSE(created_) << change;
@@ -82,7 +82,7 @@ TEST_F(Trust, TheSourceIsWhereThePlannedRowSays) {
   begin_anew();
   sql(evil);
   EXPECT_TRUE(claim());
-  EXPECT_TRUE(verified()->ok);
+  EXPECT_TRUE(is_verified());
   EXPECT_EQ(lacks(), 1) << "it is said that nothing holds it";
 }
 
@@ -167,9 +167,9 @@ TEST_F(Trust, AChainThatTheHeadListsIsListedAgain) {
   sql("DELETE FROM open_chains WHERE chain = 'one'");
   refused(store_->operator_budget("r", store::kSandboxMs, 2 * kCapMs, {}, now_));
   refused(open()->operator_budget("r", store::kSandboxMs, 2 * kCapMs, {}, now_));
-  EXPECT_TRUE(verified()->ok) << "what was signed is as it was";
+  EXPECT_TRUE(is_verified()) << "what was signed is as it was";
   without_signer([&] { EXPECT_TRUE(store_->operator_budget("r", store::kSandboxMs, 2 * kCapMs, {}, now_)); });
-  EXPECT_FALSE(verified()->ok) << "the attempt has lost its signature";
+  EXPECT_FALSE(is_verified()) << "the attempt has lost its signature";
 }
 
 TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
@@ -185,7 +185,7 @@ TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
     refused(finish(*held->claim, "passed", "L"));
     store_ = open();
     refused(finish(*held->claim, "passed", "L"));
-    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_FALSE(is_verified()) << change;
     EXPECT_EQ(store_->run("r")->state, store::RunState::kExecuting);
 
     begin_anew();
@@ -193,13 +193,15 @@ TEST_F(Trust, APhaseThatNoRowEndsIsNotOver) {
       const auto again = claim();
       ASSERT_TRUE(again && again->claim);
       ASSERT_TRUE(begin(*again->claim));
-      sql("CREATE TABLE kept AS SELECT * FROM phases WHERE phase_id = 'two'; " + change);
+      sql("DROP TABLE IF EXISTS side.kept; CREATE TABLE side.kept AS SELECT * FROM phases WHERE phase_id = "
+          "'two'; " +
+          change);
       ASSERT_TRUE(finish(*again->claim, "passed", "L"));
     });
     EXPECT_EQ(store_->run("r")->state, store::RunState::kComplete) << "the signer alone stops it";
-    EXPECT_FALSE(verified()->ok) << change;
-    sql("DELETE FROM phases WHERE phase_id = 'two'; INSERT INTO phases SELECT * FROM kept");
-    EXPECT_FALSE(verified()->ok) << change << ", and taken back";
+    EXPECT_FALSE(is_verified()) << change;
+    sql("DELETE FROM phases WHERE phase_id = 'two'; INSERT INTO phases SELECT * FROM side.kept");
+    EXPECT_FALSE(is_verified()) << change << ", and taken back";
     const auto exported = verify(*files_of(*store_, "r"), {});
     ASSERT_FALSE(exported.ok) << "by its rows alone";
     EXPECT_NE(exported.problems[0].detail.find("no row ends phase two"), std::string::npos);
@@ -212,29 +214,31 @@ TEST_F(Trust, APhaseThatARowEndsIsNotOpenedWithoutOne) {
     begin_anew();
     attempt("passed", "L");
     refuses_to_claim_after(change);
-    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_FALSE(is_verified()) << change;
   }
   begin_anew();
   one_failed_one_passed();
-  EXPECT_TRUE(verified()->ok);
+  EXPECT_TRUE(is_verified());
   sql("UPDATE phases SET state = 'QUEUED', outcome = '' WHERE phase_id = 'one'; UPDATE runs SET state = "
       "'EXECUTING', ended_at = ''");
-  EXPECT_FALSE(verified()->ok);
+  EXPECT_FALSE(is_verified());
   refused(claim());
 }
 
 TEST_F(Trust, ARunThatAnOperatorOpenedAgainVerifiesAtOnce) {
   one_failed_one_passed();
   ASSERT_TRUE(store_->operator_retry("r", "one", {}, now_));
-  EXPECT_TRUE(verified()->ok) << canonical(to_json(*verified()));
+  EXPECT_TRUE(is_verified()) << canonical(to_json(*verified()));
   sql("UPDATE runs SET state = 'FAILED', ended_at = created_at");
-  EXPECT_FALSE(verified()->ok);
+  EXPECT_FALSE(is_verified());
 }
 
 TEST_F(Trust, APhaseThatAnOperatorOpenedAgainIsNotPutBackToItsEarlierEnd) {
-  const std::string keep = "CREATE TABLE before AS SELECT * FROM phases WHERE phase_id = 'one'";
+  const std::string keep =
+      "DROP TABLE IF EXISTS side.before; CREATE TABLE side.before AS SELECT * FROM phases WHERE phase_id = "
+      "'one'";
   const std::string put_back =
-      "DELETE FROM phases WHERE phase_id = 'one'; INSERT INTO phases SELECT * FROM before";
+      "DELETE FROM phases WHERE phase_id = 'one'; INSERT INTO phases SELECT * FROM side.before";
   const auto open_again = [&] {
     one_failed_one_passed();
     sql(keep);
@@ -247,7 +251,7 @@ TEST_F(Trust, APhaseThatAnOperatorOpenedAgainIsNotPutBackToItsEarlierEnd) {
     if (is_restarted) store_ = open();
     refused(store_->operator_max_attempts("r", 3, {}, now_));
     refused(claim());
-    EXPECT_FALSE(verified()->ok);
+    EXPECT_FALSE(is_verified());
   }
   begin_anew();
   open_again();
@@ -255,7 +259,7 @@ TEST_F(Trust, APhaseThatAnOperatorOpenedAgainIsNotPutBackToItsEarlierEnd) {
   const auto again = claim();
   ASSERT_TRUE(again) << "an end of its own: " << again.error().message;
   EXPECT_FALSE(again->claim);
-  EXPECT_TRUE(verified()->ok);
+  EXPECT_TRUE(is_verified());
 }
 
 TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
@@ -299,7 +303,7 @@ TEST_F(Trust, WhatAnAttemptLeftIsWhatItsRowsSay) {
     begin_anew();
     attempt("failed_retryable");
     refuses_to_claim_after(change);
-    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_FALSE(is_verified()) << change;
     without_signer([&] { EXPECT_TRUE(claim()) << change; });
   }
   begin_anew();
@@ -335,7 +339,7 @@ TEST_F(Trust, TheDatabaseAgreesWithItself) {
         "PRAGMA ignore_check_constraints = ON; UPDATE attempts SET finished = 2"}) {
     begin_anew();
     attempt("failed_retryable");
-    EXPECT_TRUE(verified()->ok);
+    EXPECT_TRUE(is_verified());
     store_ = open();
     sql(change);
     const auto report = verified();
@@ -352,7 +356,7 @@ TEST_F(Trust, ThePlannerMayKnowItsTables) {
   attempt("failed_retryable");
   sql("ANALYZE");
   store_ = open();
-  EXPECT_TRUE(verified()->ok);
+  EXPECT_TRUE(is_verified());
 }
 
 TEST_F(Trust, AStepTookWhatItsRowsSay) {
@@ -360,9 +364,9 @@ TEST_F(Trust, AStepTookWhatItsRowsSay) {
        {"UPDATE steps SET ended_at = '2031-01-01T00:00:00.000000Z'", "UPDATE steps SET ended_at = ''"}) {
     begin_anew();
     attempt("failed_retryable");
-    EXPECT_TRUE(verified()->ok);
+    EXPECT_TRUE(is_verified());
     sql(change);
-    EXPECT_FALSE(verified()->ok) << change;
+    EXPECT_FALSE(is_verified()) << change;
   }
 }
 

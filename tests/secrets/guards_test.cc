@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 
 #include "secrets/redact.h"
 #include "secrets/shapes.h"
@@ -214,9 +214,9 @@ TEST(Guarded, TakeLinearTime) {
                                  "\x1b]", "\\u{0000", "q", ": ", "q:", "0: "}) {
     std::string text;
     while (text.size() < 1'000'000) text += part;
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = std::clock();  // the process's own time, on a busy machine, too
     without_guarded(text);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << part;
+    EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 10) << part;
   }
 }
 

@@ -138,6 +138,10 @@ class Trust : public ::testing::Test {
   }
 
   Result<Report> verified() { return verify_run(*store_, "r", {.public_key = sealer_->public_key()}); }
+  bool is_verified() {
+    const auto report = verified();
+    return report && report->ok;
+  }
 
   // --- the attacker
   // Rewrites a chain with `change`, with matching hashes: everything that is possible without the key.
@@ -176,9 +180,10 @@ class Trust : public ::testing::Test {
                  "', " + std::to_string(seq) + ", '" + hash + "', '" + line + "')");
     return hash;
   }
-  // Acts as an attacker who may change the schema, too.
+  // Acts as an attacker who may change the schema, too. The database `side` is for rows that are put back.
   void sql(const std::string& text) {
-    Database(path_).run("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; " + text);
+    Database(path_).run("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; ATTACH '" + path_ +
+                        ".side' AS side; " + text);
   }
 
   // --- what must not happen: a verb that goes on, or a ledger that verifies after it
