@@ -118,7 +118,7 @@ class ChangedFiles {
 Result<std::vector<std::string>> changed_files(const std::string& upper,
                                                const std::vector<std::string>& lower,
                                                const std::vector<std::string>& patterns) {
-  PAWL_TRY(auto tree, os::HeldTree::open(upper));
+  PAWL_TRY(auto tree, open_upper(upper));
   ChangedFiles changed(std::move(tree), lower, patterns);
   PAWL_OK(changed.folder("", false));
   std::ranges::sort(changed.paths);

@@ -77,16 +77,6 @@ Status set_mode(const os::HeldTree::Place& here, mode_t mode) {
   return fail_errno(errno, "chmod", here.name);
 }
 
-// A command can remove all rights from /workspace itself, also those that its owner needs.
-Result<os::HeldTree> open_upper(const std::string& upper) {
-  struct stat status {};
-  if (lstat(upper.c_str(), &status) != 0) return fail_errno(errno, "look at", upper);
-  const mode_t mode = (status.st_mode & 07777U) | 0700U;
-  if ((status.st_mode & 07777U) != mode && fchmodat(AT_FDCWD, upper.c_str(), mode, AT_SYMLINK_NOFOLLOW) != 0)
-    return fail_errno(errno, "chmod", upper);
-  return os::HeldTree::open(upper);
-}
-
 std::int64_t names_bytes_of(const Entry& entry) {
   const auto target = entry.type == EntryType::kSymlink ? entry.content.size() : 0;
   return static_cast<std::int64_t>(entry.path.size() + target);
@@ -345,6 +335,15 @@ class Matcher {
 };
 
 }  // namespace
+
+Result<os::HeldTree> open_upper(const std::string& upper) {
+  struct stat status {};
+  if (lstat(upper.c_str(), &status) != 0) return fail_errno(errno, "look at", upper);
+  const mode_t mode = (status.st_mode & 07777U) | 0700U;
+  if ((status.st_mode & 07777U) != mode && fchmodat(AT_FDCWD, upper.c_str(), mode, AT_SYMLINK_NOFOLLOW) != 0)
+    return fail_errno(errno, "chmod", upper);
+  return os::HeldTree::open(upper);
+}
 
 Result<Collected> Workspaces::collect(const std::string& upper, const std::vector<std::string>& lower,
                                       bool copied, const Caps& caps) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "os/file.h"
+#include "os/held_tree.h"
 #include "os/parallel.h"
 #include "workspace/workspace.h"
 
@@ -70,6 +71,10 @@ Attributes attributes_of(const std::string& path);
 Result<std::string> target_of_link(const std::string& path);
 // The entry of the file, folder or symlink at `full`, without its time. kInvalid for other types.
 Result<Entry> entry_of(const std::string& full, std::string path);
+
+// Opens the folder that has a sandbox's changes. A command can remove all rights from /workspace itself, also those
+// that its owner needs: they are given back.
+Result<os::HeldTree> open_upper(const std::string& upper);
 
 // Makes everything below `tree` durable: file by file for few entries, else by one syncfs(2) of the file
 // system.

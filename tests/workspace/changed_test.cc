@@ -50,7 +50,7 @@ TEST_F(ChangedFilesTest, WhiteoutsAndOpaqueFoldersRemove) {
 }
 
 TEST_F(ChangedFilesTest, RightsThatAStepTookAreGivenBack) {
-  EXPECT_EQ(changed("mkdir tests && echo x > tests/a && chmod 0 tests/a tests"), Paths{"tests/a"});
+  EXPECT_EQ(changed("mkdir tests && echo x > tests/a && chmod 0 tests/a tests ."), Paths{"tests/a"});
 }
 
 }  // namespace
