@@ -41,6 +41,7 @@ std::vector<std::string> patterns_of(const plan::Guarded& guarded) {
 std::vector<Unmatched> unmatched(const GuardedList& list, std::span<const workspace::Covered> covered) {
   const auto& guarded = *list.guarded;
   const auto patterns = patterns_of(guarded);
+  const bool nothing_is = std::ranges::none_of(covered, &workspace::Covered::any);
   std::vector<Unmatched> out;
   for (std::size_t i = 0; i < patterns.size(); ++i) {
     const auto& pattern = patterns[i];
@@ -55,7 +56,7 @@ std::vector<Unmatched> unmatched(const GuardedList& list, std::span<const worksp
              "{{pattern: \"{}\", may_be_absent: true}}",
              pattern, covered[i].near.empty() ? "" : fmt::format("; did you mean '{}'?", covered[i].near),
              pattern),
-         .is_error = !list.is_of_later_tiers || !covered[i].near.empty()});
+         .is_error = (nothing_is && !list.is_of_later_tiers) || !covered[i].near.empty()});
   }
   return out;
 }

@@ -22,8 +22,9 @@ std::vector<GuardedList> guarded_of(const plan::Plan& plan);
 // The patterns of a list, in its order.
 std::vector<std::string> patterns_of(const plan::Guarded& guarded);
 
-// A pattern that matches no file. It protects nothing, so it is an error, unless an earlier tier may make its
-// files: then it is a warning when no similar name exists.
+// A pattern that matches no file. It is an error when it looks like a mistake: a similar name exists, or no
+// pattern of its list matches a file and no earlier tier may make one. Otherwise the pattern may be meant to keep
+// files out; then it is a warning.
 struct Unmatched {
   plan::Place at;
   std::string message;
