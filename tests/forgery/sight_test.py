@@ -16,6 +16,14 @@ CALC = {"calc.py": "def add(a, b):\n    return a - b\n", "tests/__init__.py": ""
         "build.sh": "true\n"}
 PYTEST = f"{PYTHON} -m pytest -q --junitxml=out.xml tests"
 
+# Scripts that put something else in the place of protected tests.
+REPLACES = {
+    "writes over the runner": "echo pass >tests/run.py",
+    "replaces the folder by a link": "mkdir -p easy; echo pass >easy/run.py; rm -r tests; ln -s easy tests",
+    "replaces the test by a link": "echo 'def test_adds(): pass' >x.py; ln -sf ../x.py tests/test_calc.py",
+    "deletes the folder and makes it again": "rm -r tests; mkdir tests; echo pass >tests/run.py",
+    "renames the folder": "mv tests old; mkdir tests; echo pass >tests/run.py"}
+
 
 class Sight(PawlTest):
     def run_plan(self, agent, gate, top="", files=CALC, walls="", phases=None):
@@ -48,14 +56,9 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
 
     def test_an_earlier_step_does_not_replace_protected_paths(self):
         gate = "{steps: [{name: build, run: sh build.sh}, {name: unit, run: " + PYTHON + " tests/run.py}]}"
-        for name, build in {
-                "writes over the runner": "echo pass >tests/run.py",
-                "replaces the folder by a link": "mkdir -p easy; echo pass >easy/run.py; rm -r tests; ln -s easy tests",
-                "replaces the test by a link": "echo 'def test_adds(): pass' >x.py; ln -sf ../x.py tests/test_calc.py",
-                "deletes the folder and makes it again": "rm -r tests; mkdir tests; echo pass >tests/run.py",
+        for name, build in (REPLACES | {
                 "adds what is imported before": "mkdir tests/tests; printf 'def test_adds(): pass\\n' >tests/tests/test_calc.py; "
-                                                "touch tests/tests/__init__.py; sed -i 's/^sys.path.*//' tests/run.py",
-                "renames the folder": "mv tests old; mkdir tests; echo pass >tests/run.py"}.items():
+                                                "touch tests/tests/__init__.py; sed -i 's/^sys.path.*//' tests/run.py"}).items():
             for key in ("protect", "protect_existing"):
                 if key == "protect_existing" and "adds" in name:
                     continue
@@ -65,13 +68,8 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
     def test_a_step_does_not_replace_protected_paths_for_itself(self):
         """The code of the work changes the test in the same step that runs it."""
         gate = "{steps: [{name: unit, run: sh build.sh && " + PYTHON + " tests/run.py}]}"
-        for name, build in {
-                "writes over the runner": "echo pass >tests/run.py",
-                "of the same size": "tr 5 9 <tests/test_calc.py | sed 's/== 9/!= 9/' >x; sed -i 's/5/1/; s/==/!=/' tests/test_calc.py",
-                "replaces the folder by a link": "mkdir -p easy; echo pass >easy/run.py; rm -r tests; ln -s easy tests",
-                "replaces the test by a link": "echo 'def test_adds(): pass' >x.py; ln -sf ../x.py tests/test_calc.py",
-                "deletes the folder and makes it again": "rm -r tests; mkdir tests; echo pass >tests/run.py",
-                "renames the folder": "mv tests old; mkdir tests; echo pass >tests/run.py"}.items():
+        same_size = "sed -i 's/5/1/; s/==/!=/' tests/test_calc.py"
+        for name, build in (REPLACES | {"of the same size": same_size}).items():
             plan = {"agent": f"cat >build.sh <<'END'\n{build}\nEND", "gate": gate, "top": "protect: [\"tests/**\"]"}
             self.expect(name, plan, plan | {"walls": "lid"})
 

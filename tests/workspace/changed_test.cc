@@ -32,6 +32,8 @@ TEST_F(ChangedFilesTest, OnlyChangedOrRemovedFilesOfThePatternsCount) {
       changed("mkdir -p tests/deep && echo one > tests/a && echo two > tests/deep/b && ln -s a tests/link"),
       Paths())
       << "the same content";
+  EXPECT_EQ(changed("mkdir tests && echo one > tests/a && chmod 755 tests/a && touch -d @1 tests/a"),
+            Paths());
   EXPECT_EQ(changed("mkdir tests && ln -s b tests/link && ln -s x tests/a"),
             (Paths{"tests/a", "tests/link"}));
   EXPECT_EQ(changed("mkdir tests && mkdir tests/a"), Paths{"tests/a"});
