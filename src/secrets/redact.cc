@@ -367,9 +367,9 @@ struct Redactor::Rules {
   }
 };
 
-Redactor::Redactor(std::string key, const Values& values) {
-  auto rules = std::make_unique<Rules>();
-  rules->key = std::move(key);
+std::shared_ptr<const Redactor::Rules> Redactor::rules_for(const std::string& key, const Values& values) {
+  auto rules = std::make_shared<Rules>();
+  rules->key = key;
   for (const auto& [name, value] : values) {
     if (value.size() < kValueBytesMin) continue;
     if (value.find_first_of("\n\r") != std::string::npos) rules->of_lines.push_back(value);
@@ -382,13 +382,29 @@ Redactor::Redactor(std::string key, const Values& values) {
                              .bytes = value,
                              .plainest = std::move(plain)});
   }
-  rules_ = std::move(rules);
+  return rules;
 }
+
+Redactor::Redactor(std::string key, Values values)
+    : key_(std::move(key)), values_(std::move(values)), rules_(rules_for(key_, values_)) {}
 
 Redactor::~Redactor() = default;
 
+void Redactor::learn(const Values& values) {
+  const std::lock_guard guard(mutex_);
+  const auto before = values_.size();
+  for (const auto& value : values)
+    if (std::ranges::find(values_, value) == values_.end()) values_.push_back(value);
+  if (values_.size() > before) rules_ = rules_for(key_, values_);
+}
+
+std::shared_ptr<const Redactor::Rules> Redactor::rules() const {
+  const std::lock_guard guard(mutex_);
+  return rules_;
+}
+
 std::string Redactor::redact(std::string_view text) const {
-  const auto hits = rules_->hits(text);
+  const auto hits = rules()->hits(text);
   if (hits.empty()) return std::string(text);
   std::string out;
   std::size_t done = 0;
@@ -415,13 +431,14 @@ void Redactor::redact_strings(Json& value) const {
 // The size of the beginning of `text` that is final: no secret in it continues behind the end of `text`. When
 // that is less than `least`, cuts near `least`.
 std::size_t Redactor::sure(std::string_view text, std::size_t least) const {
+  const auto rules = this->rules();
   std::size_t cut = safe_cut(text);
-  cut = rules_->before_a_value(text.substr(0, cut));
+  cut = rules->before_a_value(text.substr(0, cut));
   if (cut >= least) return cut;
   // A secret around `least` is not divided.
-  const std::size_t around = std::max(kKeyBytesMax, rules_->longest);
+  const std::size_t around = std::max(kKeyBytesMax, rules->longest);
   const std::size_t from = std::max(cut, least - std::min(least, around));
-  for (const auto& hit : rules_->hits(text.substr(from, least - from + around))) {
+  for (const auto& hit : rules->hits(text.substr(from, least - from + around))) {
     const std::size_t begin = from + hit.offset, end = begin + hit.size;
     if (begin < least && end > least) least = begin > 0 ? begin : end;
   }
@@ -429,7 +446,7 @@ std::size_t Redactor::sure(std::string_view text, std::size_t least) const {
 }
 
 std::string Redactor::redact_beginning(std::string_view text) const {
-  return redact(text.substr(0, sure(text, text.size() - std::min(text.size(), rules_->longest))));
+  return redact(text.substr(0, sure(text, text.size() - std::min(text.size(), rules()->longest))));
 }
 
 std::string Redactor::told(std::string_view text, std::size_t bytes_max) const {
@@ -487,7 +504,7 @@ Result<std::unique_ptr<Redactor>> open_redactor(const std::string& folder) {
   Redactor::Values values;
   for (auto& name : secret_names(os::environment_value(kNamesVariable).value_or("")))
     if (auto value = os::environment_value(name)) values.emplace_back(std::move(name), *std::move(value));
-  return std::make_unique<Redactor>(std::move(key), values);
+  return std::make_unique<Redactor>(std::move(key), std::move(values));
 }
 
 }  // namespace pawl::secrets
