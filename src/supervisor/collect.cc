@@ -20,10 +20,11 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = folders.upper;
   const bool copied = sandbox::is_whole_tree(execution.changes);
-  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent};
+  const auto caps = caps_of(job);
+  const auto lower = lower_folders(job.spec.workspace, workspaces);
   if (copied) {
     // The upper is the whole tree: only the differences are the step's own.
-    PAWL_TRY(const auto layer, workspaces.collect(made, folders.lower, true, caps));
+    PAWL_TRY(const auto layer, workspaces.collect(made, lower, true, caps));
     add_refusals(layer, run);
     run.rewritten = layer.rewritten;
     if (job.spec.keep_layer) run.layer = layer.layer_id;
@@ -36,7 +37,7 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
     if (!job.spec.keep_layer) add_refusals(matching, run);
   }
   if (copied || !job.spec.keep_layer) return {};
-  PAWL_TRY(const auto layer, workspaces.collect(made, folders.lower, false, caps));
+  PAWL_TRY(const auto layer, workspaces.collect(made, lower, false, caps));
   run.layer = layer.layer_id;
   run.rewritten = layer.rewritten;
   add_refusals(layer, run);
