@@ -12,12 +12,6 @@ constexpr std::size_t kVariablesMax = 1000;
 constexpr std::size_t kSetBytesMax = 256 << 10;
 constexpr std::size_t kMountsMax = 32;  // each is looked through before each step
 
-bool is_variable_name(const std::string& text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && text.size() <= 128 && letter(text.front()) &&
-         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
 // Adds a problem for a name that never passes. A plan can't opt out.
 bool may_pass(const YAML::Node& node, Problems& problems) {
   const std::string& name = node.Scalar();
@@ -102,6 +96,12 @@ std::string read_place(const YAML::Node& node, const std::string& key, Problems&
 }
 
 }  // namespace
+
+bool is_variable_name(const std::string& text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && text.size() <= 128 && letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
 
 void read_env(const Mapping& top, Common& plan, Problems& problems) {
   const auto node = top.get("env");

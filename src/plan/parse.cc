@@ -144,7 +144,8 @@ void read_gates(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
   }
 }
 
-void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
+void read_tiers(const Mapping& top, const Defaults& defaults, Profiles& profiles, Plan& plan,
+                Problems& problems) {
   const auto node = top.require("tiers", problems);
   if (!node.IsDefined()) return;
   if (!node.IsSequence() || node.size() == 0) {
@@ -152,7 +153,8 @@ void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
                            (node.IsSequence() ? "an empty one" : type_of(node)));
     return;
   }
-  PhaseContext context{.gates = plan.gates, .defaults = defaults};
+  PhaseContext context{
+      .gates = plan.gates, .defaults = defaults, .models = plan.models, .profiles = profiles};
   for (const auto& item : node)
     plan.tiers.push_back(read_tier(item, plan.tiers.size() + 1, context, problems));
   const auto gates = top.get("gates");
@@ -205,7 +207,9 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   read_hooks(top, defaults, plan, problems);
   read_backoff(top, plan, problems);
   read_gates(top, defaults, plan, problems);
-  read_tiers(top, defaults, plan, problems);
+  Profiles profiles(around);
+  read_tiers(top, defaults, profiles, plan, problems);
+  plan.profiles = profiles.take_texts();
   plan.traced = traced_step(plan);
   return plan;
 }

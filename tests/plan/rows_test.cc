@@ -64,7 +64,7 @@ tiers:
   - {name: first, on_failure: continue, parallel: true, phases: [
       {id: p, goal: "Ünïcode 🙂", agent: {run: work, trace: true, budget: {usd: "0.5", tokens: 3}, max_children: 0, usage: claude_code},
        gates: [two, one], best_of: 8, max_attempts: 2, resume: skip},
-      {id: q, goal: g, agent: {run: work}, gates: [one], resume: escalate}]}
+      {id: q, goal: g, agent: {use: gemini, model: m, args: [-x], base_url: "http://127.0.0.1:1"}, gates: [one], resume: escalate}]}
   - phases: [{id: r, goal: g, agent: {run: work}, gates: [one], resume: re_execute}]
 )";
 
@@ -109,6 +109,7 @@ class AnyPlan {
     for (auto i = random_() % 3; i > 0; --i) out.env_set[text()] = text();
     for (auto i = random_() % 3; i > 0; --i)
       out.mounts.push_back({.src = text(), .dst = text(), .at = {.line = number(), .column = number()}});
+    for (auto i = random_() % 3; i > 0; --i) out.profiles[text()] = text();
     out.models = texts();
     out.guarded = guarded();
     out.allow_shadowing = texts();
@@ -180,12 +181,16 @@ class AnyPlan {
     return out;
   }
   Phase phase() {
+    std::map<std::int64_t, std::string> codes;
+    for (auto i = random_() % 3; i > 0; --i) codes[number()] = text();
     return {.id = text(),
             .goal = text(),
             .agent = step(),
             .agent_budget = spending(),
             .max_children = number(),
             .agent_usage = text(),
+            .agent_model = text(),
+            .exit_codes = codes,
             .gates = texts(),
             .best_of = number(),
             .max_attempts = number(),

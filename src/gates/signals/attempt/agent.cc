@@ -7,7 +7,9 @@ namespace pawl::gates::signals {
 const Kind& agent() {
   static const Kind kind = {
       .evidence = "",
-      .details = with_refusals({{"outcome", Detail::Type::kText}, {"exit_code", Detail::Type::kInteger}}),
+      .details = with_refusals({{"outcome", Detail::Type::kText},
+                                {"exit_code", Detail::Type::kInteger},
+                                {"means", Detail::Type::kText}}),
   };
   return kind;
 }
