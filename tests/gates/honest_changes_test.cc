@@ -19,7 +19,7 @@ struct Work {
   std::set<std::string> protected_files = {};
 };
 
-// What is said of the work's changes.
+// The findings on the work's changes.
 std::string words_of(const Work& of) {
   auto work = of.base;
   for (const auto& [path, text] : of.changed)
@@ -142,7 +142,8 @@ TEST(HonestChanges, AModuleOfAPackageIsFoundByThePackagesName) {
   EXPECT_EQ(adds(package, {{"app/types.py", "x"}}, "python3 -m pytest -q -s app tests"), "");
   EXPECT_NE(adds(package, {{"app/types.py", "x"}}, "python3 -m unittest discover -s app"), "");
   EXPECT_EQ(adds({}, {{"tests/__pycache__/ast.cpython-311.pyc", "x"}}), "");
-  EXPECT_NE(adds({{"src", "x"}}, {{"src/__init__.py", "x"}, {"src/types.py", "x"}}), "") << "the folder was there";
+  EXPECT_NE(adds({{"src", "x"}}, {{"src/__init__.py", "x"}, {"src/types.py", "x"}}), "")
+      << "the folder was there";
   EXPECT_NE(adds({}, {{"tests/ast.pyc", "x"}}), "") << "Python loads it without a source";
   EXPECT_EQ(adds({}, {{"lib/IO/Greeter.pm", "x"}, {"lib/Encode/Calc.pm", "x"}}, "prove -l t"), "");
   EXPECT_NE(adds({}, {{"lib/IO/Handle.pm", "x"}}, "prove -l t"), "");
@@ -237,7 +238,9 @@ TEST(HonestChanges, SettingsOfOtherToolsInTheSameFileAreFree) {
   const std::string style = "checkstyle {\n  ignoreFailures = true\n}\n";
   EXPECT_EQ(change("pytest", "build.gradle", "x\n", "x\n" + style), "");
   EXPECT_NE(change("./gradlew check", "build.gradle", "x\n", "x\n" + style), "");
-  EXPECT_NE(change("pytest", "build.gradle", "x\n", "/*\n" + style + "*/\ntest {\n  ignoreFailures = true\n}\n"), "");
+  EXPECT_NE(
+      change("pytest", "build.gradle", "x\n", "/*\n" + style + "*/\ntest {\n  ignoreFailures = true\n}\n"),
+      "");
   EXPECT_NE(change("pytest", "pyproject.toml", toml,
                    "[tool.pytest.ini_options]\nx = \"\"\"\n[tool.poe.tasks]\n\"\"\"\naddopts = \"--co\"\n"),
             "");

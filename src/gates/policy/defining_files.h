@@ -15,7 +15,7 @@ struct DefiningFile {
   std::string_view program;  // which reads it
 };
 
-// Those of `commands`, each a list of words. `text_of`: the text that the source has at a path, "" when it has none.
+// Such files for `commands`, each a list of words. `text_of`: the text that the source has at a path, "" when it has none.
 // Files that a recipe or a script goes to are not among them.
 std::vector<DefiningFile> defining_files(const std::vector<std::vector<std::string>>& commands,
                                          const TextAt& text_of);

@@ -285,8 +285,8 @@ std::set<std::int64_t> foreign_lines(std::string_view content, const FileChange&
     if (is_tox ? each.starts_with('[') : line.starts_with('[')) section = line;
     const bool is_other_ini =
         is_tox && !section.empty() && !section.starts_with("[tox") && !section.starts_with("[testenv");
-    const bool is_new_command = is_toml && names_commands(section) &&
-                                !known.contains(trimmed(line.substr(0, line.find('='))));
+    const bool is_new_command =
+        is_toml && names_commands(section) && !known.contains(trimmed(line.substr(0, line.find('='))));
     if (is_gradle && (open > 0 || opens_linter(line)))
       open += std::ranges::count(line, '{') - std::ranges::count(line, '}');
     if (is_other_ini || is_new_command || open > 0) out.insert(number);

@@ -15,7 +15,7 @@ constexpr std::size_t kCommandsMax = 10'000;  // that are compared
 // The commands of a script. Quotes and brackets are not followed.
 std::vector<std::string> commands_of(std::string_view script);
 
-// What is known of the programs of the workspace that a script runs.
+// Facts about the programs of the workspace that a script runs.
 struct Moves {
   bool of_tests = true;  // the script may be one of tests
   // Whether the work moved or deleted a program of base that the plan does not protect; null: none.

@@ -76,7 +76,8 @@ struct Module {
 std::optional<Module> module_of(const FileChange& change) {
   const std::string_view path = change.path, file = name_of(path), folder = folder_of(path);
   // Python loads "ast.pyc" without a source. Those in __pycache__ have one.
-  const bool is_compiled = file.substr(std::min(file.find('.'), file.size())) == ".pyc" && name_of(folder) != "__pycache__";
+  const bool is_compiled =
+      file.substr(std::min(file.find('.'), file.size())) == ".pyc" && name_of(folder) != "__pycache__";
   const bool is_python = is_compiled || file.ends_with(".py") || file.ends_with(".so");
   // A link to a folder may be a package.
   const bool may_be_package = change.after && change.after->is_link && file.find('.') == file.npos;

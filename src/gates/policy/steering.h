@@ -8,7 +8,7 @@
 
 namespace pawl::gates {
 
-// Those of a command, or of an assignment such as "PYTEST_ADDOPTS=-p x".
+// Such options of a command, or of an assignment such as "PYTEST_ADDOPTS=-p x".
 std::set<std::string> steering_in(std::string_view command);
 
 // Whether pytest's own plugin, or one that is usually installed, has this name (-p).

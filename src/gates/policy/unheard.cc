@@ -107,7 +107,7 @@ class Listener {
     return lost_behind(i);
   }
 
-  // What becomes of the result of the part at `i`.
+  // Tells how the script loses the result of the part at `i`.
   std::string lost_behind(std::size_t i) const {
     while (i + 1 < parts_.size() && parts_[i].end == ")") ++i;
     const auto end = parts_[i].end;
