@@ -40,9 +40,9 @@ const std::vector<Options>& all_options() {
   return kOptions;
 }
 
-class Steering {
+class SteeringSearch {
  public:
-  explicit Steering(std::string_view command) : words_(words_of_command(command)) {}
+  explicit SteeringSearch(std::string_view command) : words_(words_of_command(command)) {}
 
   std::set<std::string> find() {
     for (at_ = 0; at_ < words_.size(); ++at_) {
@@ -108,7 +108,7 @@ class Steering {
 
 }  // namespace
 
-std::set<std::string> steering_in(std::string_view command) { return Steering(command).find(); }
+std::set<std::string> steering_in(std::string_view command) { return SteeringSearch(command).find(); }
 
 bool is_installed_plugin(std::string_view name) {
   if (name.starts_with("no:") || name.starts_with("_pytest.")) return true;
