@@ -1,6 +1,7 @@
 // Ledgers as files: reads exports, writes exports, and updates the projections under .pawl.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <optional>
 
@@ -56,7 +57,18 @@ std::string head_text(const store::Head& head) {
          "\n";
 }
 
-// Signs a head over exactly the exported bytes, cost rows included.
+// A head says this of a file whose lines are not rows of a chain.
+Json lines_of(std::string_view text) {
+  Json lines = Json::array();
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    lines.push_back(blake3_hex(line));
+    text.remove_prefix(line.size() + 1);
+  }
+  return {{"lines", std::move(lines)}};
+}
+
+// Signs a head over exactly the exported bytes, cost and usage rows included.
 store::Head export_head(const store::RowSealer& sealer, const std::string& run_id, const Files& files,
                         WallTime now) {
   Json chains = Json::object();
@@ -68,16 +80,11 @@ store::Head export_head(const store::RowSealer& sealer, const std::string& run_i
   };
   add("", files.run);
   for (const auto& [phase_id, text] : files.phases) add(phase_id, text);
-  Json lines = Json::array();
-  for (std::string_view rest = files.sandbox_cost; !rest.empty();) {
-    const auto line = rest.substr(0, rest.find('\n'));
-    lines.push_back(blake3_hex(line));
-    rest.remove_prefix(line.size() + 1);
-  }
   return sealer.sign(canonical({{"run_id", run_id},
                                 {"signed_at", rfc3339(now)},
                                 {"chains", std::move(chains)},
-                                {"cost", {{"lines", std::move(lines)}}},
+                                {"cost", lines_of(files.sandbox_cost)},
+                                {"usage", lines_of(files.agent_usage)},
                                 {"store_head", blake3_hex(files.store_head)}}));
 }
 
@@ -168,6 +175,42 @@ Result<Files> files_of(store::Store& store, const std::string& run_id) {
   return files;
 }
 
+namespace {
+
+// Reads the chains of phases, and names what lies beside files of the ledger where a reader would take it for
+// one of them: no row and no head is about it.
+Result<std::vector<Problem>> read_phases(const std::string& folder, Files& files) {
+  std::vector<Problem> extra;
+  const auto add = [&](const std::string& file) {
+    extra.push_back({.kind = "extra", .file = file, .detail = "an export of this run has no such file"});
+  };
+  const auto names_in = [&](const std::string& place) -> Result<std::vector<std::string>> {
+    const std::string path = os::join(folder, place);
+    if (os::is_folder(path)) return os::list_folder(path);
+    if (os::exists(path)) add(place);
+    return std::vector<std::string>();
+  };
+  PAWL_TRY(const auto top, os::list_folder(folder));
+  for (const auto& name : top)
+    if (name.ends_with(".jsonl") && name != "run.jsonl") add(name);
+  PAWL_TRY(const auto costs, names_in("cost"));
+  for (const auto& name : costs)
+    if (name != "sandbox.jsonl" && name != "agent.jsonl") add("cost/" + name);
+  PAWL_TRY(const auto phases, names_in("phases"));
+  for (const auto& phase : phases) {
+    const std::string place = "phases/" + phase;
+    PAWL_TRY(const auto names, names_in(place));
+    if (!os::is_folder(os::join(folder, place))) continue;
+    for (const auto& name : names)
+      if (name != "attempts.jsonl") add(os::join(place, name));
+    PAWL_TRY(std::string text, read_if_there(os::join(folder, place + "/attempts.jsonl")));
+    files.phases.emplace_back(phase, std::move(text));
+  }
+  return extra;
+}
+
+}  // namespace
+
 std::unexpected<Error> not_whole(const std::string& run_id, const Report& report) {
   const auto& first = report.problems.front();
   const std::string row = first.row == 0 ? "" : " row " + std::to_string(first.row);
@@ -186,15 +229,10 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   if (files.run.empty() && files.head.empty())
     return fail(ErrorKind::kNotFound,
                 folder + " holds no ledger (run.jsonl, head.json); `pawl export RUN DIR` makes one");
-  const std::string phases = os::join(folder, "phases");
-  if (os::is_folder(phases)) {
-    PAWL_TRY(const auto names, os::list_folder(phases));
-    for (const auto& name : names) {
-      PAWL_TRY(std::string text, read_if_there(os::join(os::join(phases, name), "attempts.jsonl")));
-      files.phases.emplace_back(name, std::move(text));
-    }
-  }
+  PAWL_TRY(auto extra, read_phases(folder, files));
   auto report = verify(files, trust);
+  std::ranges::move(extra, std::back_inserter(report.problems));
+  report.ok = report.problems.empty();
   PAWL_TRY(const std::string key, read_if_there(os::join(folder, "ledger.pub")));
   if (!report.public_key.empty() && key != report.public_key + "\n") {
     report.problems.push_back({.kind = key.empty() ? "missing" : "changed",

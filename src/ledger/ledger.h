@@ -104,7 +104,8 @@ std::string stack_of(const Files& files, const std::string& phase_id, const std:
 // Returns kForged with the first problem of the report. REQUIRES: the report has a problem.
 std::unexpected<Error> not_whole(const std::string& run_id, const Report& report);
 
-// Verify an exported directory (kNotFound: it has no ledger), and a run in the database.
+// Verify an exported directory (kNotFound: it has no ledger), and a run in the database. In a directory each
+// .jsonl file, and each entry of phases/ and cost/, is one that an export of the run has.
 Result<Report> verify_directory(const std::string& folder, const Trust& trust);
 Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust);
 

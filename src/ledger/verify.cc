@@ -156,7 +156,7 @@ class Verifier {
     }
     if (!chains_.at("").problems.empty()) return;  // a seal may be among the damaged rows
     for (const auto& [name, chain] : chains_) {
-      if (ends.contains(name) || chain.rows == 0) continue;
+      if (ends.contains(name) || (name.empty() && chain.rows == 0)) continue;
       if (trust_.live && chain.last_decision > 0)
         problem("extra", chain.file, chain.last_decision,
                 "a row of its kind is always signed, and no signed head covers it");
@@ -227,8 +227,7 @@ class Verifier {
   }
 
   void check_cost() {
-    // The head of an export lists the cost rows, so damage can be named row by row.
-    if (head_ && head_->contains("cost")) check_cost_against_head();
+    check_lines(kCostFile, files_.sandbox_cost, "cost");
     if (any_problem()) return;
     std::unordered_set<std::string_view> started;
     std::unordered_set<std::string_view> open;
@@ -277,27 +276,53 @@ class Verifier {
     return head_ && run_id != text_in(*head_, "run_id");
   }
 
-  void check_cost_against_head() {
-    std::vector<std::string> listed;
-    const auto& cost_of_head = (*head_)["cost"];
-    if (const auto lines = cost_of_head.find("lines"); lines != cost_of_head.end())
-      for (const auto& hash : *lines) listed.push_back(hash.is_string() ? hash.get<std::string>() : "");
-    auto cost = check_listed(kCostFile, files_.sandbox_cost, listed);
-    const auto expected = static_cast<std::int64_t>(listed.size());
-    if (cost.problems.empty() && cost.rows < expected)
-      problem("truncated", kCostFile, cost.rows + 1,
-              "the signed head lists " + std::to_string(expected) + " rows, the file has " +
-                  std::to_string(cost.rows));
-    problems_.insert(problems_.end(), cost.problems.begin(), cost.problems.end());
+  // The head of an export lists the lines of a file, so damage can be named row by row. Heads of the database
+  // and of older versions do not.
+  void check_lines(const char* file, const std::string& text, const char* member) {
+    if (head_ && head_->contains(member)) return check_lines_against_head(file, text, (*head_)[member]);
+    if (!text.empty() && !text.ends_with('\n'))
+      problem("truncated", file, std::ranges::count(text, '\n') + 1,
+              "the last row is incomplete: no newline ends it");
   }
+
+  void check_lines_against_head(const char* file, const std::string& text, const Json& of_head) {
+    std::vector<std::string> listed;
+    if (const auto lines = of_head.find("lines"); lines != of_head.end())
+      for (const auto& hash : *lines) listed.push_back(hash.is_string() ? hash.get<std::string>() : "");
+    auto found = check_listed(file, text, listed);
+    const auto expected = static_cast<std::int64_t>(listed.size());
+    if (found.problems.empty() && found.rows < expected)
+      problem("truncated", file, found.rows + 1,
+              "the signed head lists " + std::to_string(expected) + " rows, the file has " +
+                  std::to_string(found.rows));
+    problems_.insert(problems_.end(), found.problems.begin(), found.problems.end());
+  }
+
+  // The lines of one step in cost/agent.jsonl.
+  struct UsageLines {
+    std::string text;
+    std::int64_t rows = 0, first = 0;
+  };
+  using UsageBySteps = std::map<std::string_view, UsageLines>;
 
   // A ledger row `usage` has the hash of the lines that were written with it.
   void check_usage() {
-    struct Lines {
-      std::string text;
-      std::int64_t rows = 0, first = 0;
-    };
-    std::map<std::string_view, Lines> by_step;
+    check_lines(kUsageFile, files_.agent_usage, "usage");
+    if (head_ && head_->contains("cost") && !head_->contains("usage") && !files_.agent_usage.empty())
+      lacks_[{"head", "usage"}] = 1;
+    auto by_step = usage_by_steps();
+    if (!problems_.empty()) return;
+    for (const auto& [name, chain] : chains_) {
+      std::int64_t last = 0;  // the first line of the step before
+      for (const auto row : chain.usages) last = check_usage_row(chain, row, by_step, last);
+    }
+    for (const auto& [id, lines] : by_step)
+      problem("extra", kUsageFile, lines.first,
+              "the ledger has no row about usage of step " + std::string(id));
+  }
+
+  UsageBySteps usage_by_steps() {
+    UsageBySteps by_step;
     std::int64_t row = 0;
     for (std::string_view rest = files_.agent_usage; !rest.empty();) {
       const auto line = rest.substr(0, rest.find('\n'));
@@ -310,27 +335,30 @@ class Verifier {
       lines.text.append(line).append("\n");
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
-    if (!problems_.empty()) return;
-    for (const auto& [name, chain] : chains_) {
-      for (const auto line : chain.usages) {
-        const auto stated = parse_json(line);
-        const auto found = by_step.find(sandbox_run_id_of(line));
-        const std::int64_t rows = stated ? integer_in(*stated, "rows") : 0;
-        const Lines lines = found == by_step.end() ? Lines() : std::move(found->second);
-        if (found != by_step.end()) by_step.erase(found);
-        if (stated && lines.rows == rows && blake3_hex(lines.text) == text_in(*stated, "lines")) continue;
-        const auto seq = stated ? integer_in(*stated, "seq") : 0;
-        problem(lines.rows < rows   ? "missing"
-                : lines.rows > rows ? "extra"
-                                    : "changed",
-                kUsageFile, lines.first,
-                "row " + std::to_string(seq) + " of " + chain.file + " has the number (" +
-                    std::to_string(rows) + ") and the hash of the usage rows of its step; these differ");
-      }
-    }
-    for (const auto& [id, lines] : by_step)
-      problem("extra", kUsageFile, lines.first,
-              "the ledger has no row about usage of step " + std::string(id));
+    return by_step;
+  }
+
+  // Compares the lines of a step with its row, and their place with that of the lines of the chain's row
+  // before. Returns the place.
+  std::int64_t check_usage_row(const Chain& chain, std::string_view row, UsageBySteps& by_step,
+                               std::int64_t last) {
+    const auto stated = parse_json(row);
+    const auto found = by_step.find(sandbox_run_id_of(row));
+    const std::int64_t rows = stated ? integer_in(*stated, "rows") : 0;
+    const UsageLines lines = found == by_step.end() ? UsageLines() : std::move(found->second);
+    if (found != by_step.end()) by_step.erase(found);
+    const auto name = "row " + std::to_string(stated ? integer_in(*stated, "seq") : 0) + " of " + chain.file;
+    const bool fits = stated && lines.rows == rows && blake3_hex(lines.text) == text_in(*stated, "lines");
+    if (fits && rows > 0 && lines.first < last)
+      problem("reordered", kUsageFile, lines.first, "the usage rows of " + name + " come after later ones");
+    if (fits) return std::max(last, lines.first);
+    problem(lines.rows < rows   ? "missing"
+            : lines.rows > rows ? "extra"
+                                : "changed",
+            kUsageFile, lines.first,
+            name + " has the number (" + std::to_string(rows) +
+                ") and the hash of the usage rows of its step; these differ");
+    return last;
   }
 
   Report report() {
@@ -363,7 +391,7 @@ class Verifier {
 Report verify(const Files& files, const Trust& trust) { return Verifier(files, trust).run(); }
 
 std::string lack_text(const Lack& lack) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kMeanings = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kMeanings = {{
       {"planned", "the plan's part for each phase"},
       {"before", "the run that was made before it"},
       {"source_folder", "the folder of the source, in its planned row"},
@@ -378,6 +406,7 @@ std::string lack_text(const Lack& lack) {
       {"merge_seq", "the place in the order of accepted work"},
       {"spent_ms", "how long the step ran"},
       {"store_head", "the head that the database had signed"},
+      {"usage", "the order of the usage rows"},
   }};
   const auto found =
       std::ranges::find(kMeanings, lack.member, &std::pair<std::string_view, std::string_view>::first);

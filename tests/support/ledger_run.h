@@ -72,6 +72,7 @@ class LedgerRun {
                                                 .input_tokens = tokens,
                                                 .emitted_at = "2026-01-02T03:04:05.000000Z"});
     usage_ += line + "\n";
+    usage_lines_.push_back(line);
     add(phase, {{"type", "usage"}, {"sandbox_run_id", id}, {"rows", 1}, {"lines", blake3_hex(line + "\n")}});
   }
   void resume(const std::string& phase, const std::string& id, const std::string& decision) {
@@ -91,9 +92,10 @@ class LedgerRun {
     for (const std::string phase : {"one", "two"}) out.phases.emplace_back(phase, text_.at(phase));
     out.sandbox_cost = cost_;
     out.agent_usage = usage_;
-    Json chains = Json::object(), lines = Json::array();
+    Json chains = Json::object(), lines = Json::array(), usage_lines = Json::array();
     for (const auto& [chain, head] : heads_) chains[chain] = {{"rows", rows_.at(chain)}, {"head", head}};
     for (const auto& line : cost_lines_) lines.push_back(blake3_hex(line));
+    for (const auto& line : usage_lines_) usage_lines.push_back(blake3_hex(line));
     out.store_head =
         signed_head(canonical({{"run_id", "r"},
                                {"signed_at", "2026-01-02T03:04:05.000000Z"},
@@ -102,6 +104,7 @@ class LedgerRun {
                                       {"signed_at", "2026-01-02T03:04:05.000000Z"},
                                       {"chains", std::move(chains)},
                                       {"cost", {{"lines", std::move(lines)}}},
+                                      {"usage", {{"lines", std::move(usage_lines)}}},
                                       {"store_head", blake3_hex(out.store_head)}}));
     return out;
   }
@@ -140,7 +143,7 @@ class LedgerRun {
   std::shared_ptr<const store::RowSealer> sealer_;
   std::map<std::string, std::string> text_, heads_;
   std::map<std::string, std::int64_t> rows_;
-  std::vector<std::string> cost_lines_;
+  std::vector<std::string> cost_lines_, usage_lines_;
   std::string cost_, usage_;
 };
 
