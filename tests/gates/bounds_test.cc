@@ -102,7 +102,9 @@ TEST(Bounds, ManyMembersTakeTimeInProportion) {
                                properties + "}]}]}");
     EXPECT_TRUE(report) << report.error().message;
   }
-  const std::string lock = R"({"name": "x", "lockfileVersion": 3, "packages": {)" + members + "}}";
+  std::string packages = "\"0\":{}";
+  for (int i = 1; i < kMany / 3; ++i) packages += fmt::format(",\"{:x}\":{{}}", i);
+  const std::string lock = R"({"name": "x", "lockfileVersion": 3, "packages": {)" + packages + "}}";
   EXPECT_TRUE(
       npm_findings({.path = "package-lock.json",
                     .after = FileVersion{.size = static_cast<std::int64_t>(lock.size()), .content = lock}})
@@ -122,6 +124,46 @@ TEST(Bounds, TextsThatAReaderStoresCount) {
   EXPECT_THAT(found("cyclonedx", R"({"vulnerabilities": [{"id": ")" + std::string(100'000, 'i') +
                                      R"(", "affects": [)" + affects + "]}]}"),
               HasSubstr(kTooManyTexts));
+}
+
+TEST(Bounds, NamesOfPackagesBuildsAndOpenTestsOfGoCountAsTheyArrive) {
+  const auto told = [](int events, const auto& event) {
+    std::string report;
+    for (int i = 0; i < events; ++i) report += event(std::string(600, 'x') + std::to_string(i)) + "\n";
+    return told_by("gotest", report);
+  };
+  EXPECT_THAT(
+      told(110'000, [](const auto& name) { return R"({"Action":"start","Package":")" + name + "\"}"; }),
+      HasSubstr(kTooManyTexts));
+  EXPECT_THAT(
+      told(110'000,
+           [](const auto& name) { return R"({"Action":"run","Package":"p","Test":")" + name + "\"}"; }),
+      HasSubstr(kTooManyTexts));
+  const std::string half_mib(1 << 19, 'b');
+  EXPECT_THAT(told(150,
+                   [&](const auto& name) {
+                     return R"({"Action":"build-output","Output":"o","ImportPath":")" + half_mib + name +
+                            "\"}";
+                   }),
+              HasSubstr(kTooManyTexts));
+  EXPECT_THAT(told(150,
+                   [&](const auto& name) {
+                     return R"({"Action":"fail","Package":")" + name + R"(","FailedBuild":")" + half_mib +
+                            "\"}";
+                   }),
+              HasSubstr(kTooManyTexts));
+}
+
+TEST(Bounds, TestsOfGoThatEndedCountNoMore) {
+  std::string report;
+  for (int i = 0; i < 60'000; ++i)
+    for (const char* action : {"run", "pass"})
+      report +=
+          fmt::format(R"({{"Action":"{}","Package":"p","Test":"{}{}"}})", action, std::string(480, 'x'), i) +
+          "\n";
+  const auto read = report_of("gotest", report + R"({"Action":"pass","Package":"p"})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->tests.size(), 60'000U);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ class GotestReader {
     std::string_view line;
     while (lines_.next(line)) {
       if (!line.starts_with('{')) {
-        take_build_line(line);
+        PAWL_OK(take_build_line(line));
         continue;
       }
       const Json event = Json::parse(line, nullptr, false);
@@ -121,48 +121,82 @@ class GotestReader {
 
  private:
   // Before Go 1.24 a build prints "# example.org/a [example.org/a.test]" and then its errors as plain lines.
-  void take_build_line(std::string_view line) {
+  Status take_build_line(std::string_view line) {
     if (line.starts_with("# ")) build_ = std::string(line.substr(2, line.find(' ', 2) - 2));
-    if (build_.empty() || builds_.size() > kBuildsMax) return;
-    keep(build(build_), std::string(line) + "\n");
+    return build_.empty() ? Status() : keep_of_build(build_, std::string(line) + "\n");
+  }
+
+  Status keep_of_build(const std::string& name, std::string_view output) {
+    if (builds_.size() > kBuildsMax) return {};
+    const auto [build, is_new] = builds_.try_emplace(name, *redactor_);
+    if (is_new) PAWL_OK(stored_.add(name.size() + sizeof(*build)));
+    keep(build->second, output);
+    return {};
+  }
+
+  // Replaces a text that is stored until the end of the report.
+  Status store(std::string& text, std::string by) {
+    stored_.take_back(text.size());
+    text = std::move(by);
+    return stored_.add(text.size());
+  }
+
+  Result<Package*> package_of(const std::string& name) {
+    const auto [package, is_new] = packages_.try_emplace(name, *redactor_);
+    if (is_new) PAWL_OK(stored_.add(name.size() + sizeof(*package)));
+    return &package->second;
+  }
+
+  Status begin(Package& package, const std::string& test) {
+    if (!package.open.try_emplace(test, *redactor_).second) return {};
+    ++open_;
+    return stored_.add(size_of(test));
+  }
+
+  // Ends an open test, and returns its output.
+  std::string end(Package& package, const std::string& test) {
+    auto begun = package.open.extract(test);
+    if (begun.empty()) return "";
+    --open_;
+    stored_.take_back(size_of(test));
+    kept_ -= begun.mapped().output.size();
+    return begun.mapped().output.all();
+  }
+
+  static std::size_t size_of(const std::string& test) {
+    return test.size() + sizeof(decltype(Package::open)::value_type);
   }
 
   Status take(const Json& event) {
     const std::string action = text_in(event, "Action"), name = text_in(event, "Package"),
                       test = text_in(event, "Test");
-    if (action == "build-output" && builds_.size() <= kBuildsMax)
-      keep(build(text_in(event, "ImportPath")), text_in(event, "Output"));
+    if (action == "build-output")
+      PAWL_OK(keep_of_build(text_in(event, "ImportPath"), text_in(event, "Output")));
     if (name.empty()) return {};
     if (action == "output") return take_output(name, test, text_in(event, "Output"));
     if (packages_.size() >= static_cast<std::size_t>(kReportItemsMax) || open_ >= kReportItemsMax)
       return fail(ErrorKind::kExhausted, "more packages or open tests than the limit");
-    auto& package = packages_.try_emplace(name, *redactor_).first->second;
+    PAWL_TRY(Package * found, package_of(name));
+    Package& package = *found;
     const bool ended = action == "pass" || action == "fail" || action == "skip";
     if (test.empty()) {
       package.over = package.over || ended;
       package.failed = package.failed || action == "fail";
       package.without_tests = action == "skip";
-      if (action == "fail") package.failed_build = text_in(event, "FailedBuild");
-      return {};
+      return action == "fail" ? store(package.failed_build, text_in(event, "FailedBuild")) : Status();
     }
-    if (action == "run") {
-      open_ += package.open.try_emplace(test, *redactor_).second ? 1 : 0;
-      return {};
-    }
+    if (action == "run") return begin(package, test);
     if (!ended) return {};
     // The benchmark is measured again, for other processors or because of -count.
     if (auto* benchmark = package.opened(test); benchmark != nullptr && !package.open.contains(test)) {
       if (action == "fail") benchmark->said = TestStatus::kFailed;
       return {};
     }
-    auto begun = package.open.extract(test);
-    kept_ -= begun.empty() ? 0 : begun.mapped().output.size();
-    const std::string output = begun.empty() ? "" : begun.mapped().output.all();
-    open_ -= begun.empty() ? 0 : 1;
+    const std::string output = end(package, test);
     package.failed_by_a_test = package.failed_by_a_test || action == "fail";
     if (action == "fail" && output.find("panic: ") != std::string::npos) {
       tests_.bound_from_below(name + "::" + test + " ended in a panic");
-      package.panicked = test;
+      PAWL_OK(store(package.panicked, test));
     }
     return tests_.add(name, test,
                       action == "pass"   ? TestStatus::kPassed
@@ -186,8 +220,6 @@ class GotestReader {
     keep(test == nullptr ? package->second.output : test->output, output);
     return {};
   }
-
-  Output& build(const std::string& name) { return builds_.try_emplace(name, *redactor_).first->second; }
 
   void keep(Output& to, std::string_view output) {
     const std::size_t before = to.size();
@@ -218,7 +250,10 @@ class GotestReader {
     const bool passed = package.over && !package.failed;
     // The output also counts for a package that ran to its end and failed by another test.
     const bool holds = passed || (package.over && package.told && failed_by_a_test);
-    for (auto& [test, open] : package.open) {
+    while (!package.open.empty()) {
+      auto node = package.open.extract(package.open.begin());  // its memory is free before the next is added
+      const std::string& test = node.key();
+      OpenTest& open = node.mapped();
       const bool by_output = is_benchmark(test);
       if (by_output && !open.said && (passed || package.told)) open.said = TestStatus::kPassed;
       const bool ended = open.said && (holds || by_output || *open.said == TestStatus::kFailed);
@@ -248,6 +283,7 @@ class GotestReader {
   std::string build_;                     // the package whose build prints the current lines
   std::int64_t open_ = 0;
   std::size_t kept_ = 0;  // bytes of stored output
+  StoredBytes stored_;    // names and texts that are stored until a test or the report ends
 };
 
 }  // namespace
