@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace pawl::gates {
 namespace {
 
@@ -248,6 +250,37 @@ TEST(Npm, WhatCannotBeReadIsNamed) {
               ElementsAre("0: is no JSON object that can be read"));
   EXPECT_THAT(npm("package-lock.json", "[]"), ElementsAre("0: is no JSON object that can be read"));
   EXPECT_THAT(npm("package-lock.json", "{\"packages\": 1, \"dependencies\": [1]}"), IsEmpty());
+}
+
+// A value takes many times the bytes of its text in memory.
+TEST(Npm, AFileOfTooManyValuesIsNotRead) {
+  const auto file = [](int values, std::string_view one) {
+    std::string out = R"({"name": "x", "packages": {}, "x": [)";
+    for (int i = 1; i < values; ++i) (out += one) += ',';
+    return out + std::string(one) + "]}";
+  };
+  const auto is_refused =
+      ElementsAre("0: is not read: it and its earlier version have more than 300000 values");
+  for (const auto& [values, one] :
+       {std::pair(299'000, "0"), std::pair(149'000, "[0]"), std::pair(100, R"("[,")")})
+    EXPECT_THAT(npm("package-lock.json", file(values, one)), IsEmpty()) << one;
+  for (const auto& [values, one] : {std::pair(301'000, "0"), std::pair(151'000, "[0]"),
+                                    std::pair(301'000, "{}"), std::pair(301'000, R"("[,")")}) {
+    EXPECT_THAT(npm("package-lock.json", file(values, one)), is_refused) << one;
+    EXPECT_THAT(npm("a/package.json", file(values, one)), is_refused) << one;
+    EXPECT_THAT(npm("npm-shrinkwrap.json", file(100, one), file(values, one)), is_refused) << one;
+  }
+  EXPECT_THAT(npm("package-lock.json", file(151'000, "0"), file(151'000, "1")), is_refused);
+}
+
+TEST(Npm, FindingsOfOneFileAreBounded) {
+  std::string packages;
+  for (int i = 0; i < 90'000; ++i)
+    packages += (i == 0 ? "" : ",\n") + std::string("\"node_modules/") + std::to_string(i) + "\": 0";
+  const auto found = npm("package-lock.json", R"({"packages": {)" + packages + "}}");
+  ASSERT_EQ(found.size(), 501U);
+  EXPECT_THAT(found[499], HasSubstr("is no mapping"));
+  EXPECT_THAT(found[500], HasSubstr("has more findings than 500"));
 }
 
 }  // namespace

@@ -14,6 +14,11 @@ namespace pawl::gates {
 namespace {
 
 constexpr std::size_t kSchemeMax = 6;
+// Values of both versions of a file together. A value takes up to 200 bytes in memory. The largest lockfiles
+// that are known have 70,000.
+constexpr std::size_t kValuesMax = 300'000;
+// Findings of one file: each is searched in its text, and people read the first.
+constexpr std::size_t kFindingsMax = 500;
 
 bool names(std::string_view path, std::string_view file) {
   return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
@@ -42,25 +47,31 @@ bool is_git(std::string_view any_case) {
   return short_form;
 }
 
-// Whether brackets outside of strings are nested deeper than a limit.
-bool is_too_deep(std::string_view text) {
+struct Extent {
+  std::size_t depth = 0;   // of nested brackets
+  std::size_t values = 0;  // at least as many as a parser makes
+};
+
+// The extent of JSON, by its brackets and commas outside of strings.
+Extent extent_of(std::string_view text) {
+  Extent out{.values = 1};
   std::size_t depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '"')
+    const char c = text[at];
+    if (c == '"')
       while (++at < text.size() && text[at] != '"') at += text[at] == '\\' ? 1 : 0;
-    else if (text[at] == '{' || text[at] == '[')
-      ++depth;
-    else if ((text[at] == '}' || text[at] == ']') && depth > 0)
+    else if ((c == '}' || c == ']') && depth > 0)
       --depth;
-    if (depth > kJsonDepthMax) return true;
+    if (c == '{' || c == '[') out.depth = std::max(out.depth, ++depth);
+    out.values += c == '{' || c == '[' || c == ',' ? 1 : 0;
   }
-  return false;
+  return out;
 }
 
 // Parses JSON as npm does: all numbers are accepted, and the last of two equal keys counts. nullopt when the
 // text is not an object or is nested too deeply.
 std::optional<Json> parse_as_npm(std::string_view text) {
-  if (is_too_deep(text)) return std::nullopt;
+  if (extent_of(text).depth > kJsonDepthMax) return std::nullopt;
   Json parsed = Json::parse(text, nullptr, false);
   if (!parsed.is_object()) return std::nullopt;
   return parsed;
@@ -124,13 +135,16 @@ class LockReader {
     if (hosts_.empty()) hosts_ = {"registry.npmjs.org", "registry.yarnpkg.com"};
   }
 
-  void package(const Json& now) {
+  void package(const Json& now) { package(now, before_); }
+
+  void package(const Json& now, const Json& before) {
     for (const std::string group :
          {"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"})
-      each_new(now, group, [&](const std::string& name, const Json& value) { specification(name, value); });
+      each_new(now, before, group,
+               [&](const std::string& name, const Json& value) { specification(name, value); });
     // An override at the top level applies to the whole tree, whichever package has the dependency.
     for (const std::string group : {"overrides", "resolutions"})
-      each_new(now, group, [&](const std::string& name, const Json& value) {
+      each_new(now, before, group, [&](const std::string& name, const Json& value) {
         // An object is a parent with overrides for its own tree. "." in it overrides the parent itself, in
         // the whole tree.
         const bool scoped = value.is_object() ? member(value, ".") == nullptr
@@ -142,10 +156,10 @@ class LockReader {
 
   void lockfile(const Json& now) {
     if (const auto* root = member(member_or_empty(now, "packages"), ""); root != nullptr)
-      package_of_lock(*root);
+      package(*root, member_or_empty(member_or_empty(before_, "packages"), ""));
     collect_packages(before_, packages_before_);
     collect_packages(now, packages_now_);
-    each_new(now, "packages", [&](const std::string& name, const Json& value) {
+    each_new(now, before_, "packages", [&](const std::string& name, const Json& value) {
       if (name.empty()) return;
       locked(name, value);
       compare(name, value, member_or_empty(member_or_empty(before_, "packages"), name));
@@ -263,6 +277,8 @@ class LockReader {
 
   // Adds a finding at the line of the key; at its first line when the key occurs several times.
   void add(const std::string& key, std::string words) {
+    if (out_.size() > kFindingsMax) return;
+    if (out_.size() == kFindingsMax) words = fmt::format("has more findings than {}", kFindingsMax);
     std::string quoted;
     append_json_string(quoted, key);
     const auto at = text_.find(quoted);
@@ -271,12 +287,12 @@ class LockReader {
   }
 
   template <typename Visit>
-  void each_new(const Json& now, const std::string& group, const Visit& visit) {
-    const Json& before = member_or_empty(before_, group);
+  void each_new(const Json& now, const Json& before, const std::string& group, const Visit& visit) {
+    const Json& old = member_or_empty(before, group);
     const Json& entries = member_or_empty(now, group);
     if (!entries.is_object()) return;
     for (const auto& [name, value] : entries.items()) {
-      const auto* same = member(before, name);
+      const auto* same = member(old, name);
       if (same == nullptr || *same != value) visit(name, value);
     }
   }
@@ -292,13 +308,6 @@ class LockReader {
       add(name, fmt::format("{} comes from git, where no integrity is kept", name));
     else if (is_url(spec))
       add(name, fmt::format("{} comes from a URL, not from the registry", name));
-  }
-
-  void package_of_lock(const Json& root) {
-    const Json saved = before_;
-    before_ = member_or_empty(member_or_empty(before_, "packages"), "");
-    package(root);
-    before_ = saved;
   }
 
   // Checks the source and the integrity of an entry; "" stands for a missing value.
@@ -370,10 +379,15 @@ class LockReader {
 std::vector<NpmFinding> npm_findings(const FileChange& change) {
   const bool lock = names(change.path, "package-lock.json") || names(change.path, "npm-shrinkwrap.json");
   if ((!lock && !names(change.path, "package.json")) || !change.after) return {};
+  const std::string_view was = change.before ? change.before->content : std::string_view();
+  if (extent_of(change.after->content).values + extent_of(was).values > kValuesMax)
+    return {{.line = 0,
+             .words = fmt::format("is not read: it and its earlier version have more than {} values",
+                                  kValuesMax)}};
   const auto now = parse_as_npm(change.after->content);
   if (!now) return {{.line = 0, .words = "is no JSON object that can be read"}};
   std::optional<Json> before;
-  if (change.before) before = parse_as_npm(change.before->content);
+  if (change.before) before = parse_as_npm(was);
   LockReader reader(change.after->content, before ? *std::move(before) : Json::object());
   lock ? reader.lockfile(*now) : reader.package(*now);
   return reader.take();
