@@ -23,7 +23,8 @@ std::size_t digits_at_end(std::string_view line) {
   return number || (upper && lower) ? n : 0;
 }
 
-constexpr std::size_t kNarrowMin = 4;  // digits of a line that others may follow
+constexpr std::size_t kNarrowMin = 4;  // digits of a line that others may follow; the last one has fewer
+constexpr std::size_t kTwoMin = 8;     // digits of the first of two lines: half of the shortest run
 constexpr std::size_t kWaitMin = 8;    // digits of a line that waits for the next: most words are shorter
 constexpr std::size_t kLeadMax = 16;   // bytes before them: "> ", "+", "    # "
 constexpr std::size_t kTailMax = 4;    // bytes after them: `" +`, `\`
@@ -56,25 +57,35 @@ struct Strip {
   std::size_t begin = 0, end = 0;  // its digits, from the first letter or number on
 };
 
-std::optional<Strip> strip_of(std::string_view text, const Line& line) {
+std::optional<Strip> strip_of(std::string_view text, const Line& line, std::size_t least) {
   Strip out{.line = line, .begin = line.begin};
   while (out.begin < line.end && !is_alphanumeric(text[out.begin])) ++out.begin;
   if (out.begin - line.begin > kLeadMax) return std::nullopt;
   out.end = out.begin;
   while (out.end < line.end && base64_digit(text[out.end]) >= 0) ++out.end;
-  if (out.end - out.begin < kNarrowMin || line.end - out.end > kTailMax) return std::nullopt;
+  if (out.end - out.begin < least || line.end - out.end > kTailMax) return std::nullopt;
   const auto tail = text.substr(out.end, line.end - out.end);
   return std::ranges::any_of(tail, is_alphanumeric) ? std::nullopt : std::optional(out);
 }
 
+// The last line of a stack whose prefix has at most `lead` bytes: it may have a single digit, also a sign.
+std::optional<Strip> last_strip_of(std::string_view text, const Line& line, std::size_t lead) {
+  if (const auto strip = strip_of(text, line, 1)) return strip;
+  Strip out{.line = line, .begin = line.begin + std::min(lead, line.size())};
+  out.end = out.begin;
+  while (out.end < line.end && base64_digit(text[out.end]) >= 0) ++out.end;
+  const bool has_end = out.end > out.begin && line.end - out.end <= kTailMax;
+  const auto tail = text.substr(out.end, line.end - out.end);
+  return !has_end || std::ranges::any_of(tail, is_alphanumeric) ? std::nullopt : std::optional(out);
+}
+
 // Whether the two lines may begin a stack. All lines of a stack but the last have one size. When the second
-// line is shorter, the first must end within a long run.
+// line is shorter, the first must end within a run.
 bool begins_a_stack(std::string_view text, const Line& first, const Line& second) {
   if (first.size() < kNarrowMin || second.size() > first.size()) return false;
   if (first.size() == second.size()) return true;
   const auto digit_before = [&](std::size_t n) { return base64_digit(text[first.end - n]) >= 0; };
-  return first.size() > kRunMin + kTailMax && digit_before(kTailMax + 1) && digit_before(kRunMin / 2) &&
-         digit_before(kRunMin);
+  return first.size() >= kTwoMin && digit_before(kTailMax + 1) && digit_before(kTwoMin);
 }
 
 // How many of the first `lead` bytes are the same in both lines before their digits.
@@ -159,19 +170,19 @@ std::vector<Decoded> stacked(std::string_view text) {
   std::vector<Decoded> out;
   for (Line line = line_at(text, 0); line.next < text.size();) {
     const Line after = line_at(text, line.next);
-    const auto first = begins_a_stack(text, line, after) ? strip_of(text, line) : std::nullopt;
+    const auto first = begins_a_stack(text, line, after) ? strip_of(text, line, kNarrowMin) : std::nullopt;
     line = after;
     if (!first) continue;
     std::vector<Strip> strips = {*first};
     std::size_t lead = first->begin - first->line.begin, digits = first->end - first->begin;
     for (bool is_last = false; !is_last && line.begin < text.size();) {
-      const auto strip = strip_of(text, line);
+      is_last = line.size() < first->line.size();
+      const auto strip = is_last ? last_strip_of(text, line, lead) : strip_of(text, line, kNarrowMin);
       if (!strip || line.size() > first->line.size()) break;
       const std::size_t both = common_lead(text, *first, *strip, lead);
       if (!begins_with_digits(text, *first, both) || !begins_with_digits(text, *strip, both)) break;
       lead = both;
       digits += strip->end - strip->begin;
-      is_last = line.size() < first->line.size();
       strips.push_back(*strip);
       line = line_at(text, line.next);
     }
@@ -186,7 +197,7 @@ bool may_go_on(std::string_view line) {
   const std::size_t digits = digits_at_end(line);
   if (digits >= kRunMin) return true;
   if (line.size() > 1 && line.back() == '=' && base64_digit(line[line.size() - 2]) >= 0) return true;
-  if (const auto strip = strip_of(line, {.end = line.size()}))
+  if (const auto strip = strip_of(line, {.end = line.size()}, kNarrowMin))
     return digits_at_end(line.substr(0, strip->end)) >= kWaitMin;
   // A string that the next line continues, or may continue.
   const auto string = line.substr(0, line.find_last_not_of(" \t\\+.&|") + 1);
