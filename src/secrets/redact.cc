@@ -35,6 +35,7 @@ struct Value {
   std::string kind;  // "env:NAME"
   std::string fingerprint;
   std::string bytes, plainest;  // plainest: "" when it is too short
+  std::string lower;
 };
 
 RE2::Options options() {
@@ -53,6 +54,13 @@ Status make_key(const std::string& folder, const std::string& path) {
   os::SystemRandom().fill(key);
   return os::write_durably("keys", path, to_hex({reinterpret_cast<const char*>(key.data()), key.size()}),
                            0600);
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(
+      out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
+  return out;
 }
 
 // Like rfind, for a text that rarely contains `what`: memmem(3) is many times faster.
@@ -143,16 +151,34 @@ struct Redactor::Rules {
   };
   using Hits = std::vector<Hit>;
 
-  Hits hits(std::string_view text) const {
+  Hits hits(std::string_view text, bool any_case = false) const {
     Hits out;
     if (text.empty()) return out;
     search(text, kRoundsMax, kPackedMax, out);
+    if (any_case && walls.spellings)
+      find_values(in_lower_case(text), {.end = text.size()}, &Value::lower, out);
     // A named value comes before a shape that contains it. Of two hits at one offset, the longer one names
     // the kind.
     std::ranges::stable_sort(out, [](const Hit& a, const Hit& b) {
       return std::tuple(a.offset, !a.named, b.size) < std::tuple(b.offset, !b.named, a.size);
     });
     return out;
+  }
+
+  // The text with a mark in the place of each hit. REQUIRES: `hits` are in the order of hits().
+  static std::string replaced(std::string_view text, const Hits& hits) {
+    std::string out;
+    std::size_t done = 0;
+    for (const auto& hit : hits) {
+      const std::size_t end = hit.offset + hit.size;
+      if (end <= done) continue;
+      if (hit.offset >= done) {
+        out.append(text, done, hit.offset - done);
+        out += "<redacted:" + hit.kind + ":" + hit.fingerprint + ">";
+      }
+      done = end;  // overlapping hits leave no byte
+    }
+    return out.append(text, done);
   }
 
   // Searches the text as it is, then each round of its decoded spellings. Digits and quotes are decoded last.
@@ -380,7 +406,8 @@ Redactor::Redactor(std::string key, const Values& values) {
     rules->values.push_back({.kind = "env:" + name,
                              .fingerprint = rules->fingerprint(value),
                              .bytes = value,
-                             .plainest = std::move(plain)});
+                             .plainest = std::move(plain),
+                             .lower = in_lower_case(value)});
   }
   rules_ = std::move(rules);
 }
@@ -388,20 +415,11 @@ Redactor::Redactor(std::string key, const Values& values) {
 Redactor::~Redactor() = default;
 
 std::string Redactor::redact(std::string_view text) const {
-  const auto hits = rules_->hits(text);
-  if (hits.empty()) return std::string(text);
-  std::string out;
-  std::size_t done = 0;
-  for (const auto& hit : hits) {
-    const std::size_t end = hit.offset + hit.size;
-    if (end <= done) continue;
-    if (hit.offset >= done) {
-      out.append(text, done, hit.offset - done);
-      out += "<redacted:" + hit.kind + ":" + hit.fingerprint + ">";
-    }
-    done = end;  // overlapping hits leave no byte
-  }
-  return out.append(text, done);
+  return rules_->replaced(text, rules_->hits(text));
+}
+
+std::string Redactor::redact_any_case(std::string_view text) const {
+  return rules_->replaced(text, rules_->hits(text, true));
 }
 
 void Redactor::redact_strings(Json& value) const {

@@ -39,6 +39,9 @@ class Redactor {  // thread-safe
 
   // Redacts a whole text.
   std::string redact(std::string_view text) const;
+  // For text whose letters a channel may have put into lower case, like names of hosts: named values are found
+  // in any case, too.
+  std::string redact_any_case(std::string_view text) const;
   void redact_strings(Json& value) const;  // all strings, at any depth; keys stay
   // Redacts the beginning of a longer text, without a part at its end in which a secret may begin.
   std::string redact_beginning(std::string_view text) const;

@@ -67,7 +67,10 @@ void StepOutput::add_log_line(std::string_view line) {
   output_.append(redactor_->redact(line));
 }
 
-void StepOutput::add_network_line(std::string_view line) { network_.append(redactor_->redact(line) + "\n"); }
+// The egress spells names of hosts in lower case.
+void StepOutput::add_network_line(std::string_view line) {
+  network_.append(redactor_->redact_any_case(line) + "\n");
+}
 
 void StepOutput::add_trace_line(std::string_view line) { trace_.append(redactor_->redact(line) + "\n"); }
 

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "os/file.h"
@@ -85,6 +88,21 @@ TEST(Redactor, ReadsJsonThrough) {
   redactor().redact_strings(value);
   EXPECT_THAT(value.dump(), Not(HasSubstr(kToken)));
   EXPECT_EQ(value["c"], "x");
+}
+
+TEST(Redactor, FindsANamedValueInAnyCaseWhereAChannelFoldsIt) {
+  const Redactor one(std::string(64, '0'), {{"DB_SECRET", "Zq7wXk2pLm9vRt4s"}, {"OTHER", "abc-DEF"}});
+  for (const char* text : {"zq7wxk2plm9vrt4s", "ZQ7WXK2PLM9VRT4S", "Zq7wXk2pLm9vRt4s", "zQ7wXk2pLm9vRt4S"}) {
+    const std::string line = R"({"host":"a.)" + std::string(text) + R"(.example.net"})";
+    EXPECT_THAT(one.redact_any_case(line), HasSubstr("a.<redacted:env:DB_SECRET:")) << text;
+    EXPECT_EQ(one.redact_any_case(line).size(),
+              one.redact_any_case(R"({"host":"a.zq7wxk2plm9vrt4s.example.net"})").size());
+  }
+  EXPECT_THAT(one.redact_any_case("x-ABC-def-y"), MatchesRegex("x-<redacted:env:OTHER:[0-9a-f]{8}>-y"));
+  EXPECT_THAT(one.redact_any_case("zq7wxk2plm9vrt4s.abc-def"), Not(HasSubstr("abc-def")));
+  EXPECT_EQ(one.redact("zq7wxk2plm9vrt4s"), "zq7wxk2plm9vrt4s") << "only where case is lost";
+  EXPECT_EQ(one.redact_any_case("nothing here"), "nothing here");
+  EXPECT_EQ(one.redact_any_case(""), "");
 }
 
 TEST(RedactorStream, IsTheSameInPiecesOfAnySize) {
