@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "secrets/bytes.h"
@@ -128,6 +130,35 @@ std::size_t joint_at(std::string_view text, std::size_t at) {
   return is_word && at + 1 < text.size() && is_alphanumeric(text[at + 1]) ? 1 : 0;
 }
 
+// Like rfind, for a text that rarely contains `what`: memmem(3) is many times faster.
+std::size_t find_last(std::string_view text, std::string_view what) {
+  std::size_t last = std::string_view::npos;
+  for (std::size_t at = 0;;) {
+    const void* found = memmem(text.data() + at, text.size() - at, what.data(), what.size());
+    if (found == nullptr) return last;
+    last = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    at = last + 1;
+  }
+}
+
+// How many bytes at the end of `lines` are lines of digits that may continue in the next line.
+std::size_t packed_end(std::string_view lines) {
+  std::size_t begin = lines.size();
+  while (begin > 0) {
+    std::size_t end = begin - 1;
+    if (end > 0 && lines[end] == '\n' && lines[end - 1] == '\r') --end;
+    const auto before = lines.substr(0, end).find_last_of("\n\r");
+    const std::size_t line = before == std::string_view::npos ? 0 : before + 1;
+    if (!may_go_on(lines.substr(line, end - line))) break;
+    begin = line;
+  }
+  return lines.size() - begin;
+}
+
+// The first and last lines of private keys: of OpenSSL and OpenPGP, and of ssh.com.
+constexpr std::pair<std::string_view, std::string_view> kKeys[] = {{"-----BEGIN ", "-----END "},
+                                                                   {"---- BEGIN ", "---- END "}};
+
 }  // namespace
 
 Decoded unwrapped(std::string_view text) {
@@ -196,7 +227,7 @@ std::vector<Decoded> stacked(std::string_view text) {
 bool may_go_on(std::string_view line) {
   const std::size_t digits = digits_at_end(line);
   if (digits >= kRunMin) return true;
-  if (line.size() > 1 && line.back() == '=' && base64_digit(line[line.size() - 2]) >= 0) return true;
+  if (line.ends_with('=')) return true;  // also the soft end of a line
   if (const auto strip = strip_of(line, {.end = line.size()}, kNarrowMin))
     return digits_at_end(line.substr(0, strip->end)) >= kWaitMin;
   // A string that the next line continues, or may continue.
@@ -204,6 +235,16 @@ bool may_go_on(std::string_view line) {
   if (string.empty() || !is_quote(string.back())) return false;
   const bool is_open = line.find_first_of("+.&|\\", string.size()) != std::string_view::npos;
   return is_open || digits_at_end(string.substr(0, string.size() - 1)) >= kWaitMin;
+}
+
+std::size_t safe_cut(std::string_view text) {
+  const auto line = text.find_last_of("\n\r");
+  std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
+  const std::string_view lines = text.substr(0, cut);
+  for (const auto& [first, last] : kKeys)
+    if (const auto begin = find_last(lines, first); begin < cut && lines.find(last, begin) == lines.npos)
+      cut = begin;
+  return cut - packed_end(text.substr(0, cut));
 }
 
 }  // namespace pawl::secrets

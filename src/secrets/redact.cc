@@ -23,7 +23,10 @@ namespace {
 
 constexpr std::size_t kValueBytesMin = 6;
 constexpr std::size_t kPendingMax = 64 << 10;  // longer than any secret; a longer line is cut between words
-constexpr std::size_t kKeyBytesMax = 8 << 10;  // the largest private key in lines
+// A line is cut only where half of kPendingMax encodes that many bytes. Fewer, between escapes of any size,
+// could be a part of a secret.
+constexpr std::size_t kPlainMin = 8 << 10;
+constexpr char kDropped[] = "<dropped: the rest of a line, over 64 KiB, most of it escapes>";
 constexpr std::size_t kFingerprintDigits = 8;
 
 constexpr std::size_t kValueHintMax = 32;                 // bytes of a value in the first search
@@ -63,53 +66,12 @@ std::string in_lower_case(std::string_view text) {
   return out;
 }
 
-// Like rfind, for a text that rarely contains `what`: memmem(3) is many times faster.
-std::size_t find_last(std::string_view text, std::string_view what) {
-  std::size_t last = std::string_view::npos;
-  for (std::size_t at = 0;;) {
-    const void* found = memmem(text.data() + at, text.size() - at, what.data(), what.size());
-    if (found == nullptr) return last;
-    last = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-    at = last + 1;
-  }
-}
-
 // Searching the bytes one after the other is faster than a check of each byte of the text.
 bool has_any(std::string_view text, std::string_view bytes) {
   return std::ranges::any_of(bytes, [&](char c) { return text.find(c) != std::string_view::npos; });
 }
 
-// How many bytes at the end of `lines` are lines of digits that may continue in the next line.
-std::size_t packed_end(std::string_view lines) {
-  std::size_t begin = lines.size();
-  while (begin > 0) {
-    std::size_t end = begin - 1;
-    if (end > 0 && lines[end] == '\n' && lines[end - 1] == '\r') --end;
-    const auto before = lines.substr(0, end).find_last_of("\n\r");
-    const std::size_t line = before == std::string_view::npos ? 0 : before + 1;
-    if (!may_go_on(lines.substr(line, end - line))) break;
-    begin = line;
-  }
-  return lines.size() - begin;
-}
-
-// The first and last lines of private keys: of OpenSSL and OpenPGP, and of ssh.com.
-constexpr std::pair<std::string_view, std::string_view> kKeys[] = {{"-----BEGIN ", "-----END "},
-                                                                   {"---- BEGIN ", "---- END "}};
-
 bool is_key(std::string_view match) { return match == "-----BEGIN" || match == "---- BEGIN"; }
-
-// Where `text` may be cut: after the last end of a line. The cut is not within a key that has not ended, nor
-// within digits that may continue.
-std::size_t safe_cut(std::string_view text) {
-  const auto line = text.find_last_of("\n\r");
-  std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
-  const std::string_view lines = text.substr(0, cut);
-  for (const auto& [first, last] : kKeys)
-    if (const auto begin = find_last(lines, first); begin < cut && lines.find(last, begin) == lines.npos)
-      cut = begin;
-  return cut - packed_end(text.substr(0, cut));
-}
 
 // The line of `text` that contains a match.
 Range line_of(std::string_view text, std::size_t offset, std::size_t size) {
@@ -430,24 +392,27 @@ void Redactor::redact_strings(Json& value) const {
   }
 }
 
-// The size of the beginning of `text` that is final: no secret in it continues behind the end of `text`. When
-// that is less than `least`, cuts near `least`.
-std::size_t Redactor::sure(std::string_view text, std::size_t least) const {
-  std::size_t cut = safe_cut(text);
-  cut = rules_->before_a_value(text.substr(0, cut));
-  if (cut >= least) return cut;
-  // A secret around `least` is not divided.
-  const std::size_t around = std::max(kKeyBytesMax, rules_->longest);
-  const std::size_t from = std::max(cut, least - std::min(least, around));
-  for (const auto& hit : rules_->hits(text.substr(from, least - from + around))) {
-    const std::size_t begin = from + hit.offset, end = begin + hit.size;
-    if (begin < least && end > least) least = begin > 0 ? begin : end;
+// The size of the beginning of `text` that is final: no secret in it continues behind the end of `text`.
+std::size_t Redactor::sure(std::string_view text) const {
+  return rules_->before_a_value(text.substr(0, safe_cut(text)));
+}
+
+// Where to cut near `least`, so that no secret in `text` is divided.
+std::size_t Redactor::cut_near(std::string_view text, std::size_t least) const {
+  Range around;  // hits that overlap
+  const auto is_divided = [&] { return around.begin < least && around.end > least; };
+  for (const auto& hit : rules_->hits(text)) {
+    if (hit.offset >= around.end && is_divided()) break;
+    if (hit.offset >= around.end) around.begin = hit.offset;
+    around.end = std::max(around.end, hit.offset + hit.size);
   }
-  return std::max(cut, least);
+  if (!is_divided()) return least;
+  return around.begin > 0 ? around.begin : around.end;
 }
 
 std::string Redactor::redact_beginning(std::string_view text) const {
-  return redact(text.substr(0, sure(text, text.size() - std::min(text.size(), rules_->longest))));
+  const std::size_t whole = sure(text), least = before_plain(text, rules_->longest).value_or(0);
+  return redact(text.substr(0, whole >= least ? whole : cut_near(text, least)));
 }
 
 std::string Redactor::told(std::string_view text, std::size_t bytes_max) const {
@@ -456,17 +421,40 @@ std::string Redactor::told(std::string_view text, std::size_t bytes_max) const {
 
 std::string Redactor::Stream::take(std::string_view bytes) {
   pending_ += bytes;
-  // No secret is that long, so part of a secret can only be at the end: the last half is held back.
-  const std::size_t cut =
-      redactor_->sure(pending_, pending_.size() > kPendingMax ? pending_.size() - kPendingMax / 2 : 0);
-  if (cut == 0) return {};
+  if (drops_ && !end_drop()) return {};
+  std::size_t cut = redactor_->sure(pending_);
+  if (pending_.size() > kPendingMax) {
+    // No secret has that many bytes, so part of a secret can only be at the end: the last half is held back.
+    const std::size_t least = pending_.size() - kPendingMax / 2;
+    const std::size_t plain = std::max(kPlainMin, redactor_->rules_->longest);
+    drops_ = cut < least && redactor_->rules_->walls.spellings &&
+             before_plain(pending_, plain).value_or(0) < least;
+    if (cut < least && !drops_) cut = redactor_->cut_near(pending_, least);
+  }
+  if (cut == 0 && !drops_) return {};
   std::string out = redactor_->redact(std::string_view(pending_).substr(0, cut));
   pending_.erase(0, cut);
-  return out;
+  if (!drops_) return out;
+  end_drop();
+  return out + kDropped;
+}
+
+// Drops the rest of a line; true at its end. The soft end of a line is not its end.
+bool Redactor::Stream::end_drop() {
+  for (std::size_t at = 0; (at = pending_.find('\n', at)) != std::string::npos; ++at) {
+    const std::string_view line(pending_.data(), at);
+    if (line.ends_with('=') || line.ends_with("=\r")) continue;
+    pending_.erase(0, at);
+    drops_ = false;
+    return true;
+  }
+  constexpr std::size_t kSoftEnd = 2;
+  if (pending_.size() > kSoftEnd) pending_.erase(0, pending_.size() - kSoftEnd);
+  return false;
 }
 
 std::string Redactor::Stream::finish() {
-  std::string out = redactor_->redact(pending_);
+  std::string out = drops_ ? "" : redactor_->redact(pending_);
   pending_.clear();
   return out;
 }

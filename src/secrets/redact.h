@@ -53,19 +53,24 @@ class Redactor {  // thread-safe
    public:
     explicit Stream(const Redactor& redactor) : redactor_(&redactor) {}
     // Returns the text that is final now: whole lines, and the part of an open line that no secret can reach
-    // back into.
+    // back into. A line of over 64 KiB is cut between secrets. Where it has so many escapes that a secret
+    // could be longer than that, the rest of the line is dropped, and a mark says so.
     std::string take(std::string_view bytes);
     // Redacts and returns the rest. Call it once, at the end of the text.
     std::string finish();
     std::size_t pending() const { return pending_.size(); }
 
    private:
+    bool end_drop();
+
     const Redactor* redactor_;
     std::string pending_;  // at most kPendingMax and the last piece
+    bool drops_ = false;   // until the end of the line
   };
 
  private:
-  std::size_t sure(std::string_view text, std::size_t least) const;
+  std::size_t sure(std::string_view text) const;
+  std::size_t cut_near(std::string_view text, std::size_t least) const;
 
   struct Rules;
   std::unique_ptr<const Rules> rules_;

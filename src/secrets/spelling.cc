@@ -297,4 +297,33 @@ std::string plainest(std::string_view text) {
   return unquoted(without_terminal(out).text.text()).text();
 }
 
+std::optional<std::size_t> before_plain(std::string_view text, std::size_t wanted) {
+  constexpr std::size_t kZerosMax = 8;  // of \u{0000005a}
+  std::deque<Decoded> views;            // each view decodes the one before
+  std::string_view last = text;
+  const auto go_on = [&](Decoded view) {
+    if (!view.changed()) return false;
+    views.push_back(std::move(view));
+    last = views.back().text();
+    return true;
+  };
+  bool changed = true;
+  for (int rounds = kRoundsMax; changed && rounds > 0; --rounds) {
+    changed = has_terminal(last) && go_on(without_terminal(last).text);
+    changed = go_on(without_nul(last)) || changed;
+    changed = go_on(unescaped(last)) || changed;
+    changed = (has_quoted_printable(last) && go_on(of_quoted_printable(last))) || changed;
+  }
+  go_on(unquoted(last));
+  std::size_t at = last.size();
+  for (std::size_t zeros = 0; wanted > 0 && at > 0;) {
+    zeros = last[--at] == '0' ? zeros + 1 : 0;
+    if (zeros <= kZerosMax) --wanted;
+  }
+  if (wanted > 0) return std::nullopt;
+  for (auto view = views.rbegin(); view != views.rend() && at < view->text().size(); ++view)
+    at = view->origin(at, 1).begin;
+  return at;
+}
+
 }  // namespace pawl::secrets

@@ -86,6 +86,10 @@ Decoded joined(std::string_view text, std::size_t begin);
 // unquoted().
 std::string plainest(std::string_view text);
 
+// The offset from which on the other spellings of `text` encode at least `wanted` bytes; nullopt when all of
+// it encodes fewer. Of the zeros of a long number only the last count.
+std::optional<std::size_t> before_plain(std::string_view text, std::size_t wanted);
+
 // Whether digits that may contain an encoded text stand directly behind the beginning of an escape, which may
 // take some of them.
 bool has_digits_behind_escape(std::string_view text);
@@ -106,6 +110,10 @@ std::vector<Decoded> stacked(std::string_view text);
 // Whether `line`, without its end, ends within digits, a string or an escape that may continue in the next
 // line.
 bool may_go_on(std::string_view line);
+
+// Where `text` may be cut: after the last end of a line. The cut is not within a key that has not ended, nor
+// within digits that may continue.
+std::size_t safe_cut(std::string_view text);
 
 // An RE2 pattern of the first digits of an encoded secret: base64 or hexadecimal digits of the beginnings of
 // shapes and of these values. Values are also searched in UTF-16, as JSON, as base64 of base64, as base64 of

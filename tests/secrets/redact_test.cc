@@ -1,5 +1,6 @@
 #include "secrets/redact.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,6 +143,75 @@ TEST(RedactorStream, ALineWithoutAnEndIsBounded) {
   std::size_t passed = 0;
   for (int i = 0; i < 100; ++i) passed += stream.take(noise).size();
   EXPECT_GT(passed, 100 * noise.size() - (200U << 10U));
+}
+
+// The characters of a secret, each as `spell` spells it.
+std::string sparse(const std::string& secret, const auto& spell) {
+  std::string out;
+  for (const char c : secret) out += spell(c);
+  return out;
+}
+
+TEST(RedactorStream, ASecretOfMostlyEscapesInALongLineIsNotDivided) {
+  const std::string secret = "Zq7wXk2pLm9vRt4sYb6nHc3jDf8gTa1e";
+  const Redactor one(std::string(64, '0'), {{"DB_SECRET", secret}});
+  const auto times = [](std::size_t n, const std::string& text) {
+    std::string out;
+    for (std::size_t i = 0; i < n; ++i) out += text;
+    return out;
+  };
+  const auto of_zeros = [&](const std::string& begin, std::size_t zeros, const std::string& end) {
+    return sparse(secret, [&](char c) { return begin + times(zeros, "0") + fmt::format("{:x}", c) + end; });
+  };
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"colours", sparse(secret, [&](char c) { return "\x1b[" + times(1500, "0;") + "0m" + c; })},
+      {"colours, longer than what is held back",
+       sparse(secret, [&](char c) { return "\x1b[" + times(25'000, "0;") + "0m" + c; })},
+      {"many short colours", sparse(secret, [&](char c) { return times(1000, "\x1b[0m") + c; })},
+      {"zeros of an escape", of_zeros("\\u{", 2500, "}")},
+      {"zeros of an entity", of_zeros("&#x", 2500, ";")},
+      {"more zeros than are held back", of_zeros("\\u{", 40'000, "}")},
+      {"NUL bytes", sparse(secret, [&](char c) { return std::string(3000, '\0') + c; })},
+      {"quotes", sparse(secret, [&](char c) { return times(1500, "''") + c; })},
+      {"soft ends of lines", sparse(secret, [&](char c) { return c + times(3000, "=\n"); })},
+      {"titles", sparse(secret, [&](char c) { return "\x1b]0;" + times(3000, "t") + "\a" + c; })}};
+  for (const auto& [kind, line] : lines)
+    for (const std::size_t size : {1024U, 5000U, 65'536U}) {
+      Redactor::Stream stream(one);
+      std::string out, before = std::string(70'000, '.') + " ";
+      const std::string text = before + line + "\nthe next line\n";
+      for (std::size_t at = 0; at < text.size(); at += size) {
+        out += stream.take(text.substr(at, size));
+        ASSERT_LE(stream.pending(), (64U << 10U) + 2 * size) << kind << ": memory is bounded";
+      }
+      out += stream.finish();
+      const auto first = line.substr(0, line.size() / 32), last = line.substr(line.size() - line.size() / 32);
+      EXPECT_FALSE(out.find(line) != out.npos) << kind << " in pieces of " << size;
+      const bool has_all = out.find(first) != out.npos && out.find(last) != out.npos;
+      EXPECT_FALSE(has_all) << kind << " in pieces of " << size;
+      EXPECT_THAT(out, ::testing::EndsWith("\nthe next line\n")) << kind;
+      EXPECT_THAT(out, ::testing::AnyOf(HasSubstr("<dropped:"), HasSubstr("<redacted:env:DB_SECRET:")))
+          << kind;
+    }
+}
+
+TEST(RedactorStream, ALongLineWithSomeEscapesPassesWhole) {
+  std::string line;
+  for (int i = 0; i < 20'000; ++i) line += "\x1b[32mok\x1b[0m \\u0430\\u0431 000000000000 ";
+  std::string out;
+  Redactor::Stream stream(redactor());
+  for (std::size_t at = 0; at < line.size(); at += 4096) out += stream.take(line.substr(at, 4096));
+  EXPECT_TRUE(out + stream.finish() == line);
+}
+
+TEST(Redactor, TheBeginningOfATextHasNoPartOfASparseSecret) {
+  const std::string secret = "Zq7wXk2pLm9vRt4sYb6nHc3jDf8gTa1e";
+  const Redactor one(std::string(64, '0'), {{"DB_SECRET", secret}});
+  const std::string text = std::string(3000, '.') +
+                           sparse(secret, [&](char c) { return "\x1b[" + std::string(500, '0') + "m" + c; });
+  for (std::size_t size = 3000; size < text.size(); size += 777)
+    EXPECT_THAT(one.redact_beginning(text.substr(0, size)), Not(HasSubstr("mZ"))) << size;
+  EXPECT_THAT(one.redact_beginning(std::string(5000, '.')), ::testing::SizeIs(5000 - 2048));
 }
 
 TEST(RedactorStream, AKeyThatNeverEndsHoldsNothingBackForEver) {
