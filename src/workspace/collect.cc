@@ -71,6 +71,15 @@ Result<struct stat> status_of(const os::HeldTree::Place& here) {
   return status;
 }
 
+// The repository that Pawl gives a workspace, at its top. Nothing in it is read: a command may have put there
+// what it wants.
+constexpr std::string_view kOwnGit = ".git";
+
+Status drop_own_git(const os::HeldTree& tree) {
+  PAWL_TRY(const auto here, tree.find(std::string(kOwnGit)));
+  return os::remove_tree(here.path());
+}
+
 // chmod(2) would follow a symlink.
 Status set_mode(const os::HeldTree::Place& here, mode_t mode) {
   if (fchmodat(here.folder.get(), here.name.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
@@ -102,6 +111,7 @@ class Collector {
     // The result is ignored: attributes that can't be listed stay on the top folder. Without its top there is
     // no tree.
     take_attributes(root.path());
+    if (caps_.had_git) PAWL_OK(drop_own_git(tree_));
     PAWL_OK(folder("", copied_));
     return {};
   }
@@ -278,6 +288,7 @@ class Matcher {
     PAWL_TRY(const auto names, tree_.list(path));
     for (const auto& name : names) {
       const std::string below = child(path, name);
+      if (left_.had_git && below == kOwnGit) continue;
       if (is_kept_name(name) && below.size() <= kPathBytesMax)
         PAWL_OK(visit(below));
       else if (is_wanted(below) || may_hold_wanted(below))

@@ -24,6 +24,7 @@
 #include "os/random.h"
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
+#include "workspace/repositories.h"
 #include "workspace/seal.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -37,8 +38,8 @@ constexpr std::string_view kTemporaryStem = "object";
 constexpr std::int64_t kLockPauseMs = 5;
 constexpr std::int64_t kLockPatienceMs = 30'000;  // Most processes hold the store for milliseconds.
 
-constexpr std::string_view kKinds[] = {"blobs", "bases",  "layers",  "git",
-                                       "tmp",   "merges", "derived", "folders"};
+constexpr std::string_view kKinds[] = {"blobs",  "bases",   "layers",  "git",         "tmp",
+                                       "merges", "derived", "folders", "repositories"};
 
 // Durable, including the folder's own name.
 Status make_shard(const std::string& path) {
@@ -161,7 +162,7 @@ Result<Workspaces> Workspaces::open(std::string folder) {
   PAWL_OK(os::make_private_folder(folder));
   PAWL_OK(take_own_rights(folder));
   const std::string ignore = os::join(folder, ".gitignore");
-  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "folders"))) {
+  if (!os::exists(ignore) || !os::is_folder(object_folder(folder, "repositories"))) {
     PAWL_OK(os::make_private_folder(os::join(folder, "objects")));
     for (const std::string_view kind : kKinds) PAWL_OK(os::make_private_folder(object_folder(folder, kind)));
     PAWL_OK(os::write_atomically(ignore, "*\n"));
@@ -313,6 +314,14 @@ Result<Garbage> Workspaces::garbage(const std::vector<std::string>& keep) const 
     if (kept.insert(made->from).second) due.push_back(made->from);
   }
   Garbage out;
+  // The repository of a base stays as long as the base: to make it costs a copy.
+  const auto is_of_kept_base = [&](const std::string& name, const std::string&) {
+    const auto known = known_repository(*this, name);
+    if (!known || known->has_layers || !kept.contains(known->base_id)) return false;
+    kept.insert(known->made.layers.begin(), known->made.layers.end());
+    return true;
+  };
+  PAWL_OK(add_rest(tree, "repositories", is_of_kept_base, out.caches));
   const auto is_kept = [&](const std::string& id, const std::string&) { return kept.contains(id); };
   PAWL_OK(add_rest(tree, "bases", is_kept, out.bases));
   PAWL_OK(add_rest(tree, "derived", is_kept, out.bases));

@@ -11,7 +11,7 @@
 
 namespace pawl::workspace {
 
-// The folder of a kind of objects: blobs, bases, derived, layers, git, merges, folders or tmp.
+// The folder of a kind of objects: blobs, bases, derived, layers, git, merges, folders, repositories or tmp.
 std::string object_folder(const std::string& folder, std::string_view kind);
 std::string lock_path(const std::string& folder);  // The file that Workspaces::hold locks.
 

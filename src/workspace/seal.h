@@ -12,7 +12,7 @@ namespace pawl::workspace {
 
 class Workspaces;
 
-// Stores a record of a few lines, below git/ or merges/. Not durable.
+// Stores a record of a few lines, below git/, merges/ or repositories/. Not durable.
 Status keep_record(const Workspaces& workspaces, std::string_view kind, const std::string& name,
                    std::string_view text);
 // nullopt: there is no record, or it does not have the seal of this folder's key.

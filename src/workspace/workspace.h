@@ -11,6 +11,7 @@
 //   git/<tree>.3                        a cache: the base of a git tree that was taken before
 //   git/<tree>.submodules               a cache: the submodules of that tree
 //   merges/<key>                        a cache: the layer that several accepted layers were merged to before
+//   repositories/<key>                  a cache: the layers with the .git of a state that was made before
 // A file `checked` may lie beside a manifest. It is a cache: when the tree was compared with the manifest and
 // found whole.
 //
@@ -59,6 +60,9 @@ struct Caps {
   // Whether a layer that is already stored gets the times of the collected tree. False for the work of an
   // agent: set_times() gives that its times, and another attempt may be judged on the same layer now.
   bool own_times = true;
+  // Whether the sandbox was shown a .git of Pawl at the top. It is then dropped with all that became of it,
+  // and not refused.
+  bool had_git = false;
 };
 
 enum class EntryType { kFile, kFolder, kSymlink, kDeleted };
@@ -335,6 +339,16 @@ class Workspaces {
   // follows from the arguments alone. Earlier merges are found again: one more layer costs the merge of a few
   // small layers, however many lie below.
   Result<std::vector<std::string>> stack(const std::string& base_id, const std::vector<std::string>& layers);
+  // The repository that a step finds at /workspace/.git: branch `pawl` with one commit, which has the state of
+  // the source's base with `layers` (topmost first), and an index that says so. Equal states have equal
+  // commits. It has no other object, remote or hook of the source's repository. Files of the base that
+  // without_ignored() would leave out are not tracked. A state with layers has the objects of its base, too. A
+  // base costs a copy, compressed, once; a state on it costs what the layers have, and a copy of the index.
+  struct Repository {
+    std::string commit;               // 40 hexadecimal digits.
+    std::vector<std::string> layers;  // Ids of layers, topmost first, that have nothing but .git.
+  };
+  Result<Repository> repository_for(const Source& source, const std::vector<std::string>& layers);
   // A layer that deletes the files and links of base + `layers` (topmost first) at `patterns`. A pattern
   // without * and ? also deletes a folder. "" when no path matches. A pattern costs a walk through
   // everything below its part without * and ?.

@@ -85,6 +85,10 @@ class SimObjects final : public workspace::ObjectStore {
     world_.pass("stack");
     return layers;
   }
+  Result<workspace::Workspaces::Repository> repository_for(const workspace::Workspaces::Source&,
+                                                           const std::vector<std::string>&) override {
+    return workspace::Workspaces::Repository();
+  }
   Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,
                                   const std::vector<std::string>&) override {
     return std::string();

@@ -1,5 +1,7 @@
 // Removes from a layer the parts that are not work: paths that the source's .gitignore files match, and files
 // that tools made for themselves.
+#include "workspace/git/ignored.h"
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -384,6 +386,19 @@ Result<bool> Workspaces::leaves_out(const std::string& path, const Source& sourc
   SourceRules rules(views, committed);
   PAWL_OK(rules.read({{.path = path}}, manifest_of_base(*this, source)));
   return rules.ignore(path, false);
+}
+
+Result<std::set<std::string>> ignored_in_base(const Workspaces& workspaces, const Workspaces::Source& source,
+                                              const std::vector<Entry>& entries) {
+  const auto views = views_of(workspaces, source.base.base_id, {}, {});
+  auto committed = Committed::of(source.path, source.base.git_commit, views.base);
+  SourceRules rules(views, committed);
+  PAWL_OK(rules.read(entries, manifest_of_base(workspaces, source)));
+  std::set<std::string> out;
+  if (rules.empty()) return out;
+  for (const auto& entry : entries)
+    if (rules.ignore(entry.path, entry.type == EntryType::kFolder)) out.insert(entry.path);
+  return out;
 }
 
 }  // namespace pawl::workspace

@@ -149,6 +149,11 @@ class DiskObjects final : public ObjectStore {
     return kept_.stack(base_id, layers);
   }
 
+  Result<Workspaces::Repository> repository_for(const Workspaces::Source& source,
+                                                const std::vector<std::string>& layers) override {
+    return kept_.repository_for(source, layers);
+  }
+
   Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
                                   const std::vector<std::string>& patterns) override {
     return kept_.deletion_of(base_id, layers, patterns);
