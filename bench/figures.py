@@ -56,6 +56,7 @@ GROUPS = (
         Part("the first snapshot, and `git worktree add` in turns", large.first, large.FIRST_FIGURES, frozenset([PAWL])),
         Part("a folder in which nothing changed, and `git status` in turns", large.folder_unchanged, large.FOLDER_FIGURES, frozenset([PAWL])),
         Part("pawl gc of a base, and `rm -rf` in turns", large.gc, large.GC_FIGURES, frozenset([PAWL])),
+        Part("the repository of a step, and a fresh clone's `git status` in turns", large.git, large.GIT_FIGURES, frozenset([PAWL])),
         Part(f"a step that writes {large.NEW_FILES:,} files", large.collect, large.COLLECT_FIGURES, frozenset([PAWL])),
     )),
     Group("gates", "what gates add to their steps, and reports", (

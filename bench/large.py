@@ -19,17 +19,26 @@ FILES = int(os.environ.get("PAWL_BENCH_LARGE_FILES", 20_000))
 NEW_FILES = 100_000
 COMMITS, CHANGED = 5, 10
 ROUNDS = 2
+STEPS = 2  # of an attempt whose gate is known on base
 NAME = f"large.{FILES // 1000}k_"
 
 COMMIT_FIGURES = (Figure(f"{NAME}commit_to_first_step_ms", "ms", "<= 150"), Figure(f"{NAME}commit_adds_mb", "MB", "<= 2"))
 FIRST_FIGURES = (Figure(f"{NAME}first_by_worktree_add", "ratio", "<= 0.8"),)
 FOLDER_FIGURES = (Figure(f"{NAME}folder_unchanged_by_git_status", "ratio", "<= 2"),)
 GC_FIGURES = (Figure(f"{NAME}gc_by_rm", "ratio", "<= 1.2"),)
+GIT_FIGURES = (Figure(f"{NAME}git_ready_ms", "ms", "<= 30"), Figure(f"{NAME}git_status_by_fresh_clone", "ratio", "<= 1.2"))
 COLLECT_FIGURES = (Figure(f"large.{NEW_FILES // 1000}k_new_collected_by_written", "ratio", "<= 1.0"),)
 
 # File sizes as in a real program: about 4 KB of text per file, in folders of a hundred files.
 BYTES_A_FILE = 4000
 LINE = b"  and a line of text that is like others, but not the same, number "
+STATUSES = """
+import subprocess, sys, time
+for _ in range(9):
+    started = time.perf_counter()
+    subprocess.run(["git", "status", "--porcelain"], check=True, stdout=subprocess.DEVNULL)
+    print(time.perf_counter() - started)
+"""
 WRITES = f"""
 import os
 for folder in range({NEW_FILES // 100}):
@@ -60,9 +69,9 @@ def commit(repository, numbers, revision, parent):
         raise subprocess.CalledProcessError(importer.returncode, "git fast-import")
 
 
-def plan(folder, name, source, agent):
+def plan(folder, name, source, agent, git="snapshot"):
     (folder / f"{name}.yaml").write_text(
-        f"version: 1\nworkflow: {name}\nsource: {json.dumps(source)}\ngates:\n  check: {{steps: [{{name: unit, run: [\"true\"]}}]}}\n"
+        f"version: 1\nworkflow: {name}\nsource: {json.dumps(source)}\ngit: {git}\ngates:\n  check: {{steps: [{{name: unit, run: [\"true\"]}}]}}\n"
         f"tiers:\n  - phases:\n      - {{id: p, may_be_empty: true, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]}}\n")
 
 
@@ -93,6 +102,8 @@ def repository(place):
         commit(folder / "source", range(FILES), 0, parent=False)
         plan(folder, "commit", {"path": "source", "ref": "main"}, ["true"])
         plan(folder, "folder", {"path": "checkout"}, ["true"])
+        plan(folder, "no_git", {"path": "source", "ref": "main"}, ["true"], git="none")
+        plan(folder, "status", {"path": "source", "ref": "main"}, ["python3", "-c", STATUSES])
         plan(folder, "many", {"path": "small"}, ["python3", "-c", WRITES])
         (folder / "small").mkdir()
         (folder / "small/file").write_text("x\n")
@@ -175,3 +186,25 @@ def collect(place):
         # The collection runs between the two steps, with some milliseconds of other work.
         ratios.append((moment(gate["started_at"]) - moment(agent["started_at"]) - written) / written)
     yield COLLECT_FIGURES[0].name, statistics.median(ratios)
+
+
+def git(place):
+    """The same steps with a repository that is there and without one, in turns; then `git status` in it, and in a clone."""
+    folder = repository(place)
+    added, ratios = [], []
+    for name in ("commit", "no_git"):
+        run(place, folder, name, "git")
+    os.sync()
+    for _ in range(8 * ROUNDS + 1):
+        taken = [seconds([place.pawl, "run", f"{name}.yaml", "--dir", "git"], cwd=folder) for name in ("commit", "no_git")]
+        added.append((taken[0] - taken[1]) * 1000 / STEPS)
+    yield GIT_FIGURES[0].name, statistics.median(added)
+    subprocess.run(["git", "clone", "-q", folder / "source", folder / "clone"], check=True)
+    time.sleep(2)  # until git trusts the times of the last files
+    for _ in range(ROUNDS):
+        clone = subprocess.run(["python3", "-c", STATUSES], check=True, cwd=folder / "clone", capture_output=True, text=True).stdout
+        run(place, folder, "status", "git")
+        log = subprocess.run([place.pawl, "logs", "last", "p", "--dir", "git"], check=True, cwd=folder, capture_output=True, text=True).stdout
+        inside = [float(line) for line in log.splitlines() if line.replace(".", "", 1).isdigit()]
+        ratios.append(statistics.median(inside) / statistics.median(float(line) for line in clone.splitlines()))
+    yield GIT_FIGURES[1].name, statistics.median(ratios)

@@ -87,6 +87,8 @@ Status Episode::look_at_objects_of(const PlannedStep& step) {
   PAWL_TRY(auto layers, layers_of(step));
   looks_.need(claim_->run.base_id, std::move(layers));
   looks_.need(plan_folder_of(step), {});
+  sandbox::WorkspaceSpec seen;
+  PAWL_OK(add_repository(step, seen));
   looks_.begin();
   return {};
 }
@@ -346,14 +348,28 @@ std::vector<std::string> Episode::left_before(const PlannedStep& step) const {
   return layers;
 }
 
+std::string Episode::work_for(const PlannedStep& step) const {
+  // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
+  if (step.role != StepRole::kGate || planted("gates_without_the_work")) return {};
+  const auto taken = taken_layers_.find(step.gate_id);
+  return taken == taken_layers_.end() ? gate_layer_ : taken->second;
+}
+
+Status Episode::add_repository(const PlannedStep& step, sandbox::WorkspaceSpec& to) {
+  if (plan_->git == plan::Git::kNone) return {};
+  auto layers = base_stack_;
+  if (auto work = work_for(step); !work.empty()) layers.insert(layers.begin(), std::move(work));
+  PAWL_TRY(auto made, world_.objects.repository_for(source_of(claim_->run), layers));
+  to.git_commit = std::move(made.commit);
+  to.git_layers = std::move(made.layers);
+  looks_.need("", to.git_layers);
+  return {};
+}
+
 Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) const {
   auto layers = left_before(step);
-  const bool is_gate = step.role == StepRole::kGate;
   const auto left = layers.size();
-  // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
-  const auto taken = taken_layers_.find(step.gate_id);
-  const std::string& agents = taken == taken_layers_.end() ? gate_layer_ : taken->second;
-  if (is_gate && !agents.empty() && !planted("gates_without_the_work")) layers.push_back(agents);
+  if (auto work = work_for(step); !work.empty()) layers.push_back(std::move(work));
   // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
   if (left > 0 && os::walls().lid) {
     PAWL_TRY(const auto sight, sight_between(step.gate_id, layers, left));
@@ -408,6 +424,7 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
              world_.objects.deletion_of(spec.workspace.base_id, spec.workspace.layers, reports));
     if (!emptied.empty()) spec.workspace.layers.insert(spec.workspace.layers.begin(), std::move(emptied));
   }
+  PAWL_OK(add_repository(step, spec.workspace));
   const bool hook = step.role == StepRole::kDoctor || step.role == StepRole::kReplan;
   spec.cmd = hook ? hook_command(planned.argv) : planned.argv;
   spec.network =

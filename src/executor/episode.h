@@ -165,7 +165,11 @@ class Episode {
   std::vector<std::string> agent_environment(bool with_feedback) const;
   // The layers that the earlier steps of the same gate (or baseline) left, the newest on top.
   std::vector<std::string> left_before(const PlannedStep& step) const;
+  std::string work_for(const PlannedStep& step) const;  // the agent's layer as the step sees it; "": none
   Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
+  // The repository has the state that the agent began with, or that a gate judges, without what earlier steps
+  // of the gate left: git shows them as changes.
+  Status add_repository(const PlannedStep& step, sandbox::WorkspaceSpec& to);
   const std::string& plan_folder_of(const PlannedStep& step) const;  // the id of its base
   sandbox::CopyIn plan_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;

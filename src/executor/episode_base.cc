@@ -41,6 +41,7 @@ std::string Episode::base_key(const plan::Gate& gate, const FromHost& host) cons
                                {"plan_content", claim_->run.plan_content},
                                {"env", host.env},
                                {"mounts", contents_of(host.mounts)},
+                               {"git", plan_->git == plan::Git::kSnapshot},
                                {"sight",
                                 {{"protect", sight.paths.protect},
                                  {"protect_existing", sight.paths.protect_existing},

@@ -133,6 +133,9 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
                                 : workspaces.snapshot_directory(source, {.patterns = left_out}));
   PAWL_OK(workspaces.check_owner(base.base_id, {}));
   PAWL_OK(check_programs(input.plan, workspaces, base.base_id));
+  // Before the first step, because a large source takes seconds, and Ctrl-C ends it here.
+  if (input.plan.git == plan::Git::kSnapshot)
+    PAWL_OK(workspaces.repository_for({.path = source, .base = base}, {}));
   store::NewRun run;
   run.run.source_path = input.plan.source_folder = source;
   run.run.base_id = base.base_id;

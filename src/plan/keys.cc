@@ -21,7 +21,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"plan", {"version",         "workflow", "source",     "env",     "sandbox", "max_attempts",
                 "models",          "resume",   "durable",    "ignored", "protect", "protect_existing",
                 "allow_shadowing", "files",    "gate_files", "policy",  "budget",  "doctor",
-                "replan",          "backoff",  "mounts",     "gates",   "tiers"}},
+                "replan",          "backoff",  "mounts",     "git",     "gates",   "tiers"}},
       {"source", {"path", "ref", "exclude"}},
       {"env", {"names", "set"}},
       {"mount", {"src", "dst"}},

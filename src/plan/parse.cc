@@ -61,6 +61,12 @@ void read_ignored(const Mapping& top, Plan& plan, Problems& problems) {
     plan.ignored = Ignored::kKeep;
 }
 
+void read_git(const Mapping& top, Plan& plan, Problems& problems) {
+  const auto node = top.get("git");
+  const bool none = node.IsDefined() && read_word(node, "git", {"snapshot", "none"}, problems) == "none";
+  plan.git = none ? Git::kNone : Git::kSnapshot;
+}
+
 void read_policy(const Mapping& top, Plan& plan, Problems& problems) {
   const auto node = top.get("policy");
   if (!node.IsDefined()) return;
@@ -200,6 +206,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   defaults.durable = read_durable(top, problems);
   read_lists(top, plan, problems);
   read_ignored(top, plan, problems);
+  read_git(top, plan, problems);
   read_policy(top, plan, problems);
   read_budget(top, plan, problems);
   read_hooks(top, defaults, plan, problems);

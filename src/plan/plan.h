@@ -26,6 +26,8 @@ enum class RefusedEntries { kRecord, kFail };  // when a step left entries that 
 enum class OnFailure { kStop, kContinue };
 enum class AgentExit { kZero, kAny };     // exit codes with which an agent's work may pass
 enum class Ignored { kLeaveOut, kKeep };  // for files that the source's .gitignore names
+// Whether a step finds a repository of Pawl at /workspace/.git, with one commit.
+enum class Git { kNone, kSnapshot };
 // When data that an agent reports can't be saved: kRequired stops the agent, kBestEffort lets it go on
 // without that data.
 enum class Durable { kRequired, kBestEffort };
@@ -217,6 +219,7 @@ struct Common {
   std::vector<Mount> mounts;
   std::vector<std::string> models;
   Ignored ignored = Ignored::kLeaveOut;
+  Git git = Git::kNone;  // in rows of older versions; a plan without the key has kSnapshot
   Guarded guarded;
   std::vector<std::string> allow_shadowing;  // patterns, see docs/policy.md#shadowing
   std::vector<std::string> files;            // shown in /plan, from the plan's folder; empty: all that may be

@@ -129,6 +129,7 @@ void members(Is<Common> auto& self, auto&& each) {
   each("mounts", self.mounts);
   each("models", self.models);
   each("ignored", self.ignored);
+  each("git", self.git);
   members_of_guarded(self.guarded, each);
   each("allow_shadowing", self.allow_shadowing);
   each("files", self.files);
@@ -149,6 +150,7 @@ constexpr std::array<std::string_view, 3> words_of(Shell) { return {"best", "sh"
 constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"record", "fail"}; }
 constexpr std::array<std::string_view, 2> words_of(AgentExit) { return {"zero", "any"}; }
 constexpr std::array<std::string_view, 2> words_of(Ignored) { return {"leave_out", "keep"}; }
+constexpr std::array<std::string_view, 2> words_of(Git) { return {"none", "snapshot"}; }
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
 constexpr std::array<std::string_view, 2> words_of(Baseline) { return {"taken", "none"}; }
 constexpr std::array<std::string_view, 2> words_of(KnownFailing) { return {"none", "base"}; }

@@ -45,12 +45,13 @@ std::string json_text(const CopyIn& item, bool with_source) {
 JsonMembers members_of(const SandboxSpec& spec, bool for_hash) {
   std::vector<std::string> copy_in;
   for (const auto& item : spec.copy_in) copy_in.push_back(json_text(item, !for_hash));
-  JsonMembers members;
+  JsonMembers workspace, members;
+  workspace.text("base_id", spec.workspace.base_id).texts("layers", spec.workspace.layers);
+  if (!spec.workspace.git_commit.empty()) workspace.text("git_commit", spec.workspace.git_commit);
+  if (!spec.workspace.git_layers.empty() && !for_hash)
+    workspace.texts("git_layers", spec.workspace.git_layers);
   members.text("base_image", spec.base_image)
-      .json("workspace", JsonMembers()
-                             .text("base_id", spec.workspace.base_id)
-                             .texts("layers", spec.workspace.layers)
-                             .object())
+      .json("workspace", workspace.object())
       .json("copy_in", canonical_array(copy_in))
       .texts("env", spec.env)
       .texts("cmd", spec.cmd)
@@ -150,8 +151,11 @@ Result<SandboxSpec> spec_from_json(const Json& json) {
   SandboxSpec spec;
   try {
     json.at("base_image").get_to(spec.base_image);
-    json.at("workspace").at("base_id").get_to(spec.workspace.base_id);
-    json.at("workspace").at("layers").get_to(spec.workspace.layers);
+    const Json& workspace = json.at("workspace");
+    workspace.at("base_id").get_to(spec.workspace.base_id);
+    workspace.at("layers").get_to(spec.workspace.layers);
+    spec.workspace.git_commit = workspace.value("git_commit", std::string());
+    spec.workspace.git_layers = workspace.value("git_layers", std::vector<std::string>());
     for (const auto& item : json.at("copy_in"))
       spec.copy_in.push_back(
           {.src = item.at("src").get<std::string>(),

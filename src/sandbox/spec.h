@@ -30,6 +30,12 @@ struct CopyIn {
 struct WorkspaceSpec {
   std::string base_id;              // empty: an empty workspace
   std::vector<std::string> layers;  // ids, topmost first
+  // The commit of the repository at /workspace/.git; empty: there is none. The step's own changes to it are
+  // dropped at its end.
+  std::string git_commit = {};
+  // The ids of the layers that have this repository, topmost first. The hash does not bind them: an index has
+  // times, which are not content.
+  std::vector<std::string> git_layers = {};
 };
 
 struct SandboxSpec {

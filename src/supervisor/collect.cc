@@ -20,20 +20,21 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = folders.upper;
   const bool copied = sandbox::is_whole_tree(execution.changes);
+  const auto lower = lower_folders(job.spec.workspace, workspaces);
   if (!job.spec.held.empty() && !copied) {
-    PAWL_TRY(run.changed, workspace::changed_files(made, folders.lower, job.spec.held));
+    PAWL_TRY(run.changed, workspace::changed_files(made, lower, job.spec.held));
   }
-  const workspace::Caps caps{.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent};
+  const auto caps = caps_of(job);
   if (copied) {
     // The upper is the whole tree: only the differences are the step's own.
-    PAWL_TRY(const auto layer, workspaces.collect(made, folders.lower, true, caps));
+    PAWL_TRY(const auto layer, workspaces.collect(made, lower, true, caps));
     add_refusals(layer, run);
     run.rewritten = layer.rewritten;
     if (job.spec.keep_layer) run.layer = layer.layer_id;
     if (layer.layer_id.empty()) return {};
     made = workspaces.layer_tree(layer.layer_id);
     if (!job.spec.held.empty()) {
-      PAWL_TRY(run.changed, workspace::changed_files(made, folders.lower, job.spec.held));
+      PAWL_TRY(run.changed, workspace::changed_files(made, lower, job.spec.held));
     }
   }
   if (!job.spec.copy_out.empty()) {
@@ -42,7 +43,7 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
     if (!job.spec.keep_layer) add_refusals(matching, run);
   }
   if (copied || !job.spec.keep_layer) return {};
-  PAWL_TRY(const auto layer, workspaces.collect(made, folders.lower, false, caps));
+  PAWL_TRY(const auto layer, workspaces.collect(made, lower, false, caps));
   run.layer = layer.layer_id;
   run.rewritten = layer.rewritten;
   add_refusals(layer, run);

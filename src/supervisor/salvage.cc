@@ -1,4 +1,7 @@
 // Salvages the work of a step whose supervisor died, and runs the probe that decides whether it counts.
+#include <algorithm>
+#include <iterator>
+
 #include "os/clock.h"
 #include "sandbox/probe.h"
 #include "secrets/redact.h"
@@ -21,9 +24,8 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const std
   run.outcome = sandbox::Outcome::kExited;
   run.exit_code = 0;
   run.reason = "its result was lost; the probe found that its effect had happened";
-  PAWL_TRY(const auto layer,
-           workspaces.collect(os::join(spool.work_folder(), "upper"), lower, sandbox::is_whole_tree(changes),
-                              {.bytes = job.spec.disk_limit_mib << 20, .own_times = !job.agent}));
+  PAWL_TRY(const auto layer, workspaces.collect(os::join(spool.work_folder(), "upper"), lower,
+                                                sandbox::is_whole_tree(changes), caps_of(job)));
   run.layer = layer.layer_id;
   PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
   for (const auto& path : layer.refused) run.refused.push_back(redactor->redact(path));
@@ -44,6 +46,19 @@ std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
   std::vector<std::string> lower;
   for (const auto& layer : spec.layers) lower.push_back(workspaces.layer_tree(layer));
   return lower;
+}
+
+std::vector<std::string> git_folders(const sandbox::WorkspaceSpec& spec,
+                                     const workspace::Workspaces& workspaces) {
+  std::vector<std::string> lower;
+  for (const auto& layer : spec.git_layers) lower.push_back(workspaces.layer_tree(layer));
+  return lower;
+}
+
+workspace::Caps caps_of(const Job& job) {
+  return {.bytes = job.spec.disk_limit_mib << 20,
+          .own_times = !job.agent,
+          .had_git = !job.spec.workspace.git_layers.empty()};
 }
 
 std::vector<std::string> hidden_folders(const Spool& spool, const Job& job) {
@@ -74,7 +89,10 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   sandbox::ProbeSpec spec{.cmd = probe, .env = job.spec.env, .lower = {upper}, .shown = job.spec.copy_in};
   spec.hidden = hidden_folders(spool, job);
   spec.time_budget_seconds = kProbeSeconds;
-  if (!sandbox::is_whole_tree(changes)) spec.lower.insert(spec.lower.end(), lower.begin(), lower.end());
+  if (!sandbox::is_whole_tree(changes)) {
+    std::ranges::move(git_folders(job.spec.workspace, workspaces), std::back_inserter(spec.lower));
+    std::ranges::copy(lower, std::back_inserter(spec.lower));
+  }
   PAWL_TRY(const auto probed, sandbox::run_in_sandbox(*backend, spec));
   Salvage out;
   if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;

@@ -1,5 +1,8 @@
 #include "supervisor/spool.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/json_members.h"
 #include "os/walls.h"
 
@@ -121,6 +124,7 @@ Result<std::vector<std::string>> objects_named_in(const std::string& spool_folde
   PAWL_OK(look(kJobFile, [&](const std::string& path, const std::string& text) -> Status {
     PAWL_TRY(const Job job, job_in(path, text));
     out = job.spec.workspace.layers;
+    std::ranges::copy(job.spec.workspace.git_layers, std::back_inserter(out));
     out.push_back(job.spec.workspace.base_id);
     for (const auto& item : job.spec.copy_in) out.push_back(item.content);
     return {};

@@ -76,9 +76,15 @@ class Spool {
 // checked: an id too many only keeps an object.
 Result<std::vector<std::string>> objects_named_in(const std::string& spool_folder);
 
-// The folders that a step's workspace is built from, topmost first.
+// The folders that a step's workspace is built from, topmost first, without its .git.
 std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
                                        const workspace::Workspaces& workspaces);
+// The folders that its .git is built from, topmost first.
+std::vector<std::string> git_folders(const sandbox::WorkspaceSpec& spec,
+                                     const workspace::Workspaces& workspaces);
+
+// How the changes of a job's step are collected.
+workspace::Caps caps_of(const Job& job);
 
 // Paths that the step does not see, wherever they lie: the state folder, the folder that contains it, and the
 // sources.

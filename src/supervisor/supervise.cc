@@ -1,7 +1,9 @@
 // Composes one step of a job, runs it, and spools its result.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "egress/egress.h"
 #include "os/crash_point.h"
@@ -40,8 +42,11 @@ Result<sandbox::Folders> make_work_folders(const Spool& spool, const Job& job,
   if (job.agent) {
     PAWL_TRY(folders.home, make_home(spool.pawl_folder(), *job.agent));
   }
-  PAWL_OK(workspaces.check_owner(job.spec.workspace.base_id, job.spec.workspace.layers));
-  folders.lower = lower_folders(job.spec.workspace, workspaces);
+  auto layers = job.spec.workspace.layers;
+  std::ranges::copy(job.spec.workspace.git_layers, std::back_inserter(layers));
+  PAWL_OK(workspaces.check_owner(job.spec.workspace.base_id, layers));
+  folders.lower = git_folders(job.spec.workspace, workspaces);
+  std::ranges::move(lower_folders(job.spec.workspace, workspaces), std::back_inserter(folders.lower));
   folders.hidden = hidden_folders(spool, job);
   return folders;
 }

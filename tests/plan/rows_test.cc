@@ -109,6 +109,7 @@ class AnyPlan {
     for (auto i = random_() % 3; i > 0; --i) out.env_set[text()] = text();
     for (auto i = random_() % 3; i > 0; --i)
       out.mounts.push_back({.src = text(), .dst = text(), .at = {.line = number(), .column = number()}});
+    if (flip()) out.git = Git::kSnapshot;
     out.models = texts();
     out.guarded = guarded();
     out.allow_shadowing = texts();
