@@ -25,6 +25,8 @@ extern char** environ;
 namespace pawl::os {
 namespace {
 
+constexpr std::int64_t kLookEveryMs = 100;  // how soon a person's interrupt ends a wait
+
 // Field 22 of /proc/PID/stat. No value: there is no such process (any more). An error: that cannot be told,
 // because a failure to look is no sign that a process is gone. The command name (field 2) may contain spaces
 // and parentheses, so fields are counted from the last ')'.
@@ -83,6 +85,10 @@ Result<UniqueFd> input_with(std::string_view bytes) {
   if (pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "make a pipe");
   UniqueFd from(ends[0]);
   const UniqueFd to(ends[1]);
+  // A user who has many pipes gets small ones (pipe-user-pages-soft in proc(5)).
+  const auto size = static_cast<int>(bytes.size());
+  if (fcntl(to.get(), F_GETPIPE_SZ) < size && fcntl(to.get(), F_SETPIPE_SZ, size) < 0)
+    return fail_errno(errno, "make a pipe with enough room");
   if (write(to.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
     return fail_errno(errno, "write to a pipe");
   return from;
@@ -93,6 +99,71 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   out.reserve(words.size() + 1);
   for (const auto& word : words) out.push_back(const_cast<char*>(word.c_str()));
   out.push_back(nullptr);
+  return out;
+}
+
+struct Streams {
+  int in, out, err;
+};
+
+// Starts `argv` as the leader of a new session, with these descriptors only.
+Result<std::int64_t> start(const std::vector<std::string>& argv, const std::vector<std::string>& env,
+                           const Streams& streams) {
+  PAWL_CHECK(!argv.empty());
+  const auto words = pointers(argv);
+  const auto variables = pointers(env);
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  // As after vfork(2), the child shares memory with its parent until exec, so it only makes system calls.
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    setsid();
+    dup2(streams.in, 0);
+    dup2(streams.out, 1);
+    dup2(streams.err, 2);
+    syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
+    execvpe(words[0], words.data(), variables.data());  // allocates on the stack only
+    _exit(127);
+  }
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  if (pid < 0) return fail_errno(error, "start", argv[0]);
+  return pid;
+}
+
+// Returns the bytes that the process `pid` writes to the pipe `from` until it ends. A process that it leaves
+// may hold the other end of the pipe for ever.
+Result<std::string> read_until_end(const UniqueFd& from, pid_t pid, std::int64_t timeout_ms,
+                                   std::size_t bytes_max) {
+  const UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!handle) return fail_errno(errno, "watch a process");
+  if (fcntl(from.get(), F_SETFL, O_NONBLOCK) != 0) return fail_errno(errno, "read from a pipe");
+  const auto end = SystemClock().mono().micros + timeout_ms * 1000;
+  std::string out;
+  pollfd entries[] = {{.fd = handle.get(), .events = POLLIN}, {.fd = from.get(), .events = POLLIN}};
+  for (bool over = false; !over;) {
+    const auto left_ms = (end - SystemClock().mono().micros) / 1000;
+    if (interrupted()) return fail(ErrorKind::kCancelled, "interrupted");
+    if (left_ms <= 0)
+      return fail(ErrorKind::kUnavailable, "not over after " + std::to_string(timeout_ms / 1000) + " s");
+    if (poll(entries, 2, static_cast<int>(std::min<std::int64_t>(left_ms, kLookEveryMs))) < 0) continue;
+    over = entries[0].revents != 0;  // read after this: what it has printed is in the pipe
+    char bytes[4096];
+    ssize_t got = 0;
+    while ((got = read(from.get(), bytes, sizeof bytes)) > 0 && out.size() <= bytes_max)
+      out.append(bytes, static_cast<std::size_t>(got));
+    if (out.size() > bytes_max)
+      return fail(ErrorKind::kExhausted, "more than " + std::to_string(bytes_max) + " bytes");
+    if (got == 0) entries[1].fd = -1;  // it closed its stdout
+  }
   return out;
 }
 
@@ -146,37 +217,30 @@ Liveness liveness(const ProcessIdentity& identity) {
 
 Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
                                     const std::string& log_path, std::string_view input) {
-  PAWL_CHECK(!argv.empty());
   PAWL_TRY(const UniqueFd in, input_with(input));
   const UniqueFd log(open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) return fail_errno(errno, "open log", log_path);
-  const auto words = pointers(argv);
-  const auto variables = pointers(env);
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  // As after vfork(2), the child shares memory with its parent until exec, so it only makes system calls.
-  const pid_t pid = vfork();
-  if (pid == 0) {
-    setsid();
-    dup2(in.get(), 0);
-    dup2(log.get(), 1);
-    dup2(log.get(), 2);
-    syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    sigset_t none;
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, nullptr);
-    execve(words[0], words.data(), variables.data());
-    _exit(127);
-  }
-  const int error = errno;
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  if (pid < 0) return fail_errno(error, "start", argv[0]);
-  return pid;
+  return start(argv, env, {.in = in.get(), .out = log.get(), .err = log.get()});
+}
+
+Result<Printed> output_of(const std::vector<std::string>& argv, std::int64_t timeout_ms,
+                          std::size_t bytes_max) {
+  PAWL_TRY(const UniqueFd in, input_with({}));
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return fail_errno(errno, "make a pipe");
+  const UniqueFd from(ends[0]);
+  UniqueFd to(ends[1]);
+  PAWL_TRY(const std::int64_t pid,
+           start(argv, environment(), {.in = in.get(), .out = to.get(), .err = STDERR_FILENO}));
+  to.reset();
+  auto text = read_until_end(from, static_cast<pid_t>(pid), timeout_ms, bytes_max);
+  if (!text) kill(-static_cast<pid_t>(pid), SIGKILL);
+  int status = 0;
+  while (waitpid(static_cast<pid_t>(pid), &status, 0) < 0 && errno == EINTR) continue;
+  if (!text) return std::unexpected(std::move(text).error());
+  Printed out{.text = *std::move(text)};
+  if (WIFEXITED(status)) out.code = WEXITSTATUS(status);
+  return out;
 }
 
 Result<std::string> take_standard_input() {

@@ -37,9 +37,21 @@ Liveness liveness(const ProcessIdentity& identity);
 // `input`; stdout and stderr are appended to `log_path`. All other descriptors are closed, and the
 // environment is exactly `env`. The process survives the death of this one. Returns its pid. It is a child of
 // this process, which must reap it (wait_for_exit). REQUIRES: `input` has at most kInputBytesMax bytes.
-constexpr std::size_t kInputBytesMax = 4096;  // any pipe holds them before the process reads
+constexpr std::size_t kInputBytesMax = 48 << 10;  // a pipe holds them before the process reads
 Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const std::vector<std::string>& env,
                                     const std::string& log_path, std::string_view input = {});
+// The output of a program, and how it ended.
+struct Printed {
+  std::string text;         // of its stdout
+  std::optional<int> code;  // the exit code; no value: killed by a signal
+};
+// Runs `argv` (argv[0] is a path, or is looked up in PATH) with the environment and the stderr of this process
+// and an empty stdin, as the leader of a new session. Returns when it has ended; processes that it leaves are
+// not waited for. A program that can't be started has the exit code 127. kUnavailable: it was killed, with its
+// process group, after `timeout_ms`. kExhausted: likewise, since it printed more than `bytes_max`.
+// kCancelled: likewise, since interrupted().
+Result<Printed> output_of(const std::vector<std::string>& argv, std::int64_t timeout_ms,
+                          std::size_t bytes_max);
 // Reads stdin to its end and puts /dev/null in its place, so that no child gets it. kExhausted: more than
 // kInputBytesMax bytes.
 Result<std::string> take_standard_input();

@@ -60,8 +60,40 @@ TEST(SpawnDetached, GivesTheProcessItsInput) {
   const auto pid = spawn_detached({"/bin/sh", "-c", "cat"}, {"PATH=/usr/bin:/bin"}, log, input);
   ASSERT_TRUE(pid.has_value());
   ASSERT_TRUE(wait_for_exit(*pid, 10'000).gone) << "the pipe has an end";
-  EXPECT_EQ(read_file(log, 10'000).value(), input);
+  EXPECT_EQ(read_file(log, kInputBytesMax).value(), input);
   unlink(log.c_str());
+}
+
+constexpr std::int64_t kPatienceMs = 60'000;
+
+Result<Printed> output_of_script(const std::string& script, std::int64_t timeout_ms = kPatienceMs) {
+  return output_of({"sh", "-c", script}, timeout_ms, 100'000);
+}
+
+TEST(OutputOf, IsWhatTheProgramPrintsAndHowItEnds) {
+  const auto good = output_of_script("echo one; sleep 0.2; echo two");
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->text, "one\ntwo\n");
+  EXPECT_EQ(good->code, 0);
+  EXPECT_EQ(output_of_script("exit 3")->code, 3);
+  EXPECT_EQ(output_of_script("kill -9 $$")->code, std::nullopt);
+  EXPECT_EQ(output_of({"/absent/program"}, kPatienceMs, 1)->code, 127);
+  EXPECT_EQ(output_of_script("cat")->text, "") << "its input is empty";
+  EXPECT_EQ(output_of_script("exec >&-; sleep 0.2; exit 4")->code, 4) << "it closed its stdout long before";
+  EXPECT_EQ(output_of_script("head -c 100000 /dev/zero")->text.size(), 100'000U);
+}
+
+TEST(OutputOf, DoesNotWaitForWhatTheProgramLeaves) {
+  const auto left = output_of_script("sleep 300 & echo $!");
+  ASSERT_TRUE(left);
+  kill(static_cast<pid_t>(std::atoi(left->text.c_str())), SIGKILL);
+}
+
+TEST(OutputOf, EndsAProgramThatIsTooSlowOrPrintsTooMuch) {
+  EXPECT_EQ(output_of_script("sleep 300", 100).error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(output_of_script("exec >&-; sleep 300", 100).error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(output_of_script("head -c 100001 /dev/zero").error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(output_of_script("yes").error().kind, ErrorKind::kExhausted);
 }
 
 // Puts `bytes` in the place of stdin, and takes them.
