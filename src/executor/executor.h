@@ -52,7 +52,7 @@ struct World {
   workspace::ObjectStore& objects;
   os::Clock& clock;
   os::Random& random;
-  const secrets::Redactor& redactor;  // redacts everything that is written to the store
+  secrets::Redactor& redactor;  // redacts everything that is written to the store
   Journals& journals;
 };
 

@@ -355,9 +355,9 @@ struct Redactor::Rules {
   }
 };
 
-Redactor::Redactor(std::string key, const Values& values) {
-  auto rules = std::make_unique<Rules>();
-  rules->key = std::move(key);
+std::shared_ptr<const Redactor::Rules> Redactor::rules_for(const std::string& key, const Values& values) {
+  auto rules = std::make_shared<Rules>();
+  rules->key = key;
   for (const auto& [name, value] : values) {
     if (value.size() < kValueBytesMin) continue;
     if (value.find_first_of("\n\r") != std::string::npos) rules->of_lines.push_back(value);
@@ -371,17 +371,35 @@ Redactor::Redactor(std::string key, const Values& values) {
                              .plainest = std::move(plain),
                              .lower = in_lower_case(value)});
   }
-  rules_ = std::move(rules);
+  return rules;
 }
+
+Redactor::Redactor(std::string key, Values values)
+    : key_(std::move(key)), values_(std::move(values)), rules_(rules_for(key_, values_)) {}
 
 Redactor::~Redactor() = default;
 
+void Redactor::learn(const Values& values) {
+  const std::lock_guard guard(mutex_);
+  const auto before = values_.size();
+  for (const auto& value : values)
+    if (std::ranges::find(values_, value) == values_.end()) values_.push_back(value);
+  if (values_.size() > before) rules_ = rules_for(key_, values_);
+}
+
+std::shared_ptr<const Redactor::Rules> Redactor::rules() const {
+  const std::lock_guard guard(mutex_);
+  return rules_;
+}
+
 std::string Redactor::redact(std::string_view text) const {
-  return rules_->replaced(text, rules_->hits(text));
+  const auto rules = this->rules();
+  return rules->replaced(text, rules->hits(text));
 }
 
 std::string Redactor::redact_any_case(std::string_view text) const {
-  return rules_->replaced(text, rules_->hits(text, true));
+  const auto rules = this->rules();
+  return rules->replaced(text, rules->hits(text, true));
 }
 
 void Redactor::redact_strings(Json& value) const {
@@ -394,14 +412,14 @@ void Redactor::redact_strings(Json& value) const {
 
 // The size of the beginning of `text` that is final: no secret in it continues behind the end of `text`.
 std::size_t Redactor::sure(std::string_view text) const {
-  return rules_->before_a_value(text.substr(0, safe_cut(text)));
+  return rules()->before_a_value(text.substr(0, safe_cut(text)));
 }
 
 // Where to cut near `least`, so that no secret in `text` is divided.
 std::size_t Redactor::cut_near(std::string_view text, std::size_t least) const {
   Range around;  // hits that overlap
   const auto is_divided = [&] { return around.begin < least && around.end > least; };
-  for (const auto& hit : rules_->hits(text)) {
+  for (const auto& hit : rules()->hits(text)) {
     if (hit.offset >= around.end && is_divided()) break;
     if (hit.offset >= around.end) around.begin = hit.offset;
     around.end = std::max(around.end, hit.offset + hit.size);
@@ -411,7 +429,7 @@ std::size_t Redactor::cut_near(std::string_view text, std::size_t least) const {
 }
 
 std::string Redactor::redact_beginning(std::string_view text) const {
-  const std::size_t whole = sure(text), least = before_plain(text, rules_->longest).value_or(0);
+  const std::size_t whole = sure(text), least = before_plain(text, rules()->longest).value_or(0);
   return redact(text.substr(0, whole >= least ? whole : cut_near(text, least)));
 }
 
@@ -426,9 +444,9 @@ std::string Redactor::Stream::take(std::string_view bytes) {
   if (pending_.size() > kPendingMax) {
     // No secret has that many bytes, so part of a secret can only be at the end: the last half is held back.
     const std::size_t least = pending_.size() - kPendingMax / 2;
-    const std::size_t plain = std::max(kPlainMin, redactor_->rules_->longest);
-    drops_ = cut < least && redactor_->rules_->walls.spellings &&
-             before_plain(pending_, plain).value_or(0) < least;
+    const auto rules = redactor_->rules();
+    const std::size_t plain = std::max(kPlainMin, rules->longest);
+    drops_ = cut < least && rules->walls.spellings && before_plain(pending_, plain).value_or(0) < least;
     if (cut < least && !drops_) cut = redactor_->cut_near(pending_, least);
   }
   if (cut == 0 && !drops_) return {};
@@ -493,7 +511,7 @@ Result<std::unique_ptr<Redactor>> open_redactor(const std::string& folder) {
   Redactor::Values values;
   for (auto& name : secret_names(os::environment_value(kNamesVariable).value_or("")))
     if (auto value = os::environment_value(name)) values.emplace_back(std::move(name), *std::move(value));
-  return std::make_unique<Redactor>(std::move(key), values);
+  return std::make_unique<Redactor>(std::move(key), std::move(values));
 }
 
 }  // namespace pawl::secrets

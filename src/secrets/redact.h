@@ -3,7 +3,7 @@
 // All text of a sandbox is redacted before it is cut, stored or shown. Three things are secrets:
 // - the shapes of shapes.h,
 // - values after names like `password`,
-// - the values of environment variables that an operator names.
+// - the values of environment variables that an operator names, and of an agent's credentials.
 // They are found in plain text and in these spellings, also nested:
 // - with the escapes of JSON, C, shells, URLs, forms, XML and HTML,
 // - with quotes and colours in between,
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,8 +35,11 @@ class Redactor {  // thread-safe
 
   // `key`: 64 hexadecimal digits, of the folder that stores the redacted text. Values of fewer than 6 bytes
   // are left out: they would be found everywhere.
-  Redactor(std::string key, const Values& values);
+  Redactor(std::string key, Values values);
   ~Redactor();
+
+  // From now on these values are redacted, too.
+  void learn(const Values& values);
 
   // Redacts a whole text.
   std::string redact(std::string_view text) const;
@@ -73,7 +77,13 @@ class Redactor {  // thread-safe
   std::size_t cut_near(std::string_view text, std::size_t least) const;
 
   struct Rules;
-  std::unique_ptr<const Rules> rules_;
+  static std::shared_ptr<const Rules> rules_for(const std::string& key, const Values& values);
+  std::shared_ptr<const Rules> rules() const;
+
+  const std::string key_;
+  mutable std::mutex mutex_;
+  Values values_;                       // guarded by mutex_
+  std::shared_ptr<const Rules> rules_;  // likewise
 };
 
 // The text of a source, without its secrets.

@@ -48,6 +48,22 @@ TEST(Redactor, SaysWhatWasThereAndWhichOfThem) {
   EXPECT_EQ(redactor().redact("nothing here"), "nothing here");
 }
 
+TEST(Redactor, LearnsValues) {
+  Redactor one(std::string(64, '0'), {{"DB_PASSWORD", kPassword}});
+  const std::string text =
+      "api-value-0123456789 of " + kPassword + " in YXBpLXZhbHVlLTAxMjM0NTY3ODk= and api-value-0123456789";
+  Redactor::Stream stream(one);
+  EXPECT_EQ(stream.take("not known yet.\n"), "not known yet.\n");
+  one.learn({{"API", "api-value-0123456789"}, {"OTHER", "other-value"}});
+  EXPECT_THAT(one.redact(text),
+              MatchesRegex("<redacted:env:API:[0-9a-f]{8}> of <redacted:env:DB_PASSWORD:[0-9a-f]{8}> in "
+                           "<redacted:env:API:[0-9a-f]{8}>=* and <redacted:env:API:[0-9a-f]{8}>"));
+  EXPECT_THAT(stream.take("other-value\n"), MatchesRegex("<redacted:env:OTHER:[0-9a-f]{8}>\n"));
+  const std::string before = one.redact(text);
+  one.learn({{"API", "api-value-0123456789"}, {"SHORT", "in"}});
+  EXPECT_EQ(one.redact(text), before);
+}
+
 TEST(Redactor, TwiceIsOnce) {
   const std::string text = kToken + "\n" + kKey + "\n" + kPassword + " https://user:" + kToken + "@host\n";
   const std::string once = redactor().redact(text);

@@ -29,7 +29,7 @@ class Machine {
   }
 
   store::Store& store() { return *store_; }
-  const secrets::Redactor& redactor() const { return redactor_; }
+  secrets::Redactor& redactor() { return redactor_; }
   SimDisk& disk() { return disk_; }
   // Runs `work` while the store is closed, so that `work` has the disk.
   void without_store(const std::function<void()>& work) {
@@ -51,7 +51,7 @@ class Machine {
     store_ = *std::move(opened);
   }
   const std::shared_ptr<const store::RowSealer> sealer_;
-  const secrets::Redactor redactor_{"", {}};  // shared: its patterns are compiled once
+  secrets::Redactor redactor_{"", {}};  // shared: its patterns are compiled once
   SimDisk disk_;
   std::unique_ptr<store::Store> store_;
 };
