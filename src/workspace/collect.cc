@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <iterator>
+#include <limits>
 #include <map>
 
 #include "base/glob.h"
@@ -91,6 +93,26 @@ std::int64_t names_bytes_of(const Entry& entry) {
   return static_cast<std::int64_t>(entry.path.size() + target);
 }
 
+bool has_any(std::string_view bytes, const std::vector<std::string>& texts) {
+  return std::ranges::any_of(texts, [&](const std::string& text) {  // memmem(3) is faster than find()
+    return memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
+  });
+}
+
+// Whether the file has one of the texts, also across two pieces.
+Result<bool> file_has_any(const std::string& path, const std::vector<std::string>& texts) {
+  if (texts.empty()) return false;
+  const std::size_t longest =
+      std::ranges::max(texts, {}, [](const auto& text) { return text.size(); }).size();
+  const auto source = os::file_source(path, std::numeric_limits<std::uint64_t>::max());
+  for (std::string window;;) {
+    PAWL_TRY(const auto piece, source->next());
+    if (piece.empty()) return false;
+    window.erase(0, window.size() - std::min(window.size(), longest - 1)).append(piece);
+    if (has_any(window, texts)) return true;
+  }
+}
+
 struct FromSandbox {
   os::HeldTree tree;
   std::string spare;  // An unused path beside the tree, on its file system.
@@ -117,6 +139,7 @@ class Collector {
   }
   std::vector<Entry> entries() { return std::move(entries_); }
   Refused refused() { return std::move(refused_); }
+  std::vector<std::string> withheld() { return std::move(withheld_); }
   std::int64_t rewritten() const { return rewritten_; }
 
  private:
@@ -129,6 +152,11 @@ class Collector {
     if (!checks_) return {};
     refused_.add(path);
     return remove(path);
+  }
+
+  Status withhold(const std::string& path) {
+    if (withheld_.size() < kRefusedNamedMax) withheld_.push_back(path);
+    return refuse(path);
   }
 
   bool is_full() const {
@@ -151,6 +179,8 @@ class Collector {
       const std::string below = child(path, name);
       if (checks_ && (!is_kept_name(name) || below.size() > kPathBytesMax))
         PAWL_OK(refuse(below));
+      else if (has_any(below, caps_.withheld))
+        PAWL_OK(withhold(below));
       else
         PAWL_OK(visit(below, hides));
     }
@@ -221,7 +251,7 @@ class Collector {
     if (!is_kept_target(entry.content) || !(caps_.outer_links || link_stays_inside(path, entry.content)) ||
         (checks_ && is_gitmodules))
       return refuse(path);
-    return add(std::move(entry));
+    return has_any(entry.content, caps_.withheld) ? withhold(path) : add(std::move(entry));
   }
 
   Status visit_file(const std::string& path, const os::HeldTree::Place& here, const struct stat& status,
@@ -235,6 +265,8 @@ class Collector {
     const bool has_attributes = !take_attributes(here.path()).has_none;
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     if (!is_same(entry, below)) {
+      PAWL_TRY(const bool is_withheld, file_has_any(here.path(), caps_.withheld));
+      if (is_withheld) return withhold(path);
       const bool needs_own = status.st_nlink > 1 || has_attributes;
       if (needs_own && !is_full()) PAWL_OK(give_own_file(here, mode));
       return add(std::move(entry));
@@ -275,6 +307,7 @@ class Collector {
   const bool checks_ = os::walls().copy_out;
   std::vector<Entry> entries_;
   Refused refused_;
+  std::vector<std::string> withheld_;
   std::int64_t bytes_ = 0, names_bytes_ = 0, rewritten_ = 0;
 };
 
@@ -369,6 +402,7 @@ Result<Collected> Workspaces::collect(const std::string& upper, const std::vecto
   auto refused = collector.refused();
   Collected out{.refused = std::move(refused.first),
                 .refused_total = refused.total,
+                .withheld = collector.withheld(),
                 .rewritten = collector.rewritten()};
   auto entries = collector.entries();
   if (entries.empty()) {

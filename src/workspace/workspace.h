@@ -63,6 +63,8 @@ struct Caps {
   // Whether the sandbox was shown a .git of Pawl at the top. It is then dropped with all that became of it,
   // and not refused.
   bool had_git = false;
+  // Texts that no entry may have: in its path, in the target of a link, in the bytes of a file.
+  std::vector<std::string> withheld = {};
 };
 
 enum class EntryType { kFile, kFolder, kSymlink, kDeleted };
@@ -111,12 +113,13 @@ struct Without {
 
 struct Collected {
   std::string layer_id;  // "" when no path changed.
-  // Paths that were not taken: devices, FIFOs, sockets, unsafe names, links whose target is not UTF-8, and
-  // all beyond the caps. At most the first kRefusedNamedMax, with at least one path of each top folder while
+  // Paths that were not taken: devices, FIFOs, sockets, unsafe names, links whose target is not UTF-8, entries
+  // with a text of Caps::withheld, and all beyond the caps. At most the first kRefusedNamedMax, with at least one path of each top folder while
   // there is room.
   std::vector<std::string> refused;
-  std::int64_t refused_total = 0;  // The number of all refused paths.
-  std::int64_t rewritten = 0;      // Files that were written, and equal what lies below.
+  std::int64_t refused_total = 0;     // The number of all refused paths.
+  std::vector<std::string> withheld;  // The first kRefusedNamedMax of them that have such a text.
+  std::int64_t rewritten = 0;         // Files that were written, and equal what lies below.
 };
 
 // While a Hold exists, gc removes no object. It is released when it is destroyed, or when the process dies.

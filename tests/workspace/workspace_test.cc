@@ -201,6 +201,36 @@ TEST_F(WorkspaceTest, KeepsNoMoreThanTheCaps) {
   EXPECT_EQ(named->refused, (std::vector<std::string>{"bomb", "c", "d"})) << "paths take memory, too";
 }
 
+TEST_F(WorkspaceTest, StoresNoEntryWithAWithheldText) {
+  const std::string secret = "sk-0123456789", upper = temp_ / "upper";
+  // In the files cut..., the end of a piece that is read divides the text.
+  sh("mkdir -p " + upper + "/" + secret + " && cd " + upper + " && echo 'key = " + secret +
+     "' > plain && touch " + secret + "/a x-" + secret + "-y && ln -s /x/" + secret +
+     " link && mkdir below && printf '\\0\\0" + secret +
+     "' > below/binary && echo sk-012345678 > nearly && echo a > a");
+  std::string pieces;
+  while (pieces.size() < 300'000)
+    pieces += std::string(4096 - secret.size() / 2, '.') + secret.substr(0, secret.size() - 1);
+  ASSERT_TRUE(os::write_atomically(upper + "/parts", pieces));
+  for (std::size_t before = 0; before < secret.size(); ++before) {
+    const std::string at = std::string(ByteSource::kPieceBytes - before, '.') + secret;
+    ASSERT_TRUE(os::write_atomically(upper + "/cut" + std::to_string(10 + before), at));
+  }
+  const auto collected =
+      workspaces_->collect(upper, lower_of({}), false, {.withheld = {"absent-text", secret}});
+  ASSERT_TRUE(collected) << collected.error().message;
+  std::vector<std::string> wanted = {"below/binary"};
+  for (std::size_t before = 0; before < secret.size(); ++before)
+    wanted.push_back("cut" + std::to_string(10 + before));
+  wanted.insert(wanted.end(), {"link", "plain", secret, "x-" + secret + "-y"});
+  EXPECT_EQ(collected->withheld, wanted);
+  EXPECT_EQ(collected->refused, wanted);
+  std::vector<std::string> stored;
+  for (const auto& entry : *workspaces_->manifest(collected->layer_id)) stored.push_back(entry.path);
+  EXPECT_EQ(stored, (std::vector<std::string>{"a", "below", "nearly", "parts"}));
+  sh("! grep -rq " + secret + " " + workspaces_->layer_tree(collected->layer_id));
+}
+
 TEST_F(WorkspaceTest, AFolderBeyondTheCapsGoesWithAllThatIsInIt) {
   const std::string upper = temp_ / "upper";
   sh("mkdir -p " + upper + "/b/c " + upper + "/dir && cd " + upper +
