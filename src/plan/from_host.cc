@@ -1,6 +1,8 @@
-// Reads what every step gets of the host: variables by name, or with a value of the plan; files and folders.
+// Reads what steps get of the host: variables by name, or with a value of the plan; files and folders; and of
+// an agent's step, credentials.
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/private_names.h"
 #include "plan/sections.h"
 
@@ -10,7 +12,8 @@ namespace {
 constexpr std::size_t kVariablesMax = 1000;
 // execve(2) has room for 2 MiB of arguments and variables, and a command may take half of it.
 constexpr std::size_t kSetBytesMax = 256 << 10;
-constexpr std::size_t kMountsMax = 32;  // each is looked through before each step
+constexpr std::size_t kCredentialsMax = 16;  // of an agent, which are read before each start
+constexpr std::size_t kMountsMax = 32;       // each is looked through before each step
 
 bool is_variable_name(const std::string& text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -37,17 +40,21 @@ void read_names(const YAML::Node& node, const std::string& what, Common& plan, P
     if (item.IsScalar()) may_pass(item, problems);
 }
 
-// A name with a value in the plan. The host's PATH never passes either, and PAWL_... is what Pawl tells agents.
+// Why no plan gives a variable of this name; "" when it may. The host's PATH never passes either, and PAWL_...
+// is what Pawl tells agents.
+std::string own_name(const std::string& name) {
+  if (name == "PATH")
+    return " is Pawl's own in every sandbox; a command can set another: `PATH=/workspace/tools:$PATH make`";
+  return name.starts_with("PAWL_") ? ": names that begin with PAWL_ are Pawl's own" : "";
+}
+
+// A name with a value in the plan.
 bool may_be_set(const YAML::Node& node, const Common& plan, Problems& problems) {
   if (!may_pass(node, problems)) return false;
   const std::string& name = node.Scalar();
-  std::string fault;
+  std::string fault = own_name(name);
   if (std::ranges::find(plan.env, name) != plan.env.end())
     fault = " is in `names` and in `set`: leave it out of one of them";
-  else if (name == "PATH")
-    fault = " is Pawl's own in every sandbox; a command can set another: `PATH=/workspace/tools:$PATH make`";
-  else if (name.starts_with("PAWL_"))
-    fault = ": names that begin with PAWL_ are Pawl's own";
   if (!fault.empty()) problems.add(node, "env: " + name + fault);
   return fault.empty();
 }
@@ -89,19 +96,100 @@ void read_set(const YAML::Node& node, Common& plan, Problems& problems) {
                            ": put long values into a file beside the plan, which a step finds in /plan");
 }
 
-// A path without slashes at its end; "" when it is no such path.
+// A path without slashes at its end; "" when it is no such path. `dst` is inside, where no ~ is.
 std::string read_place(const YAML::Node& node, const std::string& key, Problems& problems) {
   auto path = read_string(node, key, problems).value_or("");
   if (path.empty()) return path;
   while (path.ends_with('/')) path.pop_back();
-  const bool in_home = key == "src" && path.starts_with("~/");
+  const bool in_home = key != "dst" && path.starts_with("~/");
   if ((in_home || path.starts_with('/')) && is_safe_pattern(path.substr(in_home ? 2 : 1))) return path;
   problems.add(node, key + ": '" + node.Scalar().substr(0, 200) + "' must be an absolute path" +
-                         (key == "src" ? ", or begin with ~/, without .." : ", without .."));
+                         (key != "dst" ? ", or begin with ~/, without .." : ", without .."));
   return {};
 }
 
+// A name that looks like a secret is welcome here.
+void check_credential_name(const YAML::Node& node, const Common& plan, Problems& problems) {
+  const std::string name = node.IsScalar() ? node.Scalar() : "";
+  std::string fault = own_name(name);
+  if (!is_variable_name(name))
+    fault = " is not a name of an environment variable";
+  else if (std::ranges::find(plan.env, name) != plan.env.end() || plan.env_set.contains(name))
+    fault = " is in `env` of the plan, too: leave it out of one of them";
+  if (!fault.empty()) problems.add(node, "credentials: '" + name.substr(0, 60) + "'" + fault);
+}
+
+// The program of a command runs on the host, where a plan is: a relative path has no fixed meaning there.
+std::vector<std::string> read_host_command(const YAML::Node& node, Problems& problems) {
+  if (!node.IsSequence()) {
+    problems.add(node, "command: expected a list of words, found " + type_of(node) +
+                           "; a shell is one, too: [sh, -c, \"...\"]");
+    return {};
+  }
+  auto words = read_command(node, "command", Shell::kBest, problems);
+  if (!words.empty() && words.front().find('/') != std::string::npos && !words.front().starts_with('/'))
+    problems.add(node, "command: '" + words.front().substr(0, 200) +
+                           "' must be an absolute path, or a name that is looked up in PATH");
+  return words;
+}
+
+// Whether `text` is a JSON Pointer with a name in it (RFC 6901).
+bool is_json_pointer(const std::string& text) {
+  if (!text.starts_with('/')) return false;
+  try {
+    return !Json::json_pointer(text).empty();
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
+Credential read_credential(const YAML::Node& node, const std::string& name, Problems& problems) {
+  Credential out{.name = name, .at = place_of(node)};
+  const Mapping source(node, "a credential", "credential", problems);
+  if (!source.valid()) return out;
+  int sources = 0;
+  if (const auto env = source.get("env"); env.IsDefined()) {
+    ++sources;
+    out.env = read_string(env, "env", problems).value_or("");
+    if (!out.env.empty() && !is_variable_name(out.env))
+      problems.add(env, "env: '" + out.env.substr(0, 60) + "' is not a name of an environment variable");
+  }
+  if (const auto file = source.get("file"); file.IsDefined()) {
+    ++sources;
+    out.file = read_place(file, "file", problems);
+  }
+  if (const auto command = source.get("command"); command.IsDefined()) {
+    ++sources;
+    out.command = read_host_command(command, problems);
+  }
+  if (const auto json = source.get("json"); json.IsDefined()) {
+    out.json = read_string(json, "json", problems).value_or("");
+    if (!out.json.empty() && !is_json_pointer(out.json))
+      problems.add(json, "json: '" + out.json.substr(0, 200) +
+                             "' must be a JSON Pointer, such as /tokens/access_token");
+    if (!source.get("file").IsDefined()) problems.add(json, "json: needs `file`");
+  }
+  if (sources != 1)
+    problems.add(node, "credentials: " + name + ": expected one of `env`, `file` and `command`");
+  return out;
+}
+
 }  // namespace
+
+void read_credentials(const Mapping& agent, const Common& plan, Phase& phase, Problems& problems) {
+  const auto node = agent.get("credentials");
+  if (!node.IsDefined()) return;
+  if (!node.IsMap() || node.size() > kCredentialsMax)
+    return problems.add(node,
+                        "credentials: expected a mapping of at most 16 variables to sources, such as "
+                        "{API_KEY: {env: API_KEY}}, found " +
+                            (node.IsMap() ? "more" : type_of(node)));
+  for (const auto& entry : node) {
+    check_credential_name(entry.first, plan, problems);
+    phase.credentials.push_back(
+        read_credential(entry.second, entry.first.IsScalar() ? entry.first.Scalar() : "", problems));
+  }
+}
 
 void read_env(const Mapping& top, Common& plan, Problems& problems) {
   const auto node = top.get("env");

@@ -158,7 +158,7 @@ void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
                            (node.IsSequence() ? "an empty one" : type_of(node)));
     return;
   }
-  PhaseContext context{.gates = plan.gates, .defaults = defaults};
+  PhaseContext context{.plan = plan, .defaults = defaults};
   for (const auto& item : node)
     plan.tiers.push_back(read_tier(item, plan.tiers.size() + 1, context, problems));
   const auto gates = top.get("gates");
@@ -178,6 +178,12 @@ std::string traced_step(const Plan& plan) {
     if (traced != gate.steps.end()) return "gate " + name + ", step " + traced->name;
   }
   return "";
+}
+
+bool has_credentials(const Plan& plan) {
+  return std::ranges::any_of(plan.tiers, [](const auto& tier) {
+    return std::ranges::any_of(tier.phases, [](const auto& phase) { return !phase.credentials.empty(); });
+  });
 }
 
 Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& problems) {
@@ -213,6 +219,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   read_backoff(top, plan, problems);
   read_gates(top, defaults, plan, problems);
   read_tiers(top, defaults, plan, problems);
+  plan.has_credentials = has_credentials(plan);
   plan.traced = traced_step(plan);
   return plan;
 }

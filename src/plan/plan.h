@@ -130,18 +130,31 @@ struct Spending {
   bool operator==(const Spending&) const = default;
 };
 
+// A variable of an agent's step with a secret value, which Pawl reads outside of every sandbox. One of `env`,
+// `file` and `command` is set.
+struct Credential {
+  std::string name;  // of the variable
+  std::string env;   // the variable of the user who runs Pawl
+  std::string file;  // as written: absolute, or below "~/"
+  std::string json;  // where the value is in a file with JSON (RFC 6901); "": the file is the value
+  std::vector<std::string> command;  // prints the value
+  Place at;                          // in the plan
+  bool operator==(const Credential&) const = default;
+};
+
 // The largest `best_of`. Beyond it, the budget is better spent on attempts, which learn from each other.
 constexpr std::int64_t kBestOfMax = 8;
 
 struct Phase {
   std::string id;  // [a-z0-9][a-z0-9._-]{0,63}
   std::string goal;
-  Step agent;                       // name "run"
-  Spending agent_budget;            // for one attempt
-  std::int64_t max_children = 100;  // for one episode
-  std::string agent_usage;          // the program whose output reports its usage; "": none
-  std::vector<std::string> gates;   // names of Plan::gates, in order, never empty
-  std::int64_t best_of = 1;         // episodes per attempt
+  Step agent;                           // name "run"
+  std::vector<Credential> credentials;  // of the agent's step alone
+  Spending agent_budget;                // for one attempt
+  std::int64_t max_children = 100;      // for one episode
+  std::string agent_usage;              // the program whose output reports its usage; "": none
+  std::vector<std::string> gates;       // names of Plan::gates, in order, never empty
+  std::int64_t best_of = 1;             // episodes per attempt
   std::int64_t max_attempts = 5;
   Resume resume;
   Durable durable = Durable::kRequired;
@@ -231,7 +244,8 @@ struct Common {
   Backoff backoff;
   Budget budget;
   std::map<std::string, Gate> gates;
-  std::string traced;  // first step with a trace, for messages: "phase fix, agent"; "": none
+  bool has_credentials = false;  // some agent has
+  std::string traced;            // first step with a trace, for messages: "phase fix, agent"; "": none
 
   // PAWL_MODEL of attempt `n` (from 1): models[min(n-1, last)], or "" when the plan names none.
   const std::string& model_of_attempt(std::int64_t n) const;

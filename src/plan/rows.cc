@@ -76,10 +76,19 @@ void members(Is<Spending> auto& self, auto&& each) {
   each("tokens", self.tokens);
   each("usd_nanos", self.usd_nanos);
 }
+void members(Is<Credential> auto& self, auto&& each) {
+  each("name", self.name);
+  each("env", self.env);
+  each("file", self.file);
+  each("json", self.json);
+  each("command", self.command);
+  each("at", self.at);
+}
 void members(Is<Phase> auto& self, auto&& each) {
   each("id", self.id);
   each("goal", self.goal);
   each("agent", self.agent);
+  each("credentials", self.credentials);
   each("agent_budget", self.agent_budget);
   each("max_children", self.max_children);
   each("agent_usage", self.agent_usage);
@@ -141,6 +150,7 @@ void members(Is<Common> auto& self, auto&& each) {
   each("backoff", self.backoff);
   each("budget", self.budget);
   each("gates", self.gates);
+  each("has_credentials", self.has_credentials);
   each("traced", self.traced);
 }
 

@@ -164,11 +164,11 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
     return;
   }
   std::vector<std::string> names;
-  for (const auto& [name, gate] : context.gates) names.push_back(name);
+  for (const auto& [name, gate] : context.plan.gates) names.push_back(name);
   for (const auto& item : node) {
     const auto name = read_string(item, "gates", problems);
     if (!name) continue;
-    if (!context.gates.contains(*name)) {
+    if (!context.plan.gates.contains(*name)) {
       const auto near = nearest(*name, names);
       problems.add(item,
                    "no gate '" + *name + "' in this plan" + (near ? "; did you mean '" + *near + "'?" : ""));
@@ -181,9 +181,10 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
   }
 }
 
-void read_agent(const Mapping& mapping, const Defaults& defaults, Phase& phase, Problems& problems) {
+void read_agent(const Mapping& mapping, const PhaseContext& context, Phase& phase, Problems& problems) {
   constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
-  phase.agent = read_program(mapping, defaults, problems);
+  phase.agent = read_program(mapping, context.defaults, problems);
+  read_credentials(mapping, context.plan, phase, problems);
   read_number(mapping, "max_children", {0, kChildrenMax}, phase.max_children, problems);
   if (const auto node = mapping.get("usage"); node.IsDefined())
     phase.agent_usage = read_word(node, "usage", usage_words(), problems).value_or("");
@@ -210,7 +211,7 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
                              "finds in /plan, and name it here");
   }
   if (const auto agent = mapping.require("agent", problems); agent.IsDefined())
-    read_agent(Mapping(agent, "agent", "agent", problems), context.defaults, phase, problems);
+    read_agent(Mapping(agent, "agent", "agent", problems), context, phase, problems);
   if (const auto gates = mapping.require("gates", problems); gates.IsDefined())
     read_phase_gates(gates, phase, context, problems);
   phase.max_attempts = context.defaults.max_attempts;

@@ -41,12 +41,14 @@ std::vector<std::string> read_patterns(const Mapping& mapping, const std::string
 void read_env(const Mapping& top, Common& plan, Problems& problems);
 // Reads `mounts`. Only the host knows whether such a path may be shown (executor/from_host.h).
 void read_mounts(const Mapping& top, Common& plan, Problems& problems);
+// Reads `credentials` of an agent. `plan` has its `env` already.
+void read_credentials(const Mapping& agent, const Common& plan, Phase& phase, Problems& problems);
 // Reads the keys usd and tokens of a budget.
 void read_spending(const Mapping& budget, Spending& out, Problems& problems);
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);
 
 struct PhaseContext {
-  const std::map<std::string, Gate>& gates;
+  const Common& plan;  // with its gates
   const Defaults& defaults;
   std::set<std::string> ids;         // seen so far
   std::set<std::string> used_gates;  // gates that some phase uses

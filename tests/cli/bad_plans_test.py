@@ -39,6 +39,12 @@ def override(text):
     return change("signals: [build]", "signals: [build]\n    attempt_overrides: {" + text + "}")
 
 
+def credentials(text):
+    return change('agent: {run: "true"}', 'agent: {run: "true", credentials: ' + text + "}")
+
+
+AT = credentials("").splitlines()[9].index("credentials: ") + len("credentials: ") + 1  # the column of their mapping
+
 BAD = [
     ("empty file", "", 0, 0, "empty", False),
     ("only a comment", "# nothing\n", 0, 0, "empty", False),
@@ -150,6 +156,27 @@ BAD = [
      "all variables together have at most 262144", False),
     ("env sets too many", change("gates:\n", "env: {set: {" + ", ".join(f"A{i}: x" for i in range(1001)) + "}}\ngates:\n"), 4, 12,
      "at most 1000 variables", True),
+    ("credentials no mapping", credentials("[API_KEY]"), 10, AT, "a mapping of at most 16", True),
+    ("credentials that are too many", credentials("{" + ", ".join(f"A{i}: {{env: A}}" for i in range(17)) + "}"), 10, AT, "found more", True),
+    ("credential of no name", credentials("{1B: {env: A}}"), 10, AT + 1, "'1B' is not a name", True),
+    ("credential over PATH", credentials("{PATH: {env: A}}"), 10, AT + 1, "PATH' is Pawl's own", False),
+    ("credential of a name of Pawl's", credentials("{PAWL_KEY: {env: A}}"), 10, AT + 1, "PAWL_ are Pawl's own", False),
+    ("credential that env has, too", credentials("{A: {env: A}}").replace("gates:\n", "env: [A]\ngates:\n", 1), 11, AT + 1, "is in `env` of the plan, too", False),
+    ("credential that env sets", credentials("{A: {env: A}}").replace("gates:\n", "env: {set: {A: b}}\ngates:\n", 1), 11, AT + 1, "is in `env` of the plan, too", False),
+    ("credential twice", credentials("{A: {env: A}, A: {env: B}}"), 10, AT + 14, "A", False),
+    ("credential as a word", credentials("{A: A}"), 10, AT + 4, "mapping", True),
+    ("credential without a source", credentials("{A: {}}"), 10, AT + 4, "one of `env`, `file` and `command`", True),
+    ("credential of two sources", credentials("{A: {env: A, file: /a}}"), 10, AT + 4, "one of `env`, `file` and `command`", True),
+    ("credential with a typo", credentials("{A: {en: A, env: A}}"), 10, AT + 5, "env", True),
+    ("credential of a variable with a dash", credentials("{A: {env: A-B}}"), 10, AT + 10, "'A-B' is not a name", True),
+    ("credential of a relative file", credentials("{A: {file: a/b}}"), 10, AT + 11, "begin with ~/", True),
+    ("credential of a file that leaves its folder", credentials("{A: {file: ~/../b}}"), 10, AT + 11, "without ..", False),
+    ("credential of JSON by dots", credentials("{A: {file: /a, json: a.b}}"), 10, AT + 21, "a JSON Pointer, such as", True),
+    ("credential of JSON with a wrong escape", credentials("{A: {file: /a, json: /a~2}}"), 10, AT + 21, "a JSON Pointer, such as", False),
+    ("credential of JSON without a file", credentials("{A: {env: A, json: /a}}"), 10, AT + 19, "needs `file`", True),
+    ("credential of a script", credentials("{A: {command: get token}}"), 10, AT + 14, "a list of words", True),
+    ("credential of no words", credentials("{A: {command: []}}"), 10, AT + 14, "", True),
+    ("credential of a program of the folder", credentials("{A: {command: [./get]}}"), 10, AT + 14, "an absolute path, or a name", False),
     ("mounts no list", change("gates:\n", "mounts: /opt\ngates:\n"), 4, 9, "a list of at most 32", True),
     ("too many mounts", change("gates:\n", "mounts: [" + ", ".join(["{src: /usr}"] * 33) + "]\ngates:\n"), 4, 9, "found more", True),
     ("mount without src", change("gates:\n", "mounts: [{dst: /a}]\ngates:\n"), 4, 10, "src", True),

@@ -62,7 +62,8 @@ gates:
   two: {steps: [{name: c, run: z}], protect: [x], protect_existing: ["y/*"], take: {only: ["src/**"]}}
 tiers:
   - {name: first, on_failure: continue, parallel: true, phases: [
-      {id: p, goal: "Ünïcode 🙂", agent: {run: work, trace: true, budget: {usd: "0.5", tokens: 3}, max_children: 0, usage: claude_code},
+      {id: p, goal: "Ünïcode 🙂", agent: {run: work, trace: true, budget: {usd: "0.5", tokens: 3}, max_children: 0, usage: claude_code,
+       credentials: {API_KEY: {env: MY_KEY}, B: {file: ~/login.json, json: /a~1b/0}, C: {command: [get, 1]}}},
        gates: [two, one], best_of: 8, max_attempts: 2, resume: skip},
       {id: q, goal: g, agent: {run: work}, gates: [one], resume: escalate}]}
   - phases: [{id: r, goal: g, agent: {run: work}, gates: [one], resume: re_execute}]
@@ -74,6 +75,11 @@ TEST(Rows, KeepEveryFeature) {
   ASSERT_TRUE(parsed.plan) << to_text(parsed.problems.at(0));
   expect_same_through_rows(*parsed.plan, "everything");
   EXPECT_EQ(parsed.plan->traced, "phase p, agent");
+  EXPECT_TRUE(parsed.plan->has_credentials);
+  EXPECT_EQ(parsed.plan->tiers[0].phases[0].credentials,
+            (std::vector<Credential>{{.name = "API_KEY", .env = "MY_KEY", .at = {34, 31}},
+                                     {.name = "B", .file = "~/login.json", .json = "/a~1b/0", .at = {34, 49}},
+                                     {.name = "C", .command = {"get", "1"}, .at = {34, 89}}}));
   EXPECT_EQ(parsed.plan->mounts, (std::vector<Mount>{{.src = "~/.nvm", .dst = "", .at = {5, 10}},
                                                      {.src = "/opt/go", .dst = "/go", .at = {5, 25}}}));
 }
@@ -123,6 +129,7 @@ class AnyPlan {
     if (flip()) out.budget.sandbox_seconds = number();
     out.budget.of_agents = spending();
     for (int i = 0; i < 3; ++i) out.gates[text()] = gate();
+    out.has_credentials = flip();
     out.traced = text();
     out.tiers.resize(1);
     out.tiers[0].phases = {phase(), phase()};
@@ -184,6 +191,12 @@ class AnyPlan {
     return {.id = text(),
             .goal = text(),
             .agent = step(),
+            .credentials = {{.name = text(),
+                             .env = text(),
+                             .file = text(),
+                             .json = text(),
+                             .command = texts(),
+                             .at = {.line = number(), .column = number()}}},
             .agent_budget = spending(),
             .max_children = number(),
             .agent_usage = text(),
