@@ -50,7 +50,7 @@ class InstantSandboxes final : public supervisor::StepRunner {
  public:
   Status start(const std::string&, const std::string&, const sandbox::SandboxSpec&,
                const std::vector<supervisor::ContextFile>&,
-               const std::optional<pawl::agent::Context>&) override {
+               const std::optional<pawl::supervisor::AgentStep>&) override {
     return {};
   }
   Result<supervisor::Found> find(const std::string&) override { return supervisor::Found::kNothing; }
@@ -63,7 +63,8 @@ class InstantSandboxes final : public supervisor::StepRunner {
                                .exit_code = 0};
   }
   Status abandon(const std::string&) override { return {}; }
-  Result<supervisor::Salvage> salvage(const std::string&, const std::vector<std::string>&) override {
+  Result<supervisor::Salvage> salvage(const std::string&, const std::vector<std::string>&,
+                                      const secrets::Redactor::Values&) override {
     return supervisor::Salvage{};
   }
   void forget(const std::string&) override {}
@@ -202,7 +203,7 @@ void work(Database& database, store::Store& store, std::shared_ptr<executor::Pla
   executor::Options options{.folder = database.folder,
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker),
                             .plans = std::move(plans)};
-  const secrets::Redactor redactor("", {});
+  secrets::Redactor redactor("", {});
   NoEpisodes episodes;
   executor::Executor executor({store, sandboxes, objects, clock, random, redactor, episodes}, options,
                               observer);

@@ -326,6 +326,8 @@ Api::Handled Api::usage(const Call& call, WallTime now) {
   Usage usage{.source = "agent"};
   PAWL_TRY(usage.id, body.id("id"));
   PAWL_TRY(usage.model, body.text("model", kNoteCharactersMax));
+  if (hooks_.redact)
+    for (auto* text : {&usage.id, &usage.model}) *text = hooks_.redact(*text);
   PAWL_TRY(usage.input_tokens, body.integer("input_tokens"));
   PAWL_TRY(usage.output_tokens, body.integer("output_tokens"));
   if (body.has("cached_tokens")) {
@@ -346,10 +348,14 @@ Api::Handled Api::ask(const Call& call, WallTime now) {
   PAWL_OK(check_id("key", key));
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("question", "choices"));
-  PAWL_TRY(const auto text, body.text("question", kTextCharactersMax));
+  PAWL_TRY(auto text, body.text("question", kTextCharactersMax));
   std::vector<std::string> choices;
   if (body.has("choices")) {
     PAWL_TRY(choices, body.texts("choices", kChoicesMax, kNoteCharactersMax));
+  }
+  if (hooks_.redact) {
+    text = hooks_.redact(text);
+    for (auto& choice : choices) choice = hooks_.redact(choice);
   }
   PAWL_TRY(const auto question, journal_->ask(key, text, choices, now));
   if (question.answer) tell_resumed({{"question", key}}, now);

@@ -111,8 +111,9 @@ class Api {
     std::function<void(std::string_view level, std::string_view message)> on_log;
     std::function<void()> on_cap_reached;
     std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
-    std::function<Result<std::int64_t>()> free_bytes;  // of the disk
-    std::function<std::int64_t()> served_ms;           // how long this process has served; never decreases
+    std::function<std::string(std::string_view)> redact;  // ServeSpec::redact
+    std::function<Result<std::int64_t>()> free_bytes;     // of the disk
+    std::function<std::int64_t()> served_ms;              // how long this process has served; never decreases
   };
   Api(std::unique_ptr<Journal> journal, Context context, Hooks hooks);
 

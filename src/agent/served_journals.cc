@@ -76,6 +76,7 @@ Result<std::shared_ptr<Api>> ServedJournals::open_one(const Context& context) {
   Api::Hooks hooks{.on_log = spec_.on_log,
                    .on_cap_reached = spec_.on_cap_reached,
                    .on_unsaved = spec_.on_unsaved,
+                   .redact = spec_.redact,
                    .free_bytes = [folder = os::folder_of(path)] { return os::free_bytes(folder); },
                    .served_ms =
                        [this, since = spec_.context ? began_ : clock_.mono()] {

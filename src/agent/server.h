@@ -45,6 +45,8 @@ struct ServeSpec {
   // on_cap_reached: once, when a cap is reached.
   std::function<void(std::string_view level, std::string_view message)> on_log;
   std::function<void()> on_cap_reached;
+  // Removes secrets from questions, their choices and usage before they are stored. Optional.
+  std::function<std::string(std::string_view)> redact;
   // Called in the server's thread for each write that could not be saved. `why`: kDiskFull or kIoError.
   // `room_needed`: the most free bytes that a refused checkpoint needed; 0: none was refused for space.
   std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;

@@ -8,6 +8,7 @@
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "cli/render/waiting.h"
+#include "executor/credentials.h"
 #include "executor/from_host.h"
 #include "executor/programs.h"
 #include "executor/protection.h"
@@ -308,6 +309,14 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
               "and which tests a base that fails has is not known; leave it out",
               option.word, option.file.empty() ? "" : " in " + visible(option.file), step.name)));
     }
+  return out;
+}
+
+std::vector<plan::Problem> unseen_credentials(const std::string& shown, const plan::Plan& plan) {
+  std::vector<plan::Problem> out;
+  for (auto& [at, message] : executor::unseen_credentials(plan))
+    out.push_back(
+        {.file = shown, .line = at.line, .column = at.column, .message = visible(std::move(message))});
   return out;
 }
 

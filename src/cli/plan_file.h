@@ -33,6 +33,9 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
 // Warnings of phases whose gates all take a part of the work only, unless a phase beside them in a parallel tier
 // has a gate that takes all. `check` reports them.
 std::vector<plan::Problem> partial_gates(const std::string& shown, const plan::Plan& plan);
+// Warnings of credentials that this host does not have. No value is read, and no command runs. `check` reports
+// them.
+std::vector<plan::Problem> unseen_credentials(const std::string& shown, const plan::Plan& plan);
 // Prints "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
 

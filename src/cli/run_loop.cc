@@ -12,6 +12,7 @@
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "cli/render/words.h"
+#include "executor/credentials.h"
 #include "executor/worker.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
@@ -107,14 +108,21 @@ int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& p
 int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases,
             const std::optional<store::BudgetRow>& spent, const Status& worked) {
   if (os::interrupted() && run.state == store::RunState::kExecuting) return kInterrupted;
+  if (!worked && executor::lacks_credential(worked.error())) return kNeedsPerson;
   if (!worked) return worked.error().kind == ErrorKind::kForged ? kLedgerCorrupted : kGeneral;
   return spent ? kNeedsPerson : exit_code_of(run, phases);
+}
+
+// As report(). A person must provide a missing credential.
+int report_end(const Error& error) {
+  const int code = report(error);
+  return executor::lacks_credential(error) ? kNeedsPerson : code;
 }
 
 int finish(const State& state, const LoopOptions& options, const Status& worked) {
   auto& store = *state.store;
   // The summary comes last, because its last line says what to do next.
-  const int reported = worked ? kDone : report(worked.error());
+  const int reported = worked ? kDone : report_end(worked.error());
   int worst = kDone;
   for (const auto& run_id : options.run_ids) {
     const auto run = store.run(run_id);
@@ -165,6 +173,28 @@ Status check_backend(const State& state, const std::vector<std::string>& run_ids
   return status;
 }
 
+// Runs before any claim, too. A command of a credential runs on the host, so the plan must be the one that the
+// run was started with.
+Result<secrets::Redactor::Values> credentials_of(const State& state,
+                                                 const std::vector<std::string>& run_ids) {
+  for (const auto& run_id : run_ids) {
+    PAWL_TRY(const auto run, state.store->run(run_id));
+    PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
+    if (!plan.has_credentials) continue;
+    PAWL_TRY(const auto verified,
+             ledger::verify_run(*state.store, run_id, {.public_key = state.sealer->public_key()}));
+    if (!verified.ok) return ledger::not_whole(run_id, verified);
+    if (std::ranges::find(verified.lacks, "planned", &ledger::Lack::member) != verified.lacks.end())
+      return fail(ErrorKind::kForged,
+                  "run " + run_id + ": its ledger does not name its planned rows, which name credentials");
+  }
+  auto values = executor::credentials_of_runs(state, run_ids);
+  if (!values && executor::lacks_credential(values.error()))
+    values.error().message += "\nNo attempt was spent. Provide it, then go on with `pawl resume" +
+                              (run_ids.size() == 1 ? " " + run_ids.front() : "") + "`.";
+  return values;
+}
+
 Result<Tiers> tiers_of(const State& state, const std::vector<std::string>& run_ids) {
   Tiers out;
   for (const auto& run_id : run_ids) {
@@ -173,13 +203,17 @@ Result<Tiers> tiers_of(const State& state, const std::vector<std::string>& run_i
   return out;
 }
 
-Status run_and_report(const State& state, const LoopOptions& options) {
+Status run_and_report(const State& state, const LoopOptions& options, secrets::Redactor::Values credentials) {
   Progress progress(options.state.json ? stderr : stdout, state.folder);
   PAWL_TRY(auto tiers, tiers_of(state, options.run_ids));
   const QuestionTeller teller(state, options.run_ids, progress);
   Reporter reporter(progress, std::move(tiers));
-  return executor::run_workers(
-      state, {.run_ids = options.run_ids, .workers = options.workers, .stop = os::interrupted}, reporter);
+  return executor::run_workers(state,
+                               {.run_ids = options.run_ids,
+                                .workers = options.workers,
+                                .credentials = std::move(credentials),
+                                .stop = os::interrupted},
+                               reporter);
 }
 
 }  // namespace
@@ -187,7 +221,9 @@ Status run_and_report(const State& state, const LoopOptions& options) {
 int run_loop(const State& state, const LoopOptions& options) {
   os::catch_interrupts();
   if (const auto status = check_backend(state, options.run_ids); !status) return report(status.error());
-  return finish(state, options, run_and_report(state, options));
+  auto credentials = credentials_of(state, options.run_ids);
+  if (!credentials) return report_end(credentials.error());
+  return finish(state, options, run_and_report(state, options, *std::move(credentials)));
 }
 
 }  // namespace pawl::cli

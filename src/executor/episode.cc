@@ -308,7 +308,7 @@ bool Episode::agent_decides() const {
   if (run.outcome != sandbox::Outcome::kExited || (failed && !wrote_files())) return true;
   gates::StepFacts facts;
   add_refused(steps_.front(), run, facts);
-  return facts.refused_entries_fail || !filtered_.protected_changes.empty() ||
+  return facts.refused_entries_fail || facts.withheld_fail || !filtered_.protected_changes.empty() ||
          !filtered_.submodule_changes.empty() || (policy_signal_ && !policy_signal_->passed);
 }
 

@@ -147,6 +147,7 @@ class Episode {
   void add_searched(const PlannedStep& step, const gates::MissingProgram& program,
                     gates::StepFacts& to) const;
   bool agent_decides() const;  // by its work or its outcome: the gates are not run
+  void add_withheld(const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   void add_refused(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& facts) const;
   gates::StepFacts facts_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
   // Adds output, reports and records to the facts of the outcome.

@@ -29,9 +29,20 @@ std::string read_redacted(const World& world, ByteSource& source) {
 
 }  // namespace
 
+// A file that the source ignores is not work, and fails no step.
+void Episode::add_withheld(const sandbox::SandboxRun& run, gates::StepFacts& facts) const {
+  facts.withheld = run.withheld;
+  facts.withheld_fail = !run.withheld.empty();
+  if (!facts.withheld_fail || plan_->ignored == plan::Ignored::kKeep) return;
+  const auto work = world_.objects.refused_work(run.withheld, static_cast<std::int64_t>(run.withheld.size()),
+                                                source_of(claim_->run), base_stack_);
+  if (work) facts.withheld_fail = !work->paths.empty() || work->may_be_more;
+}
+
 // Ignored entries are not work, and fail no step. The entries that fail the step are moved to the front.
 void Episode::add_refused(const PlannedStep& step, const sandbox::SandboxRun& run,
                           gates::StepFacts& facts) const {
+  add_withheld(run, facts);
   facts.refused_entries = run.refused;
   facts.refused_entries_total = run.refused_total;
   facts.refused_entries_fail = minds_refused_entries(step) && !run.refused.empty();

@@ -21,15 +21,6 @@ bool covers(const std::string& folder, const std::string& path) {
   return path == folder || path.starts_with(folder + "/");
 }
 
-// The path with the home of the user who runs Pawl in place of ~.
-Result<std::string> with_home(const std::string& path) {
-  if (!path.starts_with("~/")) return path;
-  const std::string home = os::environment_value("HOME").value_or("");
-  if (!home.starts_with('/') || valid_utf8(home) != home)
-    return fail(ErrorKind::kInvalid, path + ": HOME does not name a folder; write the path out, or set HOME");
-  return os::join(home, path.substr(2));
-}
-
 // Whether a mount may lie at `dst`, beside all that a step has there.
 Status check_place_inside(const std::string& dst) {
   namespace inside = sandbox::inside;
@@ -95,6 +86,14 @@ void add_differing(const sandbox::Mounts& one, const sandbox::Mounts& other, std
 }
 
 }  // namespace
+
+Result<std::string> with_home(const std::string& path) {
+  if (!path.starts_with("~/")) return path;
+  const std::string home = os::environment_value("HOME").value_or("");
+  if (!home.starts_with('/') || valid_utf8(home) != home)
+    return fail(ErrorKind::kInvalid, path + ": HOME does not name a folder; write the path out, or set HOME");
+  return os::join(home, path.substr(2));
+}
 
 std::vector<BadMount> bad_mounts(const plan::Common& plan) {
   std::vector<BadMount> out;

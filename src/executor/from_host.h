@@ -13,6 +13,9 @@
 
 namespace pawl::executor {
 
+// The path with the home of the user who runs Pawl in place of ~. kInvalid: there is none.
+Result<std::string> with_home(const std::string& path);
+
 struct BadMount {
   plan::Place at;  // in the plan
   std::string message;

@@ -55,6 +55,11 @@ gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFact
                        .read = gates::digest_of({facts})};
   gates::tell_hang(facts, signal);
   gates::tell_refusals({facts}, signal);
+  if (facts.withheld.empty()) return signal;
+  signal.passed = signal.passed && !facts.withheld_fail;
+  signal.details["withheld_names"] = joined(facts.withheld, kPathsNamedMax);
+  signal.details["problem"] =
+      "files with the value of a credential are never stored: leave it out, and read it from its variable";
   return signal;
 }
 

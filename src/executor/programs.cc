@@ -220,4 +220,11 @@ std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
   return out;
 }
 
+std::string program_on_host(const std::string& name) {
+  if (name.starts_with('/')) return is_program(name) ? name : "";
+  for (const auto& folder : split_path(os::environment_value("PATH").value_or("")))
+    if (auto path = os::join(folder, name); is_program(path)) return path;
+  return {};
+}
+
 }  // namespace pawl::executor

@@ -23,4 +23,7 @@ struct UnseenProgram {
 // /plan and of folders that steps write are left out. A plan with very many commands is looked through in part.
 std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan);
 
+// Where PATH of the user who runs Pawl has the program; "": nowhere. An absolute path is looked at as it is.
+std::string program_on_host(const std::string& name);
+
 }  // namespace pawl::executor

@@ -7,6 +7,7 @@
 #include "base/planted.h"
 #include "executor/agent_slots.h"
 #include "executor/attempt.h"
+#include "executor/credentials.h"
 #include "executor/ends.h"
 #include "executor/joint.h"
 #include "executor/lease_watch.h"
@@ -114,6 +115,7 @@ class Session {
   // Starts one step, under its marker.
   Result<Done> run_step(ActiveEpisode& one, const PlannedStep& step) {
     if (options_.stop && options_.stop()) return fail(ErrorKind::kCancelled, "asked to stop");
+    PAWL_TRY(auto credentials, credentials_of(one, step));
     PAWL_OK(attempt_.hold_objects());
     store::StepStart start = {.sandbox_run_id = os::uuid7(now(), world_.random),
                               .step_index = step.index,
@@ -139,14 +141,23 @@ class Session {
     if (!begun) return Done::kMade;
     if (!begun->started) return Done::kOutOfBudget;
     observer_.step_started(claim_, start);
-    std::optional<agent::Context> agent;
+    std::optional<supervisor::AgentStep> agent;
     if (step.role == StepRole::kAgent)
-      agent = agent_of(claim_, one.episode.phase(), step.episode, *begun, spent);
+      agent = {.context = agent_of(claim_, one.episode.phase(), step.episode, *begun, spent),
+               .credentials = std::move(credentials)};
     if (!starts_before_its_marker())
       PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, claim_.run.backend, spec, context, agent));
     one.episode.look_beside();
     attempt_.begun(one, step, std::move(start));
     return Done::kMade;
+  }
+
+  // As they are now: a token may have run out since the last start.
+  Result<secrets::Redactor::Values> credentials_of(const ActiveEpisode& one, const PlannedStep& step) {
+    if (step.role != StepRole::kAgent) return secrets::Redactor::Values();
+    PAWL_TRY(auto values, read_credentials(one.episode.phase()));
+    world_.redactor.learn(values);
+    return values;
   }
 
   // Writes the marker, with the results that are not recorded yet. No value: the step is given up.
@@ -265,8 +276,9 @@ class Session {
     const auto& [step, start, found] = ended;
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
     if (recovery == Recovery::kProbe) {
+      PAWL_TRY(const auto credentials, credentials_of(one, *step));
       PAWL_TRY(auto salvaged,
-               world_.sandboxes.salvage(start.sandbox_run_id, one.episode.phase().resume.probe));
+               world_.sandboxes.salvage(start.sandbox_run_id, one.episode.phase().resume.probe, credentials));
       // Markers of an attempt that was reserved in this boot are of this boot; others may be, too.
       const bool same_boot = of_one_boot(claim_.attempt.executor, claim_.lease.owner);
       recovery = after_probe(answer_of(salvaged, same_boot), start.execution);
@@ -451,6 +463,11 @@ Result<Attempt> load_attempt(const World& world, const store::Claim& claim, cons
 
 Result<Turn> work_on(const World& world, const Options& options, Observer& observer,
                      const store::Claim& claim, const Planned& plan) {
+  // A command of a credential runs on the host. Before workers start, the rows of a plan that says it has
+  // credentials are compared with the ledger.
+  if (!plan.phase.credentials.empty() && !plan.common->has_credentials)
+    return fail(ErrorKind::kForged, "the planned rows of run " + claim.run.run_id +
+                                        " disagree on whether an agent has credentials");
   PAWL_TRY(const auto judged_by, with_gates_of_tier(world, claim, plan));
   PAWL_TRY(auto attempt, load_attempt(world, claim, judged_by));
   return Session(world, options, observer, claim, std::move(attempt)).run();

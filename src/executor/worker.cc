@@ -163,6 +163,7 @@ Status work(Workers& workers, int worker) {
   PAWL_TRY(const auto open, OpenWorld::open(state, std::move(sources)));
   const auto observer = workers.observer_of(worker);
   const World world = open->world();
+  world.redactor.learn(workers.options().credentials);
   Executor executor(world, workers.executor_options(worker), *observer);
   PAWL_TRY(const auto backend, sandbox::make_backend(first.backend));
   BackendCheck check(*backend);

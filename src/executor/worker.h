@@ -26,6 +26,7 @@ Status check_machine(const State& state, sandbox::Backend& backend, const std::v
 struct WorkersOptions {
   std::vector<std::string> run_ids;  // at least one; the backend of the first is checked
   std::int64_t workers = 1;
+  secrets::Redactor::Values credentials;  // credentials_of_runs(): redacted from the first step on
   std::function<bool()> stop;  // polled by each worker: true leaves steps to their supervisors and returns
 };
 

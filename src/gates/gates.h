@@ -85,6 +85,9 @@ struct StepFacts {
   // The first entries that the step left and that were not stored.
   std::vector<std::string> refused_entries;
   std::int64_t refused_entries_total = 0;  // how many such entries there were
+  // The entries among them that have the value of a credential, and whether these fail the step.
+  std::vector<std::string> withheld;
+  bool withheld_fail = false;
   // The plan says that the step fails when there are such entries.
   bool refused_entries_fail = false;
   // Protected files of base and work that the step changed while it ran, and does not change on base.

@@ -227,6 +227,7 @@ std::string json_text(const SandboxRun& run) {
       .text("reason", run.reason)
       .texts("refused", run.refused);
   if (run.refused_total > 0) members.number("refused_total", run.refused_total);
+  if (!run.withheld.empty()) members.texts("withheld", run.withheld);
   if (run.rewritten > 0) members.number("rewritten", run.rewritten);
   if (!run.degraded.empty()) members.texts("degraded", run.degraded);
   if (run.unsaved > 0) members.number("unsaved", run.unsaved);
@@ -265,6 +266,7 @@ Result<SandboxRun> run_from_json(const Json& json) {
     json.at("refused").get_to(run.refused);
     // Older runs have no refused_total.
     run.refused_total = json.value("refused_total", static_cast<std::int64_t>(run.refused.size()));
+    run.withheld = json.value("withheld", std::vector<std::string>());
     run.rewritten = json.value("rewritten", std::int64_t{0});
     run.changed = json.value("changed", std::vector<std::string>());
     if (const auto degraded = json.find("degraded"); degraded != json.end()) degraded->get_to(run.degraded);

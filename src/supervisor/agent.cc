@@ -13,13 +13,15 @@
 namespace pawl::supervisor {
 
 Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
-                                      std::function<void(std::string_view)> on_log) {
+                                      std::function<void(std::string_view)> on_log,
+                                      std::function<std::string(std::string_view)> redact) {
   AgentSocket out;
   if (!job.agent) return out;
   out.context_ = *job.agent;
   out.pawl_folder_ = spool.pawl_folder();
   out.sandbox_run_id_ = job.sandbox_run_id;
   out.on_log_ = on_log;
+  out.redact_ = redact;
   if (!out.context_.usage.empty()) {
     out.read_usage_ = agent::usage_reader(out.context_.usage);
     if (out.read_usage_ == nullptr)
@@ -37,6 +39,7 @@ Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
                       on_log("[" + std::string(level) + "] " + std::string(message) + "\n");
                     },
                 .on_cap_reached = [heard = out.heard_.get()] { heard->cap_reached = true; },
+                .redact = std::move(redact),
                 .on_unsaved =
                     [heard = out.heard_.get()](std::string_view why, std::int64_t room_needed) {
                       heard->room_needed = std::max(heard->room_needed.load(), room_needed);
@@ -95,6 +98,7 @@ Status AgentSocket::tell_usage() {
   for (auto& usage : used) {
     usage.id = sandbox_run_id_ + "." + std::to_string(++nth);  // executions before have ids of their own
     usage.source = context_.usage;
+    usage.model = redact_(usage.model);
     PAWL_OK(journal->add_usage(usage, clock.wall()));
   }
   return tell_over_budget(*journal, clock.wall());

@@ -17,10 +17,11 @@ namespace pawl::supervisor {
 
 class AgentSocket {
  public:
-  // Opens the agent's socket. For a job without an agent the result serves no requests. `on_log` is called
-  // from another thread.
+  // Opens the agent's socket. For a job without an agent the result serves no requests. `on_log` and `redact`
+  // are called from another thread.
   static Result<AgentSocket> open(const Spool& spool, const Job& job,
-                                  std::function<void(std::string_view)> on_log);
+                                  std::function<void(std::string_view)> on_log,
+                                  std::function<std::string(std::string_view)> redact);
 
   // The step is to be ended: a cap on its spending is reached, or an event that must not be lost cannot be
   // saved.
@@ -46,6 +47,7 @@ class AgentSocket {
   agent::Context context_;
   std::string pawl_folder_, sandbox_run_id_;
   std::function<void(std::string_view)> on_log_;
+  std::function<std::string(std::string_view)> redact_;
   agent::ReadUsage* read_usage_ = nullptr;
   std::string printed_;      // only its end is stored
   std::string over_budget_;  // by the printed usage; "": within its caps

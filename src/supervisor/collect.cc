@@ -10,12 +10,21 @@ void add_refusals(const workspace::Collected& of, sandbox::SandboxRun& run) {
   run.refused.insert(run.refused.end(), of.refused.begin(), of.refused.end());
   run.refused.resize(std::min(run.refused.size(), workspace::kRefusedNamedMax));
   run.refused_total += of.refused_total;
+  run.withheld.insert(run.withheld.end(), of.withheld.begin(), of.withheld.end());
 }
 
 }  // namespace
 
+workspace::Caps caps_of(const Job& job, const secrets::Redactor::Values& credentials) {
+  workspace::Caps out{.bytes = job.spec.disk_limit_mib << 20,
+                      .own_times = !job.agent,
+                      .had_git = !job.spec.workspace.git_layers.empty()};
+  for (const auto& [name, value] : credentials) out.withheld.push_back(value);
+  return out;
+}
+
 Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox::Execution& execution,
-                       workspace::Workspaces& workspaces) {
+                       workspace::Workspaces& workspaces, const secrets::Redactor::Values& credentials) {
   auto& run = execution.run;
   if (run.outcome == sandbox::Outcome::kSetupFailed) return {};
   std::string made = folders.upper;
@@ -24,7 +33,7 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
   if (!job.spec.held.empty() && !copied) {
     PAWL_TRY(run.changed, workspace::changed_files(made, lower, job.spec.held));
   }
-  const auto caps = caps_of(job);
+  const auto caps = caps_of(job, credentials);
   if (copied) {
     // The upper is the whole tree: only the differences are the step's own.
     PAWL_TRY(const auto layer, workspaces.collect(made, lower, true, caps));

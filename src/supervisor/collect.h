@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "sandbox/backend.h"
+#include "secrets/redact.h"
 #include "supervisor/spool.h"
 #include "workspace/workspace.h"
 
@@ -10,9 +11,11 @@ namespace pawl::supervisor {
 
 // Stores the changes in `folders` and puts the ids of the objects, and the paths that were not stored, into the
 // run: the layer, when the spec wants one, and the files that match its copy_out. A sandbox that could not be
-// made has none. Durable when it returns. REQUIRES: every process of the sandbox is dead, and the caller holds
-// the store of objects until a result names the ids.
+// made has none. A layer has no entry with a value of `credentials`. Durable when it returns. REQUIRES: every
+// process of the sandbox is dead, and the caller holds the store of objects until a result names the ids.
 Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox::Execution& execution,
-                       workspace::Workspaces& workspaces);
+                       workspace::Workspaces& workspaces, const secrets::Redactor::Values& credentials);
+// The limits on what a step of this job leaves.
+workspace::Caps caps_of(const Job& job, const secrets::Redactor::Values& credentials);
 
 }  // namespace pawl::supervisor

@@ -47,12 +47,14 @@ StepOutput::StepOutput(std::unique_ptr<secrets::Redactor> redactor, OutputFile o
       network_(std::move(network)),
       trace_(std::move(trace)) {}
 
-Result<std::unique_ptr<StepOutput>> StepOutput::open(const Spool& spool, const Job& job) {
+Result<std::unique_ptr<StepOutput>> StepOutput::open(const Spool& spool, const Job& job,
+                                                     const secrets::Redactor::Values& credentials) {
   PAWL_TRY(auto output, OutputFile::create(spool.path("output")));
   PAWL_TRY(auto network,
            OutputFile::create_if(job.spec.network == sandbox::Network::kScoped, spool.path("network")));
   PAWL_TRY(auto trace, OutputFile::create_if(job.spec.enable_trace, spool.path("trace")));
   PAWL_TRY(auto redactor, secrets::open_redactor(spool.pawl_folder()));
+  redactor->learn(credentials);
   return std::unique_ptr<StepOutput>(
       new StepOutput(std::move(redactor), std::move(output), std::move(network), std::move(trace)));
 }
@@ -91,7 +93,8 @@ Status StepOutput::status() const {
 }
 
 Status StepOutput::store(workspace::Workspaces& workspaces, sandbox::SandboxRun& run) const {
-  for (auto& path : run.refused) path = redactor_->redact(path);
+  for (auto* paths : {&run.refused, &run.withheld})
+    for (auto& path : *paths) path = redactor_->redact(path);
   run.logs_bytes = output_.size();
   const auto store_one = [&](const OutputFile& file, std::string& id) -> Status {
     if (file.size() == 0) return {};

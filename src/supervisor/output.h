@@ -40,13 +40,15 @@ class OutputFile {
 class StepOutput {
  public:
   // Makes the files that the job needs: output always, network and trace when the spec asks for them.
-  static Result<std::unique_ptr<StepOutput>> open(const Spool& spool, const Job& job);
+  static Result<std::unique_ptr<StepOutput>> open(const Spool& spool, const Job& job,
+                                                  const secrets::Redactor::Values& credentials);
 
   void add(sandbox::Stream stream, std::string_view bytes);  // thread-safe with add_log_line()
   void add_log_line(std::string_view line);                  // of the agent's API; with its newline
   // Without newlines; calls of each are one at a time.
   void add_network_line(std::string_view line);
   void add_trace_line(std::string_view line);
+  std::string redact(std::string_view text) const { return redactor_->redact(text); }  // thread-safe
   // For an argument of a program in the trace, which may be cut.
   std::string redact_argument(std::string_view text) const;
   // Appends what the streams still hold back. REQUIRES: no other call comes, except the following ones.
@@ -54,7 +56,7 @@ class StepOutput {
 
   // The first write that failed. A step with such an output has no result.
   Status status() const;
-  // Stores the files that are not empty and puts their ids and sizes into the run; redacts run.refused.
+  // Stores the files that are not empty and puts their ids and sizes into the run; redacts its paths.
   Status store(workspace::Workspaces& workspaces, sandbox::SandboxRun& run) const;
 
  private:

@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "sandbox/probe.h"
 #include "secrets/redact.h"
+#include "supervisor/collect.h"
 #include "supervisor/spool.h"
 
 namespace pawl::supervisor {
@@ -12,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kProbeSeconds = 20;  // shorter than the lease of the process that waits for it
 
-Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const std::vector<std::string>& lower,
-                                   sandbox::Changes changes, workspace::Workspaces& workspaces) {
+Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const workspace::Collected& layer,
+                                   workspace::Workspaces& workspaces, const secrets::Redactor& redactor) {
   const std::string now = rfc3339(os::SystemClock().wall());
   sandbox::SandboxRun run;
   run.run_id = spool.id();
@@ -24,11 +25,9 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const std
   run.outcome = sandbox::Outcome::kExited;
   run.exit_code = 0;
   run.reason = "its result was lost; the probe found that its effect had happened";
-  PAWL_TRY(const auto layer, workspaces.collect(os::join(spool.work_folder(), "upper"), lower,
-                                                sandbox::is_whole_tree(changes), caps_of(job)));
   run.layer = layer.layer_id;
-  PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
-  for (const auto& path : layer.refused) run.refused.push_back(redactor->redact(path));
+  for (const auto& path : layer.refused) run.refused.push_back(redactor.redact(path));
+  for (const auto& path : layer.withheld) run.withheld.push_back(redactor.redact(path));
   run.refused_total = layer.refused_total;
   run.rewritten = layer.rewritten;
   run.mounts = sandbox::mounts_of(job.spec);
@@ -55,12 +54,6 @@ std::vector<std::string> git_folders(const sandbox::WorkspaceSpec& spec,
   return lower;
 }
 
-workspace::Caps caps_of(const Job& job) {
-  return {.bytes = job.spec.disk_limit_mib << 20,
-          .own_times = !job.agent,
-          .had_git = !job.spec.workspace.git_layers.empty()};
-}
-
 std::vector<std::string> hidden_folders(const Spool& spool, const Job& job) {
   std::vector<std::string> hidden = job.hidden;
   const std::string state = spool.pawl_folder();
@@ -69,7 +62,8 @@ std::vector<std::string> hidden_folders(const Spool& spool, const Job& job) {
   return hidden;
 }
 
-Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe) {
+Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe,
+                        const secrets::Redactor::Values& credentials) {
   if (!os::exists(spool.path(kIdentityFile))) return Salvage{.began = false};
   const auto supervisor = spool.identity();
   if (!supervisor) return Salvage{};  // the identity is unreadable: the disk has a fault
@@ -81,6 +75,7 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   if (!read && read.error().kind == ErrorKind::kForged) return Salvage{};
   PAWL_OK(read);
   const Job& job = *read;
+  if (job.credentials != spool.seals_of(credentials)) return Salvage{};
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
   const auto lower = lower_folders(job.spec.workspace, workspaces);
   PAWL_TRY(const auto backend, sandbox::make_backend(job.backend));
@@ -98,7 +93,11 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;
   if (out.exit_code == 0) {
     PAWL_TRY(const auto hold, workspaces.hold());
-    PAWL_TRY(out.run, run_of(spool, job, lower, changes, workspaces));
+    PAWL_TRY(const auto layer,
+             workspaces.collect(upper, lower, sandbox::is_whole_tree(changes), caps_of(job, credentials)));
+    PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
+    redactor->learn(credentials);
+    PAWL_TRY(out.run, run_of(spool, job, layer, workspaces, *redactor));
     // The work is a layer now: after a crash here the next recovery adopts this result.
     PAWL_OK(spool.write_result(spec_hash(job.spec), out.run));
   }

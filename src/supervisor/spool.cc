@@ -30,6 +30,7 @@ Result<Job> job_in(const std::string& path, const std::string& text) {
     job.backend = json.value("backend", "");
     agent = json.value("agent", "");
     job.hidden = json.value("hidden", std::vector<std::string>());
+    job.credentials = json.value("credentials", std::map<std::string, std::string>());
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, path + ": " + error.what());
   }
@@ -66,12 +67,19 @@ std::string Spool::work_folder() const { return os::join(os::join(pawl_folder(),
 
 std::string Spool::id() const { return folder_.substr(folder_.rfind('/') + 1); }
 
+std::map<std::string, std::string> Spool::seals_of(const secrets::Redactor::Values& credentials) const {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : credentials) out[name] = Seal(key_, "credential " + name).of(value);
+  return out;
+}
+
 Status Spool::write_job(const Job& job) const {
   const auto json = JsonMembers()
                         .text("sandbox_run_id", job.sandbox_run_id)
                         .text("backend", job.backend)
                         .json("spec", json_text(job.spec))
                         .text("agent", job.agent ? canonical(to_json(*job.agent)) : "")
+                        .json("credentials", canonical(Json(job.credentials)))
                         .texts("hidden", job.hidden);
   // Not durable on purpose: after a power loss there is no supervisor either, and the marker records what was
   // begun.

@@ -7,6 +7,7 @@
 // after a crash. A supervisor gets it through a pipe, and no file has it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct Job {
   sandbox::SandboxSpec spec;
   std::optional<agent::Context> agent;  // for its socket; no value: no socket
   std::vector<std::string> hidden;      // paths of the host, beside .pawl
+  // Spool::seals_of() the agent's credentials: a recovery sees whether they are the same. No file has a value.
+  std::map<std::string, std::string> credentials = {};
 };
 
 class Spool {
@@ -48,6 +51,8 @@ class Spool {
   std::string id() const;           // the sandbox_run_id: the folder's name
   std::string work_folder() const;  // where its workspace is while it runs
   std::string path(std::string_view name) const { return os::join(folder_, name); }
+  // A keyed hash of each value, by name.
+  std::map<std::string, std::string> seals_of(const secrets::Redactor::Values& credentials) const;
 
   // Atomic, not durable.
   Status write_job(const Job& job) const;
@@ -83,14 +88,12 @@ std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
 std::vector<std::string> git_folders(const sandbox::WorkspaceSpec& spec,
                                      const workspace::Workspaces& workspaces);
 
-// How the changes of a job's step are collected.
-workspace::Caps caps_of(const Job& job);
-
 // Paths that the step does not see, wherever they lie: the state folder, the folder that contains it, and the
 // sources.
 std::vector<std::string> hidden_folders(const Spool& spool, const Job& job);
 
 // StepRunner::salvage. REQUIRES: the step is abandoned.
-Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe);
+Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe,
+                        const secrets::Redactor::Values& credentials);
 
 }  // namespace pawl::supervisor

@@ -8,7 +8,7 @@
 
 #include "os/clock.h"
 #include "sandbox/backend.h"
-#include "secrets/redact.h"
+#include "supervisor/handed_over.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
@@ -46,18 +46,21 @@ class SupervisedSteps final : public StepRunner {
 
   Status start(const std::string& sandbox_run_id, const std::string& backend,
                const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
-               const std::optional<agent::Context>& agent) override {
-    const Job job{.sandbox_run_id = sandbox_run_id,
-                  .backend = backend,
-                  .spec = spec,
-                  .agent = agent,
-                  .hidden = options_.hidden};
+               const std::optional<AgentStep>& agent) override {
     const Spool spool = spool_of(sandbox_run_id);
+    Job job{.sandbox_run_id = sandbox_run_id, .backend = backend, .spec = spec, .hidden = options_.hidden};
+    HandedOver handed_over{.key = spool.key()};
+    if (agent) {
+      job.agent = agent->context;
+      job.credentials = spool.seals_of(agent->credentials);
+      handed_over.credentials = agent->credentials;
+    }
+    PAWL_TRY(const std::string input, to_bytes(handed_over));
     std::int64_t pid = 0;
     PAWL_OK(unless_forgotten([&]() -> Status {
       PAWL_OK(write_job(spool, job, context));
       PAWL_TRY(pid, os::spawn_detached({options_.executable, spool.folder()}, supervisor_environment(),
-                                       spool.path("supervisor.log"), spool.key()));
+                                       spool.path("supervisor.log"), input));
       return {};
     }));
     const std::lock_guard guard(mutex_);
@@ -99,8 +102,9 @@ class SupervisedSteps final : public StepRunner {
     return end_sandbox(spool);
   }
 
-  Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe) override {
-    return supervisor::salvage(spool_of(sandbox_run_id), probe);
+  Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe,
+                          const secrets::Redactor::Values& credentials) override {
+    return supervisor::salvage(spool_of(sandbox_run_id), probe, credentials);
   }
 
   void forget(const std::string& sandbox_run_id) override {

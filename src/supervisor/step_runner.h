@@ -13,6 +13,7 @@
 #include "agent/server.h"
 #include "base/error.h"
 #include "sandbox/spec.h"
+#include "secrets/redact.h"
 
 namespace pawl::supervisor {
 
@@ -27,6 +28,14 @@ struct ContextFile {
   std::string bytes;
 };
 
+// An agent's step has this, and no step of a gate or a hook.
+struct AgentStep {
+  agent::Context context;  // what the agent's API says, by a socket beside the context files
+  // Variables of the command alone, without NUL characters. No file has them, and no other process than the
+  // supervisor and the sandbox. Work that has such a value is not stored.
+  secrets::Redactor::Values credentials = {};
+};
+
 struct Salvage {
   bool began = true;                      // false: there is no sign that the step began, and no probe ran
   std::optional<std::int64_t> exit_code;  // of the probe; nullopt when it had no result
@@ -38,13 +47,13 @@ class StepRunner {  // thread-safe
   virtual ~StepRunner() = default;
 
   // Starts the supervisor and returns. `backend`: a name for sandbox::make_backend. `context`: the files that a
-  // copy_in without a src shows; its content hash binds them. `agent`: what the agent's API says, by a socket
-  // beside these files; no value: no socket. The hash does not bind it, because the amount that a run may
-  // spend changes. An agent finds HOME as the execution before left it, or empty in a new episode. REQUIRES:
-  // the marker of `sandbox_run_id` is durable.
+  // copy_in without a src shows; its content hash binds them. `agent`: no value for a step of a gate or a hook.
+  // The hash does not bind it, because the amount that a run may spend and the credentials change. An agent
+  // finds HOME as the execution before left it, or empty in a new episode. REQUIRES: the marker of
+  // `sandbox_run_id` is durable.
   virtual Status start(const std::string& sandbox_run_id, const std::string& backend,
                        const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
-                       const std::optional<agent::Context>& agent) = 0;
+                       const std::optional<AgentStep>& agent) = 0;
   virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
   // Blocks until the supervisor has ended, or until `stop` (called a few times a second) returns true. In the
   // latter case the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor
@@ -58,10 +67,12 @@ class StepRunner {  // thread-safe
   // the step left in the kernel. Durable when it returns.
   virtual Status abandon(const std::string& sandbox_run_id) = 0;
   // Runs `probe`, a command that decides whether the effect of an abandoned step happened. The probe sees the
-  // workspace as the step left it (probe.h), the step's environment and its copied-in files. With exit code
-  // 0, `run` replaces the lost result and contains the step's layer. REQUIRES: abandon() of the id.
-  virtual Result<Salvage> salvage(const std::string& sandbox_run_id,
-                                  const std::vector<std::string>& probe) = 0;
+  // workspace as the step left it (probe.h), the step's environment without credentials, and its copied-in
+  // files. With exit code 0, `run` replaces the lost result and contains the step's layer. `credentials`: those
+  // of the step, as they are now. When one of them has another value than the step had, no probe runs, because
+  // the work cannot be searched for the old value. REQUIRES: abandon() of the id.
+  virtual Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe,
+                                  const secrets::Redactor::Values& credentials) = 0;
   // Removes the spool and the work folder of a step whose end is recorded. Not durable, idempotent.
   virtual void forget(const std::string& sandbox_run_id) = 0;
   // The same for a step without a result, but its output, trace and network log stay: users

@@ -11,6 +11,7 @@
 #include "sandbox/backend.h"
 #include "supervisor/agent.h"
 #include "supervisor/collect.h"
+#include "supervisor/handed_over.h"
 #include "supervisor/output.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
@@ -55,8 +56,9 @@ Result<sandbox::Folders> make_work_folders(const Spool& spool, const Job& job,
 Result<sandbox::Execution> run_step(const Spool& spool, const Job& job, const sandbox::Folders& folders,
                                     StepOutput& output, int lock) {
   PAWL_TRY(auto backend, sandbox::make_backend(job.backend));
-  PAWL_TRY(auto agent,
-           AgentSocket::open(spool, job, [&](std::string_view line) { output.add_log_line(line); }));
+  PAWL_TRY(auto agent, AgentSocket::open(
+                           spool, job, [&](std::string_view line) { output.add_log_line(line); },
+                           [&](std::string_view text) { return output.redact(text); }));
   sandbox::Events events;
   events.on_output = [&](sandbox::Stream stream, std::string_view bytes) {
     if (stream == sandbox::Stream::kStdout) agent.hear(bytes);
@@ -76,16 +78,22 @@ Result<sandbox::Execution> run_step(const Spool& spool, const Job& job, const sa
   return execution;
 }
 
-Status run_job(const Spool& spool, const os::FileLock& lock) {
+// The job with its credentials: only for the sandbox, and not for its hash, its files or its result.
+Job with_credentials(Job job, const secrets::Redactor::Values& credentials) {
+  for (const auto& [name, value] : credentials) job.spec.env.push_back(name + "=" + value);
+  return job;
+}
+
+Status run_job(const Spool& spool, const os::FileLock& lock, const secrets::Redactor::Values& credentials) {
   PAWL_TRY(const Job job, spool.read_job());
   PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
   PAWL_TRY(const auto folders, make_work_folders(spool, job, workspaces));
-  PAWL_TRY(const auto output, StepOutput::open(spool, job));
-  PAWL_TRY(auto execution, run_step(spool, job, folders, *output, lock.fd()));
+  PAWL_TRY(const auto output, StepOutput::open(spool, job, credentials));
+  PAWL_TRY(auto execution, run_step(spool, with_credentials(job, credentials), folders, *output, lock.fd()));
   // Held until the result names the objects that are made.
   PAWL_TRY(const auto hold, workspaces.hold());
   PAWL_OK(output->status());
-  PAWL_OK(collect_changes(job, folders, execution, workspaces));
+  PAWL_OK(collect_changes(job, folders, execution, workspaces, credentials));
   PAWL_OK(output->store(workspaces, execution.run));
   execution.run.mounts = sandbox::mounts_of(job.spec);
   return spool.write_result(spec_hash(job.spec), execution.run);
@@ -98,12 +106,13 @@ int supervise(const std::string& spool_folder) {
   os::set_crash_role("supervisor");
   os::ignore_write_signals();
   umask(022);  // not the caller's: a step sees the folders made here
-  const auto key = os::take_standard_input();
-  if (!key || key->size() != kHashKeySize) {
-    std::fprintf(stderr, "pawl supervisor: no key of the step came through stdin\n");
+  const auto input = os::take_standard_input();
+  const auto handed_over = handed_over_in(input.value_or(""));
+  if (!handed_over) {
+    std::fprintf(stderr, "pawl supervisor: %s\n", handed_over.error().message.c_str());
     return 1;
   }
-  const Spool spool(spool_folder, *key);
+  const Spool spool(spool_folder, handed_over->key);
   // Waits: a process that reads this step holds the lock for a moment only.
   auto lock = os::FileLock::lock(spool.path("lock"));
   // The step was given up, and no process waits for it.
@@ -116,7 +125,7 @@ int supervise(const std::string& spool_folder) {
   // Given up by a recovery, or begun by another supervisor before: this id must never run (again).
   if (forgotten() || spool.abandoned() || spool.has_result() || spool.identity()) return 0;
   auto status = spool.write_identity(os::this_process());
-  if (status) status = run_job(spool, *lock);
+  if (status) status = run_job(spool, *lock, handed_over->credentials);
   // Spooled or lost, the work folder is not needed. A crash before this leaves only files, which gc finds by
   // their names.
   static_cast<void>(os::remove_tree(spool.work_folder()));

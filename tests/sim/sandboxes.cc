@@ -261,7 +261,7 @@ void SimSandboxes::settle(Step& step) const {
 Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string& /*backend*/,
                            const sandbox::SandboxSpec& spec,
                            const std::vector<supervisor::ContextFile>& /*context*/,
-                           const std::optional<agent::Context>& agent) {
+                           const std::optional<supervisor::AgentStep>& agent) {
   world_.pass("start");
   auto& step = steps_[sandbox_run_id];
   // Another process gave it up meanwhile: the supervisor sees that and exits.
@@ -282,7 +282,7 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string&
   step.run = outcome_of(sandbox_run_id, spec);
   step.on_base = base_step(spec);
   if (agent) check_base(spec.label.substr(0, spec.label.find('.')), spec.workspace.layers);
-  if (agent) call_models(*agent, step);
+  if (agent) call_models(agent->context, step);
   const std::int64_t takes_ms =
       world_.dice.percent(10) ? 60'000 + world_.dice.below(60'000) : 1 + world_.dice.below(3000);
   step.ends_at_micros = world_.clock.mono().micros + takes_ms * 1000;
@@ -361,7 +361,8 @@ Status SimSandboxes::abandon(const std::string& sandbox_run_id) {
 }
 
 Result<supervisor::Salvage> SimSandboxes::salvage(const std::string& sandbox_run_id,
-                                                  const std::vector<std::string>& /*probe*/) {
+                                                  const std::vector<std::string>& /*probe*/,
+                                                  const secrets::Redactor::Values& /*credentials*/) {
   world_.pass("salvage");
   const auto& step = steps_[sandbox_run_id];
   World::require(step.abandoned, "a probe looks at a step that may still run");

@@ -43,14 +43,15 @@ class SimSandboxes final : public supervisor::StepRunner {
 
   Status start(const std::string& sandbox_run_id, const std::string& backend,
                const sandbox::SandboxSpec& spec, const std::vector<supervisor::ContextFile>& context,
-               const std::optional<agent::Context>& agent) override;
+               const std::optional<supervisor::AgentStep>& agent) override;
   Result<supervisor::Found> find(const std::string& sandbox_run_id) override;
   Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override;
   Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
                                       const std::string& spec_hash) override;
   Status abandon(const std::string& sandbox_run_id) override;
   Result<supervisor::Salvage> salvage(const std::string& sandbox_run_id,
-                                      const std::vector<std::string>& probe) override;
+                                      const std::vector<std::string>& probe,
+                                      const secrets::Redactor::Values& credentials) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
   void forget_homes(const std::string& run_id, const std::string& attempt_id) override;

@@ -49,7 +49,8 @@ class AgentSocketTest : public ::testing::Test {
                                  .model = "m",
                                  .tokens_cap = 50};
     const Job job{.sandbox_run_id = "id", .agent = context};
-    auto socket = AgentSocket::open(spool_, job, [](std::string_view) {});
+    auto socket = AgentSocket::open(
+        spool_, job, [](std::string_view) {}, [](std::string_view text) { return std::string(text); });
     EXPECT_TRUE(socket) << (socket ? "" : socket.error().message);
     EXPECT_TRUE(post_usage(tokens).starts_with("HTTP/1.1 20"));
     socket->close();

@@ -35,7 +35,9 @@ class Homes : public ::testing::Test {
     const auto id = os::uuid7(os::SystemClock().wall(), random_);
     sandbox::SandboxSpec spec{.cmd = {"sh", "-c", script}};
     if (agent) spec.copy_in = {{.src = "", .dst = "/pawl"}};
-    EXPECT_TRUE(runner_->start(id, sandbox::default_backend(), spec, {}, agent));
+    std::optional<AgentStep> step;
+    if (agent) step = {.context = *agent};
+    EXPECT_TRUE(runner_->start(id, sandbox::default_backend(), spec, {}, step));
     return id;
   }
 

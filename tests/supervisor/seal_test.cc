@@ -170,18 +170,18 @@ TEST_F(SealedSteps, AChangedJobIsNotBegun) {
 TEST_F(SealedSteps, AProbeIsNotToldByAChangedJobWhatToAnswer) {
   const std::vector<std::string> probe = {"sh", "-c", "test $SAID = ja"};
   const std::string id = begin_and_kill("sleep 300");
-  auto honest = client_->salvage(id, probe);
+  auto honest = client_->salvage(id, probe, {});
   ASSERT_TRUE(honest) << honest.error().message;
   EXPECT_EQ(honest->exit_code, 1);
   const std::string job = with(read(spool_of(id).path(kJobFile)), "SAID=no", "SAID=ja");
   ASSERT_TRUE(os::write_atomically(spool_of(id).path(kJobFile), job));
-  const auto told = client_->salvage(id, probe);
+  const auto told = client_->salvage(id, probe, {});
   ASSERT_TRUE(told);
   EXPECT_TRUE(told->began);
   EXPECT_EQ(told->exit_code, std::nullopt);
-  EXPECT_EQ(
-      without_defence([&] { return std::to_string(client_->salvage(id, probe)->exit_code.value_or(-1)); }),
-      "0");
+  EXPECT_EQ(without_defence(
+                [&] { return std::to_string(client_->salvage(id, probe, {})->exit_code.value_or(-1)); }),
+            "0");
 }
 
 // No file of the state folder, argument or variable has the key.

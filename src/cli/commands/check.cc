@@ -6,6 +6,7 @@
 #include "cli/context.h"
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
+#include "executor/credentials.h"
 
 namespace pawl::cli {
 namespace {
@@ -27,7 +28,8 @@ std::string named(const std::vector<std::string>& names) {
   return names.size() > kShown ? out + fmt::format(" and {} more", names.size() - kShown) : out;
 }
 
-// Explains defaults that differ from those of older versions, where the plan leaves the keys out.
+// Explains defaults that differ from those of older versions, where the plan leaves the keys out. Names what of
+// the host agents get as secrets: who runs the plan of somebody else should know.
 std::vector<std::string> notes_of(const plan::Plan& plan) {
   std::vector<std::string> changed, exited, retried, together, out;
   for (const auto& tier : plan.tiers) {
@@ -47,6 +49,11 @@ std::vector<std::string> notes_of(const plan::Plan& plan) {
   note(exited, "an agent that exits with another code than 0 needs a person", "`agent_exit: any`");
   note(retried, "a step that times out is retried, by gate", "`retry: {timeout_retryable: false}`");
   note(together, "phases are judged together, by tier", "");
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases)
+      for (const auto& credential : phase.credentials)
+        out.push_back(fmt::format("the agent of phase {} gets {} from {}", phase.id, credential.name,
+                                  executor::source_of(credential)));
   return out;
 }
 
@@ -62,6 +69,7 @@ int check(const std::string& path, bool json) {
     std::ranges::move(unguarded_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(partial_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(early_stops(path, plan->file, *parsed.plan), std::back_inserter(parsed.warnings));
+    std::ranges::move(unseen_credentials(path, *parsed.plan), std::back_inserter(parsed.warnings));
   }
   if (json) {
     print_json({{"ok", parsed.plan.has_value()},

@@ -7,7 +7,10 @@ namespace pawl::gates::signals {
 const Kind& agent() {
   static const Kind kind = {
       .evidence = "",
-      .details = with_refusals({{"outcome", Detail::Type::kText}, {"exit_code", Detail::Type::kInteger}}),
+      .details = with_refusals({{"outcome", Detail::Type::kText},
+                                {"exit_code", Detail::Type::kInteger},
+                                {"withheld_names", Detail::Type::kText},
+                                {"problem", Detail::Type::kText}}),
   };
   return kind;
 }

@@ -1,0 +1,45 @@
+// Reads the credentials of agents (docs/plan-format.md#credentials) on the host. A value stays in the memory of
+// this process and of the supervisor that gets it, and in the agent's sandbox.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/state.h"
+#include "plan/plan.h"
+#include "secrets/redact.h"
+
+namespace pawl::executor {
+
+// Fewer bytes are no secret: the search for them would find other texts.
+constexpr std::size_t kCredentialBytesMin = 8;
+constexpr std::size_t kCredentialBytesMax = 16 << 10;   // of one value; all of an agent fit into a pipe
+constexpr std::size_t kCredentialsBytesMax = 40 << 10;  // of an agent, with the names
+
+// The values as they are now, without the newlines at their ends, by the name of the variable. Waits for
+// commands, 20 seconds at most. kDenied with the errno ENOKEY: one is missing, unreadable, or no credential.
+// The message says which, where it comes from and what to do, and never has a value. kCancelled: a person
+// interrupted.
+Result<secrets::Redactor::Values> read_credentials(const plan::Phase& phase);
+
+// Whether it is that error.
+bool lacks_credential(const Error& error);
+
+// The credentials of all phases that are not over, each source once. The same errors. REQUIRES: the ledgers of
+// the runs verify, because commands of the plan run on the host.
+Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
+                                                      const std::vector<std::string>& run_ids);
+
+struct UnseenCredential {
+  plan::Place at;  // in the plan
+  std::string message;
+};
+// The credentials that this host does not have, as far as that shows without reading a value or running a
+// command.
+std::vector<UnseenCredential> unseen_credentials(const plan::Plan& plan);
+
+// Where a value comes from, for people: "the environment variable API_KEY".
+std::string source_of(const plan::Credential& credential);
+
+}  // namespace pawl::executor

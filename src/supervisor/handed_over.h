@@ -1,0 +1,24 @@
+// The data that a supervisor gets through its stdin (os::spawn_detached), and that no file, argument or variable
+// has. A detail of this room. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "secrets/redact.h"
+
+namespace pawl::supervisor {
+
+struct HandedOver {
+  std::string key;  // of the step (Seal::key_of_part): kHashKeySize bytes
+  secrets::Redactor::Values credentials = {};
+};
+
+// The bytes for the pipe. kExhausted: more than it holds (os::kInputBytesMax). REQUIRES: no NUL character in a
+// credential.
+Result<std::string> to_bytes(const HandedOver& handed_over);
+// kInvalid: not the bytes of to_bytes(), or not all of them.
+Result<HandedOver> handed_over_in(std::string_view bytes);
+
+}  // namespace pawl::supervisor
