@@ -1,0 +1,113 @@
+#include "agent/refusal.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pawl::agent {
+namespace {
+
+using enum RefusalKind;
+
+// Recorded lines of the programs:
+// - github.com/anthropics/claude-code/issues/21111, 24687, 51981 and 77978,
+// - github.com/openai/codex, codex-rs/core/src/error.rs.
+// Gemini CLI ends with the lowest byte of the HTTP status, and retries for minutes before.
+const std::array<std::pair<std::string_view, RefusalSigns>, 3>& known_signs() {
+  static const std::array<std::pair<std::string_view, RefusalSigns>, 3> all = {{
+      {"claude_code",
+       {.provider = "anthropic",
+        .credential = "ANTHROPIC_API_KEY, or the login that `claude /login` stored",
+        .lines = {{kLimited, 429, {"usage limit reached"}},
+                  {kLimited, 429, {"hit your", "limit", "resets"}},
+                  {kLimited, 429, {"limit reached", "resets"}},
+                  {kLimited, 429, {"API Error: 429"}},
+                  {kLimited, 429, {"API Error", "rate_limit_error"}},
+                  {kLimited, 529, {"API Error: 529"}},
+                  {kLimited, 529, {"API Error", "Overloaded"}},
+                  {kLimited, 529, {"API Error", "overloaded_error"}},
+                  {kUnauthorized, 401, {"API Error: 401"}},
+                  {kUnauthorized, 403, {"API Error: 403"}},
+                  {kUnauthorized, 401, {"Invalid API key"}},
+                  {kUnauthorized, 401, {"Please run /login"}},
+                  {kUnauthorized, 401, {"OAuth token has expired"}}}}},
+      {"codex",
+       {.provider = "openai",
+        .credential = "CODEX_HOME/auth.json, or the variable that env_key of config.toml names",
+        .lines = {{kLimited, 429, {"hit your usage limit"}},
+                  {kLimited, 429, {"last status: 429"}},
+                  {kLimited, 529, {"last status: 529"}},
+                  {kLimited, 503, {"last status: 503"}},
+                  {kLimited, 429, {"Rate limit reached for", "try again in"}},
+                  {kUnauthorized, 401, {"last status: 401"}},
+                  {kUnauthorized, 401, {"unexpected status 401"}},
+                  {kUnauthorized, 403, {"unexpected status 403"}}}}},
+      {"gemini_cli",
+       {.provider = "google",
+        .credential = "GEMINI_API_KEY, or the login that gemini stored",
+        .exits = {{429 & 0xFF, kLimited, 429},
+                  {503 & 0xFF, kLimited, 503},
+                  {401 & 0xFF, kUnauthorized, 401},
+                  {403 & 0xFF, kUnauthorized, 403}},
+        .lines = {{kLimited, 429, {"RESOURCE_EXHAUSTED"}}, {kLimited, 429, {"\"code\": 429"}}}}},
+  }};
+  return all;
+}
+
+bool has_all(std::string_view line, const std::vector<std::string>& words) {
+  return std::ranges::all_of(words, [&](const auto& word) { return line.find(word) != line.npos; });
+}
+
+// The part of a line that says it: of a JSON object, the text that the word is in.
+std::string said_in(std::string_view line, std::string_view word) {
+  if (!line.starts_with('{')) return std::string(line);
+  const auto at = line.find(word);
+  const auto quote = at == 0 ? line.npos : line.rfind('"', at - 1);
+  const auto begin = quote == line.npos ? at : quote + 1;
+  auto end = line.find('"', at);
+  while (end != line.npos && line[end - 1] == '\\') end = line.find('"', end + 1);
+  return std::string(line.substr(begin, end == line.npos ? end : end - begin));
+}
+
+// The last lines of the text, the newest first, each cut.
+std::vector<std::string_view> last_lines(std::string_view text) {
+  if (text.size() > kRefusalTailBytes) text.remove_prefix(text.size() - kRefusalTailBytes);
+  std::vector<std::string_view> out;
+  while (!text.empty() && out.size() < kRefusalLinesMax) {
+    const auto newline = text.rfind('\n');
+    const auto begin = newline == text.npos ? 0 : newline + 1;
+    if (begin < text.size()) out.push_back(text.substr(begin, kRefusalLineBytesMax));
+    text = text.substr(0, newline == text.npos ? 0 : newline);
+  }
+  return out;
+}
+
+}  // namespace
+
+const RefusalSigns* refusal_signs(std::string_view program) {
+  for (const auto& [name, signs] : known_signs())
+    if (name == program) return &signs;
+  return nullptr;
+}
+
+std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_code, std::string_view tail,
+                                  const EndTime& ended) {
+  if (exit_code == 0) return std::nullopt;
+  std::optional<Refusal> out;
+  // The newest line counts: a program may go on after an earlier refusal, and end for another reason.
+  for (const auto line : last_lines(tail)) {
+    const auto sign =
+        std::ranges::find_if(signs.lines, [&](const auto& each) { return has_all(line, each.words); });
+    if (sign == signs.lines.end()) continue;
+    if (!out)
+      out = Refusal{.kind = sign->kind, .status = sign->status, .line = said_in(line, sign->words.front())};
+    // A program may say the same in several lines, of which one names the time.
+    if (out->kind == sign->kind) out->reset = reset_in(line, ended);
+    if (out->reset) break;
+  }
+  if (out) return out;
+  const auto exit = std::ranges::find(signs.exits, exit_code, &RefusalSigns::Exit::code);
+  if (exit == signs.exits.end()) return std::nullopt;
+  return Refusal{.kind = exit->kind, .status = exit->status};
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,67 @@
+// Finds out from the output of an agent program that the provider of its model refused it: for now (a rate
+// limit, a usage window, an overload), or for its credential. Pure.
+//
+// An attacker may have written the output. A refusal costs a wait, and waits are bounded (store::Wait).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace pawl::agent {
+
+enum class RefusalKind { kLimited, kUnauthorized };
+
+// How a program shows that its provider refused it.
+struct RefusalSigns {
+  struct Line {
+    RefusalKind kind = RefusalKind::kLimited;
+    std::int64_t status = 0;         // the HTTP status that it stands for; 0: none
+    std::vector<std::string> words;  // all of them are in one line; not empty
+  };
+  struct Exit {
+    std::int64_t code = 0;
+    RefusalKind kind = RefusalKind::kLimited;
+    std::int64_t status = 0;
+  };
+  std::string provider;     // for people
+  std::string credential;   // for people: where the program takes its credential from
+  std::vector<Exit> exits;  // exit codes that alone say it
+  std::vector<Line> lines;  // near the end of the output, with any exit code but 0
+};
+
+// The signs of the program with this name in plans; null: none are known.
+const RefusalSigns* refusal_signs(std::string_view program);
+
+// The output whose lines are looked at: the end, where a program says why it ends.
+constexpr std::size_t kRefusalTailBytes = 16 << 10, kRefusalLinesMax = 40, kRefusalLineBytesMax = 2048;
+
+struct Refusal {
+  RefusalKind kind = RefusalKind::kLimited;
+  std::int64_t status = 0;
+  std::optional<WallTime> reset;  // as the program named it; it may have passed
+  std::string line;               // at most kRefusalLineBytesMax; "": the exit code said it
+};
+
+// When the program ended, and the offset of its local time from UTC.
+struct EndTime {
+  WallTime at;
+  std::int64_t utc_offset_seconds = 0;
+};
+
+// No value: the program does not say that it was refused. `tail`: the end of its output.
+std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_code, std::string_view tail,
+                                  const EndTime& ended);
+
+// The time that a line names for the end of a limit: `limit reached|1760000000`, `try again in 3 hours 42 minutes`,
+// `retry in 35.2s`, `resets 3pm (UTC)`, `resets Feb 16, 11am`, `try again at Aug 8th, 2026 12:30 PM`. A time
+// of the day is the next one, or one that has just passed. No value: it names none, or one that is not of
+// this century.
+std::optional<WallTime> reset_in(std::string_view line, const EndTime& ended);
+
+}  // namespace pawl::agent

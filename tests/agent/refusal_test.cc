@@ -1,0 +1,140 @@
+// What known agent programs print when the provider of their model refuses them. The lines were recorded at
+// the places that refusal.cc names.
+#include "agent/refusal.h"
+
+#include <gtest/gtest.h>
+
+namespace pawl::agent {
+namespace {
+
+using enum RefusalKind;
+
+constexpr std::int64_t kSecond = 1'000'000, kHour = 3600;
+// 2026-11-28 14:00:00 UTC, where local time is an hour later.
+constexpr std::int64_t kEndedSeconds = 1'795'874'400;
+constexpr EndTime kEnded{.at = {kEndedSeconds * kSecond}, .utc_offset_seconds = kHour};
+
+std::optional<Refusal> read(std::string_view program, const std::string& tail, std::int64_t exit_code = 1) {
+  const auto* signs = refusal_signs(program);
+  EXPECT_NE(signs, nullptr) << program;
+  return signs == nullptr ? std::nullopt : refusal_in(*signs, exit_code, tail, kEnded);
+}
+
+// Seconds from the end of the program to the reset that the line names; -1: it names none.
+std::int64_t seconds_to_reset(std::string_view line) {
+  const auto reset = reset_in(line, kEnded);
+  return reset ? reset->micros / kSecond - kEndedSeconds : -1;
+}
+
+TEST(Refusal, ClaudeCodeSaysThatAWindowOrARateIsUsedUp) {
+  const auto window =
+      read("claude_code", R"({"type":"result","subtype":"success","is_error":true,"duration_ms":610,)"
+                          R"("result":"Claude AI usage limit reached|1795874490","session_id":"x"})"
+                          "\n");
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->kind, kLimited);
+  EXPECT_EQ(window->reset, (WallTime{1'795'874'490 * kSecond}));
+  EXPECT_EQ(window->line, "Claude AI usage limit reached|1795874490");
+  const auto session =
+      read("claude_code", "some work\nYou've hit your session limit · resets 3:30pm (UTC)\n");
+  ASSERT_TRUE(session);
+  EXPECT_EQ(session->reset, (WallTime{(kEndedSeconds + kHour + 1800) * kSecond}));
+  const auto rate = read(
+      "claude_code",
+      R"(API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"of your account"}})");
+  ASSERT_TRUE(rate);
+  EXPECT_EQ(rate->status, 429);
+  EXPECT_FALSE(rate->reset);
+  const auto overload = read(
+      "claude_code",
+      R"({"type":"result","is_error":true,"result":"API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}","n":1})");
+  ASSERT_TRUE(overload);
+  EXPECT_EQ(overload->status, 529);
+  EXPECT_EQ(overload->line,
+            R"(API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}})");
+}
+
+TEST(Refusal, ClaudeCodeSaysThatItsCredentialIsRefused) {
+  for (const auto* line : {"Invalid API key · Please run /login",
+                           R"(API Error: 401 {"type":"error","error":{"type":"authentication_error"}})"}) {
+    const auto found = read("claude_code", line);
+    ASSERT_TRUE(found) << line;
+    EXPECT_EQ(found->kind, kUnauthorized);
+    EXPECT_EQ(found->status, 401);
+  }
+}
+
+TEST(Refusal, CodexSaysBothInItsEvents) {
+  const auto window =
+      read("codex", R"({"type":"error","message":"You've hit your usage limit. Visit https://example.org )"
+                    R"(to purchase more credits or try again at 3:28 PM."})"
+                    "\n"
+                    R"({"type":"turn.failed","error":{"message":"You've hit your usage limit."}})"
+                    "\n");
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->reset, (WallTime{(kEndedSeconds + 28 * 60) * kSecond})) << "local time; the older line names it";
+  EXPECT_EQ(read("codex", "ERROR: exceeded retry limit, last status: 429 Too Many Requests")->status, 429);
+  EXPECT_EQ(read("codex", "ERROR: exceeded retry limit, last status: 401 Unauthorized")->kind, kUnauthorized);
+}
+
+TEST(Refusal, GeminiSaysItWithItsExitCode) {
+  EXPECT_EQ(read("gemini_cli", "", 173)->status, 429);
+  EXPECT_EQ(read("gemini_cli", "", 145)->kind, kUnauthorized);
+  EXPECT_FALSE(read("gemini_cli", "", 1));
+}
+
+TEST(Refusal, WorkThatIsDoneOrThatFailsForAnotherReasonIsNone) {
+  const std::string line = "Claude AI usage limit reached|1795874490\n";
+  EXPECT_FALSE(read("claude_code", line, 0)) << "it did its work, whatever it talks about";
+  EXPECT_FALSE(read("claude_code", "error: the test of usage limits fails\n"));
+  std::string later;
+  for (std::size_t i = 0; i < kRefusalLinesMax; ++i) later += "more work\n";
+  EXPECT_FALSE(read("claude_code", line + later)) << "it went on after that";
+  EXPECT_FALSE(read("claude_code", line + std::string(kRefusalTailBytes, 'x')));
+  EXPECT_EQ(refusal_signs("another"), nullptr);
+  EXPECT_EQ(refusal_signs(""), nullptr);
+}
+
+TEST(Refusal, ALineMayHaveAnyBytes) {
+  std::string junk(kRefusalTailBytes * 2, '\0');
+  junk += "\n{\"\n\"hit your limit resets |99999999999999999999 try again in 999999999999 days\n";
+  EXPECT_TRUE(read("claude_code", junk));
+  for (const auto* line : {"{hit your limit resets", "limit reached|", "{\"usage limit reached\\\""})
+    static_cast<void>(read("claude_code", line));
+  EXPECT_EQ(read("claude_code", "usage limit reached" + std::string(kRefusalTailBytes, 'x'))
+                .value_or(Refusal())
+                .line.size(),
+            0U)
+      << "its beginning is cut off";
+}
+
+TEST(ResetTime, IsReadInTheFormsThatProgramsPrint) {
+  EXPECT_EQ(seconds_to_reset("limit reached|1795874490"), 90);
+  EXPECT_EQ(seconds_to_reset("limit reached|1795874490500"), 91) << "milliseconds, rounded up";
+  EXPECT_EQ(seconds_to_reset("try again in 3 days 6 hours 8 minutes."), 3 * 24 * kHour + 6 * kHour + 480);
+  EXPECT_EQ(seconds_to_reset("Please try again in 35.2s. Visit"), 36);
+  EXPECT_EQ(seconds_to_reset("please retry in 1h2m3s"), kHour + 123);
+  EXPECT_EQ(seconds_to_reset("try again in 20ms"), 1);
+  EXPECT_EQ(seconds_to_reset("resets 3:30pm (UTC)"), kHour + 1800);
+  EXPECT_EQ(seconds_to_reset("resets 4pm (Europe/Berlin)"), kHour) << "the zone of this machine";
+  EXPECT_EQ(seconds_to_reset("resets 16:00"), kHour);
+  EXPECT_EQ(seconds_to_reset("resets 2pm (UTC)"), 0);
+  EXPECT_EQ(seconds_to_reset("resets 1:55pm (UTC)"), -300) << "it has just passed";
+  EXPECT_EQ(seconds_to_reset("resets 1pm (UTC)"), 23 * kHour);
+  EXPECT_EQ(seconds_to_reset("resets 12am (UTC)"), 10 * kHour);
+  EXPECT_EQ(seconds_to_reset("resets Nov 30, 2pm (UTC)"), 48 * kHour);
+  EXPECT_EQ(seconds_to_reset("resets Nov 30 at 2pm (UTC)"), 48 * kHour);
+  EXPECT_EQ(seconds_to_reset("resets Jan 2, 2pm (UTC)"), 35 * 24 * kHour) << "of the next year";
+  EXPECT_EQ(seconds_to_reset("try again at Nov 29th, 2026 3:00 PM."), 24 * kHour);
+}
+
+TEST(ResetTime, IsNoneInOtherText) {
+  for (const auto* line :
+       {"", "resets", "resets soon", "resets 3", "resets 25:00", "resets 13pm", "resets Feb 31, 3pm",
+        "resets Xyz 3, 3pm", "try again in a moment", "try again in 5 parsecs", "limit reached|12",
+        "limit reached|9999999999", "try again later", "resets 3:99pm", "try again in 1.s"})
+    EXPECT_EQ(seconds_to_reset(line), -1) << line;
+}
+
+}  // namespace
+}  // namespace pawl::agent
