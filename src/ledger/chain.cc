@@ -17,9 +17,9 @@ constexpr std::string_view kSandboxRunIdKey = "\"sandbox_run_id\":\"";
 constexpr std::string_view kPrevHashKey = ",\"prev_hash\":\"";
 constexpr std::size_t kTailSize = kHashKey.size() + kHashHexSize + 2;
 // In rows of these kinds, no member follows the type in canonical order.
-constexpr std::array<std::string_view, 5> kBetweenHeads = {"\"type\":\"pre_execute\"",
-                                                           "\"type\":\"executed\"", "\"type\":\"resume\"",
-                                                           "\"type\":\"agent\"", "\"type\":\"usage\""};
+constexpr std::array<std::string_view, 6> kBetweenHeads = {
+    "\"type\":\"pre_execute\"", "\"type\":\"executed\"", "\"type\":\"resume\"",
+    "\"type\":\"agent\"",       "\"type\":\"usage\"",    "\"type\":\"waited\""};
 constexpr std::string_view kCostKey = ",\"cost\":\"";
 constexpr std::string_view kDecisionKey = "\"decision\":\"";
 constexpr std::string_view kSpentKey = ",\"spent_ms\":";

@@ -74,10 +74,12 @@ const typename Map::mapped_type& of_phase(const Map& map, const std::string& pha
   return found == map.end() ? none : found->second;
 }
 
-// The table has the decision of a recovery only for lost steps with an episode number.
+// The table has the decision of a recovery only for lost steps with an episode number, or that wait.
 bool is_same_decision(const ById& resumed, const store::StepRow& step) {
   const auto row = resumed.find(step.sandbox_run_id);
-  const bool is_said = row != resumed.end() && step.episode != 0 && step.state == store::StepState::kLost;
+  const bool is_said = row != resumed.end() && step.state == store::StepState::kLost &&
+                       (step.episode != 0 ||
+                        says(*row->second, "decision", std::string(name(store::RecoveryDecision::kWait))));
   return is_said ? says(*row->second, "decision", step.decision) : step.decision.empty();
 }
 

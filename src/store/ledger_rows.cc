@@ -168,6 +168,25 @@ JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& deci
   return row;
 }
 
+// No name of a member is behind "type": readers of chains look for the type at the end.
+JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& decision) {
+  const Wait& wait = *decision.wait;
+  return row_of("waited")
+      .text("attempt_id", attempt_id)
+      .text("label", decision.label)
+      .text("sandbox_run_id", decision.sandbox_run_id)
+      .text("refusal", name(decision.found))
+      .number("number", wait.number)
+      .text("provider", wait.provider)
+      .text("credential", wait.credential)
+      .number("status", wait.status)
+      .text("message", wait.message)
+      .text("reset", wait.reset)
+      .text("source", wait.source)
+      .text("not_before", wait.not_before)
+      .number("delay_ms", wait.delay_ms);
+}
+
 namespace {
 
 JsonMembers operator_row_of(const std::string& action, std::string_view phase_id, const Operator& who,

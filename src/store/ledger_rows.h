@@ -34,6 +34,8 @@ JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::s
 // `spent_ms`: for a step that is given up, the time that is charged for it.
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision,
                        std::optional<std::int64_t> spent_ms = std::nullopt);
+// REQUIRES: decision.wait.
+JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& decision);
 JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before,
                          PhaseState after);
 JsonMembers run_operator_row(const std::string& action, const Operator& who, RunState state);

@@ -149,6 +149,7 @@ bool gives_up(std::string_view decision) {
     case RecoveryDecision::kSkip:
     case RecoveryDecision::kEscalate:
     case RecoveryDecision::kCancelled:
+    case RecoveryDecision::kWait:
       return true;
     case RecoveryDecision::kReattach:
     case RecoveryDecision::kAdopt:

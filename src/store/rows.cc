@@ -84,6 +84,10 @@ std::string_view name(RecoveryFound found) {
       return "nothing";
     case RecoveryFound::kOperator:
       return "operator";
+    case RecoveryFound::kLimited:
+      return "limited";
+    case RecoveryFound::kUnauthorized:
+      return "unauthorized";
   }
   return "";
 }
@@ -104,6 +108,8 @@ std::string_view name(RecoveryDecision decision) {
       return "probed";
     case RecoveryDecision::kCancelled:
       return "cancelled";
+    case RecoveryDecision::kWait:
+      return "wait";
   }
   return "";
 }
@@ -140,8 +146,8 @@ Result<RunState> run_state_from_name(std::string_view text) {
 
 Result<RecoveryDecision> recovery_decision_from_name(std::string_view text) {
   using enum RecoveryDecision;
-  return find_name(std::array{kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled}, text,
-                   "recovery decision");
+  return find_name(std::array{kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled, kWait},
+                   text, "recovery decision");
 }
 
 std::string source_folder_of(const std::string& common) {

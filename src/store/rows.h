@@ -18,21 +18,33 @@ enum class PhaseOutcome { kNone, kPassed, kApproved, kEscalate, kFailedUnrecover
 enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
 // The state in which an executor found an open marker, and the decision about its step: the words of the
 // ledger's row `resume`. kOperator: the verb of an operator closed the marker.
-// kResultRefused: the supervisor of the step did not write the result that is there.
-enum class RecoveryFound { kSupervisorAlive, kResultSpooled, kResultRefused, kNothing, kOperator };
-enum class RecoveryDecision { kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled };
+// kResultRefused: the supervisor of the step did not write the result that is there. kLimited, kUnauthorized:
+// the provider of the agent's model refused it for now, or its credential. kWait: the step runs again later.
+enum class RecoveryFound {
+  kSupervisorAlive,
+  kResultSpooled,
+  kResultRefused,
+  kNothing,
+  kOperator,
+  kLimited,
+  kUnauthorized
+};
+enum class RecoveryDecision { kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled, kWait };
 
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
 std::string_view name(
     PhaseOutcome outcome);  // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
 std::string_view name(RunState state);             // EXECUTING, COMPLETE, FAILED, CANCELLED
 std::string_view name(RecoveryFound found);        // supervisor_alive, result_spooled, result_refused, ...
-std::string_view name(RecoveryDecision decision);  // reattach, adopt, re_execute, skip, ...
+std::string_view name(RecoveryDecision decision);  // reattach, adopt, re_execute, skip, ..., wait
 Result<PhaseState> phase_state_from_name(std::string_view name);
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);
 Result<RunState> run_state_from_name(std::string_view name);
 Result<RecoveryDecision> recovery_decision_from_name(std::string_view name);
 bool is_terminal(PhaseState state);
+
+// phases.not_before of a phase that waits until a person lets it go on: after all other times.
+inline constexpr std::string_view kUntilAPerson = "9999-12-31T23:59:59.999999Z";
 
 struct PhaseRow {  // one row of the table phases
   std::string run_id, phase_id;
@@ -135,7 +147,7 @@ struct StepRow {
   std::string gate_id;          // gate id, or kAgentGate
   std::string step_name;
   std::string label;
-  std::int64_t execution = 1;  // 1..3
+  std::int64_t execution = 1;  // each start of the step is one; those that waited are not spent
   std::string sandbox_spec_hash;
   StepState state = StepState::kOpen;
   std::string started_at, ended_at;
@@ -146,7 +158,7 @@ struct StepRow {
   // attempt.
   std::int64_t episode = 0;
   // For an ended step with an episode number: the last agent report that is written down, and, when the step
-  // was lost, the recovery decision.
+  // was lost, the recovery decision. A step that waits has its decision, whatever its number.
   std::int64_t told_seq = 0;
   std::string decision;
 };

@@ -18,6 +18,11 @@ namespace pawl::store {
 
 constexpr std::int64_t kExecutionsPerStepMax = 3;  // per step; then its attempt fails (crash_loop)
 
+// Bounds of the waits of one attempt for the provider of a model; then a person decides. An agent that only
+// claims to be refused can't run more often, or wait longer. A week is the longest window of a provider.
+constexpr std::int64_t kWaitsPerAttemptMax = 100;
+constexpr std::int64_t kWaitedMsPerAttemptMax = 30LL * 24 * 3600 * 1000;
+
 // Limits of doctor calls. CHECKs of the schema enforce them, too.
 constexpr std::int64_t kDoctorCallsOfPhaseMax = 2, kDoctorCallsOfRunMax = 10;
 
@@ -77,6 +82,11 @@ struct ClaimRequest {
   std::function<bool(const std::string& run_id)> has_common;
 };
 
+// The waits that rows of an attempt say.
+struct WaitsSoFar {
+  std::int64_t count = 0, waited_ms = 0;
+};
+
 struct Claim {
   Lease lease;
   RunRow run;
@@ -84,6 +94,7 @@ struct Claim {
   AttemptRow attempt;                  // reserved now, or the unfinished one
   bool continued = false;              // the attempt was unfinished: a crash, or an executor that left
   std::vector<StepRow> steps;          // of this attempt, by step_index, execution
+  WaitsSoFar waits;                    // of this attempt
   std::optional<AttemptRow> previous;  // newest finished attempt of this phase, for feedback
   std::string revised_goal;            // a replanner's goal, instead of the plan's; "" when none
   std::string planned, common;         // its plan's rows: of the phase, of no phase
@@ -95,6 +106,7 @@ struct Claim {
 enum class NotClaimable {
   kAllTerminal,  // every phase of every requested run is terminal
   kStalled,      // not terminal, and no event can move it: an error with a name
+  kPerson,       // a provider refused the agent's credential: a person lets it go on
   kBudget,       // the budget is spent: only a person can raise it
   kNotBefore,    // a phase may not start yet: try later
   kReserved,     // open steps reserve the rest of the budget: try later
@@ -135,6 +147,7 @@ struct StepStart {  // the marker
   std::string gate_id, step_name, label;
   std::string sandbox_spec_hash;
   std::int64_t execution = 1;
+  std::int64_t waits = 0;    // executions of the step before this one that ended in a wait
   std::int64_t episode = 0;  // number of its episode (best_of); an episode has at most one open marker
   Counted counted = Counted::kNothing;
   std::int64_t reserved_ms = 0;  // the longest it may run; reserved until its end
@@ -144,6 +157,8 @@ struct StepStart {  // the marker
   std::int64_t shares = 1;  // the rest is divided by this; one share is for this step
   // True: other steps of the phase run. Then a used-up budget does not end the lease before they end.
   bool others_run = false;
+
+  std::int64_t spent_executions() const { return execution - waits; }
 };
 
 struct Begun {
@@ -182,11 +197,24 @@ struct StepEnd {  // the result of an open step
   Told told;                // of an agent's step
 };
 
+// A wait for the provider that refused an agent. The step spends no execution, and its attempt goes on.
+struct Wait {
+  std::int64_t number = 1;        // of its attempt, from 1
+  std::string provider, message;  // for people: redacted, one line
+  std::string credential;         // for people: where the agent takes it from; "" unless it was refused
+  std::int64_t status = 0;        // HTTP; 0: unknown
+  std::string reset;              // the end of the limit as the provider named it; "" when it did not
+  std::string source;             // of not_before: provider | backoff | person
+  std::string not_before;         // kUntilAPerson: a person lets it go on
+  std::int64_t delay_ms = 0;      // from the end of the step to not_before; 0 for a person
+};
+
 struct ResumeDecision {  // the decision about an open marker that a claim found
   std::string sandbox_run_id, label;
   RecoveryFound found = RecoveryFound::kNothing;
   RecoveryDecision decision = RecoveryDecision::kReExecute;
   std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
+  std::optional<Wait> wait;   // of kWait, and only then
   Told told;                  // of an agent's step that was lost
   // True: pay() brings `told` later. Reservations of tokens and money stay until then.
   bool owes = false;
@@ -304,6 +332,12 @@ class Verbs {
   virtual Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
                                                   const std::optional<ResumeDecision>& resume,
                                                   WallTime now) = 0;
+  // Records the same ends and gives the phase back: its attempt goes on at `not_before`, or when a person says
+  // so (kUntilAPerson). Rows: [executed], [resume], for a wait also `waited`. Signs the head. kExhausted: no
+  // wait of the attempt is left.
+  virtual Status wait(const Lease& lease, const std::optional<StepEnd>& previous,
+                      const std::optional<ResumeDecision>& resume, const std::string& not_before,
+                      WallTime now) = 0;
   // Records the decisions reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
@@ -354,6 +388,11 @@ class Verbs {
   // what it has used. A phase between attempts with none left becomes FAILED, escalate.
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;
+
+  // Lets every phase go on that waits for a time or for a person, between steps or attempts. Returns them;
+  // none is no error. Row: operator, in the chain of each.
+  virtual Result<std::vector<std::string>> operator_go_on(const std::string& run_id, const Operator& who,
+                                                          WallTime now) = 0;
 
   // Sets the cap of `unit`. Below what is spent, no step starts any more. Row: operator, in the run's chain.
   // kInvalid: the run has ended.

@@ -14,7 +14,8 @@ constexpr std::int64_t kSecond = 1'000'000, kHour = 3600;
 constexpr std::int64_t kEndedSeconds = 1'795'874'400;
 constexpr EndTime kEnded{.at = {kEndedSeconds * kSecond}, .utc_offset_seconds = kHour};
 
-std::optional<Refusal> read(std::string_view program, const std::string& tail, std::int64_t exit_code = 1) {
+std::optional<Refusal> refusal_of(std::string_view program, const std::string& tail,
+                                  std::int64_t exit_code = 1) {
   const auto* signs = refusal_signs(program);
   EXPECT_NE(signs, nullptr) << program;
   return signs == nullptr ? std::nullopt : refusal_in(*signs, exit_code, tail, kEnded);
@@ -28,24 +29,24 @@ std::int64_t seconds_to_reset(std::string_view line) {
 
 TEST(Refusal, ClaudeCodeSaysThatAWindowOrARateIsUsedUp) {
   const auto window =
-      read("claude_code", R"({"type":"result","subtype":"success","is_error":true,"duration_ms":610,)"
-                          R"("result":"Claude AI usage limit reached|1795874490","session_id":"x"})"
-                          "\n");
+      refusal_of("claude_code", R"({"type":"result","subtype":"success","is_error":true,"duration_ms":610,)"
+                                R"("result":"Claude AI usage limit reached|1795874490","session_id":"x"})"
+                                "\n");
   ASSERT_TRUE(window);
   EXPECT_EQ(window->kind, kLimited);
   EXPECT_EQ(window->reset, (WallTime{1'795'874'490 * kSecond}));
   EXPECT_EQ(window->line, "Claude AI usage limit reached|1795874490");
   const auto session =
-      read("claude_code", "some work\nYou've hit your session limit · resets 3:30pm (UTC)\n");
+      refusal_of("claude_code", "some work\nYou've hit your session limit · resets 3:30pm (UTC)\n");
   ASSERT_TRUE(session);
   EXPECT_EQ(session->reset, (WallTime{(kEndedSeconds + kHour + 1800) * kSecond}));
-  const auto rate = read(
+  const auto rate = refusal_of(
       "claude_code",
       R"(API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"of your account"}})");
   ASSERT_TRUE(rate);
   EXPECT_EQ(rate->status, 429);
   EXPECT_FALSE(rate->reset);
-  const auto overload = read(
+  const auto overload = refusal_of(
       "claude_code",
       R"({"type":"result","is_error":true,"result":"API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}","n":1})");
   ASSERT_TRUE(overload);
@@ -57,7 +58,7 @@ TEST(Refusal, ClaudeCodeSaysThatAWindowOrARateIsUsedUp) {
 TEST(Refusal, ClaudeCodeSaysThatItsCredentialIsRefused) {
   for (const auto* line : {"Invalid API key · Please run /login",
                            R"(API Error: 401 {"type":"error","error":{"type":"authentication_error"}})"}) {
-    const auto found = read("claude_code", line);
+    const auto found = refusal_of("claude_code", line);
     ASSERT_TRUE(found) << line;
     EXPECT_EQ(found->kind, kUnauthorized);
     EXPECT_EQ(found->status, 401);
@@ -65,32 +66,35 @@ TEST(Refusal, ClaudeCodeSaysThatItsCredentialIsRefused) {
 }
 
 TEST(Refusal, CodexSaysBothInItsEvents) {
-  const auto window =
-      read("codex", R"({"type":"error","message":"You've hit your usage limit. Visit https://example.org )"
-                    R"(to purchase more credits or try again at 3:28 PM."})"
-                    "\n"
-                    R"({"type":"turn.failed","error":{"message":"You've hit your usage limit."}})"
-                    "\n");
+  const auto window = refusal_of(
+      "codex", R"({"type":"error","message":"You've hit your usage limit. Visit https://example.org )"
+               R"(to purchase more credits or try again at 3:28 PM."})"
+               "\n"
+               R"({"type":"turn.failed","error":{"message":"You've hit your usage limit."}})"
+               "\n");
   ASSERT_TRUE(window);
-  EXPECT_EQ(window->reset, (WallTime{(kEndedSeconds + 28 * 60) * kSecond})) << "local time; the older line names it";
-  EXPECT_EQ(read("codex", "ERROR: exceeded retry limit, last status: 429 Too Many Requests")->status, 429);
-  EXPECT_EQ(read("codex", "ERROR: exceeded retry limit, last status: 401 Unauthorized")->kind, kUnauthorized);
+  EXPECT_EQ(window->reset, (WallTime{(kEndedSeconds + 28 * 60) * kSecond}))
+      << "local time; the older line names it";
+  EXPECT_EQ(refusal_of("codex", "ERROR: exceeded retry limit, last status: 429 Too Many Requests")->status,
+            429);
+  EXPECT_EQ(refusal_of("codex", "ERROR: exceeded retry limit, last status: 401 Unauthorized")->kind,
+            kUnauthorized);
 }
 
 TEST(Refusal, GeminiSaysItWithItsExitCode) {
-  EXPECT_EQ(read("gemini_cli", "", 173)->status, 429);
-  EXPECT_EQ(read("gemini_cli", "", 145)->kind, kUnauthorized);
-  EXPECT_FALSE(read("gemini_cli", "", 1));
+  EXPECT_EQ(refusal_of("gemini_cli", "", 173)->status, 429);
+  EXPECT_EQ(refusal_of("gemini_cli", "", 145)->kind, kUnauthorized);
+  EXPECT_FALSE(refusal_of("gemini_cli", "", 1));
 }
 
 TEST(Refusal, WorkThatIsDoneOrThatFailsForAnotherReasonIsNone) {
   const std::string line = "Claude AI usage limit reached|1795874490\n";
-  EXPECT_FALSE(read("claude_code", line, 0)) << "it did its work, whatever it talks about";
-  EXPECT_FALSE(read("claude_code", "error: the test of usage limits fails\n"));
+  EXPECT_FALSE(refusal_of("claude_code", line, 0)) << "it did its work, whatever it talks about";
+  EXPECT_FALSE(refusal_of("claude_code", "error: the test of usage limits fails\n"));
   std::string later;
   for (std::size_t i = 0; i < kRefusalLinesMax; ++i) later += "more work\n";
-  EXPECT_FALSE(read("claude_code", line + later)) << "it went on after that";
-  EXPECT_FALSE(read("claude_code", line + std::string(kRefusalTailBytes, 'x')));
+  EXPECT_FALSE(refusal_of("claude_code", line + later)) << "it went on after that";
+  EXPECT_FALSE(refusal_of("claude_code", line + std::string(kRefusalTailBytes, 'x')));
   EXPECT_EQ(refusal_signs("another"), nullptr);
   EXPECT_EQ(refusal_signs(""), nullptr);
 }
@@ -98,10 +102,10 @@ TEST(Refusal, WorkThatIsDoneOrThatFailsForAnotherReasonIsNone) {
 TEST(Refusal, ALineMayHaveAnyBytes) {
   std::string junk(kRefusalTailBytes * 2, '\0');
   junk += "\n{\"\n\"hit your limit resets |99999999999999999999 try again in 999999999999 days\n";
-  EXPECT_TRUE(read("claude_code", junk));
+  EXPECT_TRUE(refusal_of("claude_code", junk));
   for (const auto* line : {"{hit your limit resets", "limit reached|", "{\"usage limit reached\\\""})
-    static_cast<void>(read("claude_code", line));
-  EXPECT_EQ(read("claude_code", "usage limit reached" + std::string(kRefusalTailBytes, 'x'))
+    static_cast<void>(refusal_of("claude_code", line));
+  EXPECT_EQ(refusal_of("claude_code", "usage limit reached" + std::string(kRefusalTailBytes, 'x'))
                 .value_or(Refusal())
                 .line.size(),
             0U)

@@ -88,6 +88,30 @@ TEST_F(MigrationsTest, WhatWasApprovedIsNotTakenForPassedWithoutAWord) {
   EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kPassed);
 }
 
+TEST_F(MigrationsTest, AStepThatWaitedIsNotForgottenWithoutAWord) {
+  create({{"a"}});
+  const auto held = claim();
+  const auto id = step(held);
+  const ResumeDecision waits{.sandbox_run_id = id,
+                             .label = "x",
+                             .found = RecoveryFound::kUnauthorized,
+                             .decision = RecoveryDecision::kWait,
+                             .lost_cost_row = cost_row({.run_id = "r", .sandbox_run_id = id}),
+                             .wait = Wait{.not_before = std::string(kUntilAPerson)}};
+  ASSERT_TRUE(store_->wait(held.lease, std::nullopt, waits, std::string(kUntilAPerson), now_));
+  store_.reset();
+  EXPECT_EQ(refusal(), ErrorKind::kDenied);
+  ASSERT_TRUE(migrate_down("sqlite:" + path_, true, kNobodyKnows));
+  auto old = *sqlite::connect(path_);
+  EXPECT_FALSE(old->run_script("UPDATE steps SET execution = 4"));
+  EXPECT_TRUE(old->run_script("UPDATE steps SET execution = 3"));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows));
+  EXPECT_TRUE(old->run_script("UPDATE steps SET execution = 4"));
+  EXPECT_TRUE(old->run_script("UPDATE steps SET execution = 103"));
+  EXPECT_FALSE(old->run_script("UPDATE steps SET execution = 104"));
+  EXPECT_TRUE(old->run_script("UPDATE phases SET not_before = '' WHERE not_before <> ''"));
+}
+
 // A connection that has read the old schema stays open during the migration.
 TEST_F(MigrationsTest, AnOpenDatabaseTakesTheNewWordAtOnce) {
   create({{"a"}});

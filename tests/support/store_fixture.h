@@ -38,7 +38,7 @@ class PlainSealer final : public RowSealer {
   }
 
  private:
-  static constexpr auto kBetweenHeads = {"pre_execute", "executed", "resume", "agent", "usage"};
+  static constexpr auto kBetweenHeads = {"pre_execute", "executed", "resume", "agent", "usage", "waited"};
   const std::string key_ = "k";
 };
 

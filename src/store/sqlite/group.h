@@ -92,6 +92,11 @@ class GroupedStore final : public verbs::ReadingStore {
                                           WallTime now) override {
     return group_->run(&RunStore::end_step, lease, previous, resume, now);
   }
+  Status wait(const Lease& lease, const std::optional<StepEnd>& previous,
+              const std::optional<ResumeDecision>& resume, const std::string& not_before,
+              WallTime now) override {
+    return group_->run(&RunStore::wait, lease, previous, resume, not_before, now);
+  }
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override {
     return group_->run(&RunStore::note_resume, lease, resume, now);
   }
@@ -128,6 +133,10 @@ class GroupedStore final : public verbs::ReadingStore {
   Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts, const Operator& who,
                                WallTime now) override {
     return group_->run(&RunStore::operator_max_attempts, run_id, max_attempts, who, now);
+  }
+  Result<std::vector<std::string>> operator_go_on(const std::string& run_id, const Operator& who,
+                                                  WallTime now) override {
+    return group_->run(&RunStore::operator_go_on, run_id, who, now);
   }
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const Operator& who, WallTime now) override {

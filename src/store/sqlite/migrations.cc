@@ -22,8 +22,8 @@ struct Migration {
 };
 
 // In order. The version of a migration is its place, from 1.
-const std::array<Migration, 17>& migrations() {
-  static const std::array<Migration, 17> all = {
+const std::array<Migration, 18>& migrations() {
+  static const std::array<Migration, 18> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -47,7 +47,9 @@ const std::array<Migration, 17>& migrations() {
         "attempt(s) that are judged again on top of others,"},
        {"approved", sql::m0017_approved_up, sql::m0017_approved_down, "count_approved",
         "approved phase(s), which an older pawl would take for passed,"},
-       {"cost_guards", sql::m0018_cost_guards_up, sql::m0018_cost_guards_down, "", ""}}};
+       {"cost_guards", sql::m0018_cost_guards_up, sql::m0018_cost_guards_down, "", ""},
+       {"waits", sql::m0019_waits_up, sql::m0019_waits_down, "count_waits",
+        "step(s) that waited for a provider, whose rows an older pawl does not know,"}}};
   return all;
 }
 

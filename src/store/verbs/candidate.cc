@@ -156,6 +156,9 @@ Status ReadingStore::consider(PhaseRow phase, const ClaimRequest& request, Candi
   if (lease_is_live(phase, request))
     return wait_for(NotClaimable::kLeased,
                     "is held by " + phase.lease_owner + " until " + phase.lease_expires_at);
+  if (phase.not_before == kUntilAPerson)
+    return wait_for(NotClaimable::kPerson,
+                    "waits for a person: the provider of the model refused its credential");
   const std::string now = rfc3339(request.now);
   // When `now` is before the last attempt, the wall clock was set back, and the time to wait is unknown. Then
   // not_before is ignored.

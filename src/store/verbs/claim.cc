@@ -129,6 +129,7 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
                  .fence = phase.fence,
                  .expires_at = phase.lease_expires_at};
   claim.phase = std::move(phase);
+  PAWL_TRY(claim.waits, waits_of(claim));
   return claim;
 }
 

@@ -220,6 +220,24 @@ Result<std::vector<std::string>> RunStore::operator_cancel(const std::string& ru
   return operate(run_id, phase_id, PhaseEvent::kOperatorCancel, who, now);
 }
 
+Result<std::vector<std::string>> RunStore::operator_go_on(const std::string& run_id, const Operator& who,
+                                                          WallTime now) {
+  PAWL_TRY(auto transaction, begin("go_on", run_id));
+  PAWL_OK(check_tables(run_id));
+  PAWL_TRY(const auto all, phases(run_id));
+  std::vector<std::string> changed;
+  for (auto row : all) {
+    if (is_terminal(row.state) || row.not_before.empty()) continue;
+    PAWL_OK(append_row(run_id, row.phase_id, operator_row("go_on", who, row, row.state), now));
+    row.not_before.clear();
+    PAWL_OK(write_phase(row));
+    changed.push_back(row.phase_id);
+  }
+  if (!changed.empty()) PAWL_OK(sign_head(run_id, now));
+  PAWL_OK(transaction.commit());
+  return changed;
+}
+
 // True: the phase is between two attempts and has none left. Its last attempt would have ended it, with this
 // limit.
 Result<bool> RunStore::is_spent(const PhaseRow& row) {

@@ -104,6 +104,8 @@ class ReadingStore : public Store {
   Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
   Status check_previous(const Claim& claim);
   Status check_is_first(const Claim& claim);
+  // The waits of the claim's attempt.
+  Result<WaitsSoFar> waits_of(const Claim& claim);
 
   // --- plan
   // nullopt: the plan has no such row.

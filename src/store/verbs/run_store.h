@@ -22,6 +22,9 @@ class RunStore : public ReadingStore {
                            const std::optional<ResumeDecision>& resume, WallTime now) override;
   Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
                                           const std::optional<ResumeDecision>& resume, WallTime now) override;
+  Status wait(const Lease& lease, const std::optional<StepEnd>& previous,
+              const std::optional<ResumeDecision>& resume, const std::string& not_before,
+              WallTime now) override;
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
   Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
                           const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
@@ -41,6 +44,8 @@ class RunStore : public ReadingStore {
                                                     WallTime now) override;
   Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts, const Operator& who,
                                WallTime now) override;
+  Result<std::vector<std::string>> operator_go_on(const std::string& run_id, const Operator& who,
+                                                  WallTime now) override;
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const Operator& who, WallTime now) override;
   Status pay(const Owed& owed, const Told& told, WallTime now) override;

@@ -172,9 +172,9 @@ Status RunStore::set_step_state(const StepRow& step, StepState state, std::strin
 }
 
 // Stores in the step's row what a later claim needs besides the result. With a single episode the attempt's
-// row has it.
+// row has it, and only a wait is stored here.
 Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, std::string_view decision) {
-  if (step.episode == 0) return {};
+  if (step.episode == 0 && decision != name(RecoveryDecision::kWait)) return {};
   PAWL_TRY(auto query, database_->query("end_step_of_episode"));
   query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
   return query.bind(told.last_seq).bind(decision).run();
@@ -198,6 +198,8 @@ Status RunStore::record_end(const Lease& lease, const StepEnd& end, WallTime now
 
 Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                                  std::vector<BudgetRow>& budgets) {
+  if (resume.wait && resume.wait->number > kWaitsPerAttemptMax)
+    return fail(ErrorKind::kExhausted, row.label + ": no wait of its attempt is left");
   PAWL_OK(set_step_state(row, StepState::kLost, "", now));
   const bool is_free = planted("lost_steps_cost_nothing") ||
                        (planted("cancelled_steps_cost_nothing") && resume.found == RecoveryFound::kOperator);
@@ -212,7 +214,9 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
   const std::int64_t spent_ms = charged_ms_of_lost(row, now);
   settle(budgets, settled, spent_ms, resume.told);
   PAWL_OK(record_told(row, resume.told, now));
-  return append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume, spent_ms), now);
+  PAWL_OK(append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume, spent_ms), now));
+  if (!resume.wait) return {};
+  return append_row(row.run_id, row.phase_id, waited_row(row.attempt_id, resume), now);
 }
 
 Result<std::vector<BudgetRow>> RunStore::record_endings(const Lease& lease,
@@ -281,7 +285,8 @@ Status RunStore::insert_step(const StepRow& row) {
 Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
                                    const std::optional<StepEnd>& previous,
                                    const std::optional<ResumeDecision>& resume, WallTime now) {
-  if (start.execution < 1 || start.execution > kExecutionsPerStepMax)
+  if (start.execution < 1 || start.waits > kWaitsPerAttemptMax ||
+      start.spent_executions() > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
   PAWL_TRY(auto transaction, begin("begin_step", lease.run_id));
   PAWL_OK(require_lease(lease, "begin_step", now, transaction));
@@ -313,6 +318,25 @@ Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const std:
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(transaction.commit());
   return warnings;
+}
+
+Status RunStore::wait(const Lease& lease, const std::optional<StepEnd>& previous,
+                      const std::optional<ResumeDecision>& resume, const std::string& not_before,
+                      WallTime now) {
+  PAWL_TRY(auto transaction, begin("wait", lease.run_id));
+  PAWL_OK(require_lease(lease, "wait", now, transaction));
+  PAWL_TRY(auto phase_row, phase(lease.run_id, lease.phase_id));
+  PAWL_OK(check_attempts(phase_row));
+  PAWL_TRY(auto budgets, known_budgets(lease.run_id));
+  PAWL_TRY([[maybe_unused]] const auto warnings, record_endings(lease, previous, resume, now, budgets));
+  PAWL_OK(write_budgets(lease.run_id, budgets));
+  PAWL_OK(check_tables(lease.run_id));
+  if (!planted("wait_without_its_time")) phase_row.not_before = not_before;
+  phase_row.lease_owner.clear();
+  phase_row.lease_expires_at.clear();
+  PAWL_OK(write_phase(phase_row));
+  PAWL_OK(sign_head(lease.run_id, now));
+  return transaction.commit();
 }
 
 Status RunStore::note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) {

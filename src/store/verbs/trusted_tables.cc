@@ -279,6 +279,26 @@ Status ReadingStore::check_is_first(const Claim& claim) {
   return is_first ? Status() : contradicted(run_id, "the attempts of phase " + phase_id);
 }
 
+// Rows bound the waits. Each wait frees an execution of its step, so the table must have no other ones.
+Result<WaitsSoFar> ReadingStore::waits_of(const Claim& claim) {
+  std::set<std::string> waited;
+  for (const auto& step : claim.steps)
+    if (step.decision == name(RecoveryDecision::kWait)) waited.insert(step.sandbox_run_id);
+  WaitsSoFar out;
+  if (waited.empty()) return out;
+  PAWL_OK(each_checked_row(claim.run.run_id, claim.phase.phase_id, [&](const LedgerRow& row) -> Status {
+    if (row.line.find("\"type\":\"waited\"") == std::string::npos) return {};
+    PAWL_TRY(const auto json, parse_json(row.line));
+    if (text_in(json, "attempt_id") != claim.attempt.attempt_id) return {};
+    ++out.count;
+    out.waited_ms += integer_in(json, "delay_ms");
+    waited.erase(text_in(json, "sandbox_run_id"));
+    return {};
+  }));
+  if (waited.empty() || !os::walls().signer) return out;
+  return contradicted(claim.run.run_id, "the waits of attempt " + claim.attempt.attempt_id);
+}
+
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For
 // the first attempt of a fork, that attempt belongs to another run.
 Status ReadingStore::check_previous(const Claim& claim) {

@@ -32,6 +32,8 @@ WHERE plans.common <> '' AND json_extract(ledger.line, '$.planned') IS NOT NULL;
 SELECT COUNT(*) FROM phases WHERE outcome = 'approved';
 -- name: count_joined
 SELECT COUNT(*) FROM attempts WHERE joined_round > 0 AND finished = 0;
+-- name: count_waits
+SELECT COUNT(*) FROM steps WHERE decision = 'wait';
 -- name: count_owed
 SELECT COUNT(*) FROM owed;
 -- name: leases
