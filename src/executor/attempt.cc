@@ -14,6 +14,7 @@ namespace {
 // Mutants (base/planted.h).
 bool chooses_by_clock() { return planted("best_by_clock"); }
 bool forgets_spending() { return planted("budget_anew_after_a_crash"); }
+bool waits_spend_executions() { return planted("wait_spends_an_execution"); }
 
 }  // namespace
 
@@ -23,8 +24,10 @@ Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
 
 Attempt::Attempt(const World& world, const store::Claim& claim, const Planned& plan)
     : world_(&world), claim_(&claim), plan_(&plan) {
-  for (const auto& row : claim.steps)
+  for (const auto& row : claim.steps) {
     executions_[row.step_index] = std::max(executions_[row.step_index], row.execution);
+    if (row.decision == name(store::RecoveryDecision::kWait)) ++waits_[row.step_index];
+  }
 }
 Attempt::Attempt(Attempt&&) noexcept = default;
 Attempt::~Attempt() = default;
@@ -52,6 +55,7 @@ EpisodeState Attempt::state_of(const ActiveEpisode& one) const {
   if (one.running)
     return {.doing = Doing::kRunning,
             .runs_alone = one.running->step->role == StepRole::kBaseline && !one.agent_is_over()};
+  if (one.waits_for) return {.doing = Doing::kWaiting};
   if (one.result) return {.doing = Doing::kOver, .decides = are_several() && decides(*one.result)};
   return {.doing = one.next != nullptr ? Doing::kReady : Doing::kUnknown};
 }
@@ -98,6 +102,30 @@ std::int64_t Attempt::next_execution(std::int64_t step_index) const {
   return 1 + (known == executions_.end() ? 0 : known->second);
 }
 
+std::int64_t Attempt::waits_of(std::int64_t step_index) const {
+  const auto known = waits_.find(step_index);
+  return known == waits_.end() || waits_spend_executions() ? 0 : known->second;
+}
+
+store::WaitsSoFar Attempt::waits() const {
+  auto out = claim_->waits;
+  for (const auto& one : episodes_) {
+    if (!one.waits_for) continue;
+    ++out.count;
+    out.waited_ms += one.waits_for->delay_ms;
+  }
+  return out;
+}
+
+const store::Wait& Attempt::last_wait() const {
+  const store::Wait* last = nullptr;
+  for (const auto& one : episodes_)
+    if (one.waits_for && (last == nullptr || last->not_before < one.waits_for->not_before))
+      last = &*one.waits_for;
+  PAWL_CHECK(last != nullptr);
+  return *last;
+}
+
 void Attempt::begun(ActiveEpisode& one, const PlannedStep& step, store::StepStart start) {
   executions_[start.step_index] = start.execution;
   one.running = Running{.step = &step, .start = std::move(start)};
@@ -119,7 +147,9 @@ void Attempt::find_open_steps() {
     if (row.state != store::StepState::kOpen) continue;
     for (auto& one : episodes_) {
       const PlannedStep* step = one.episode.step_at(row.step_index);
-      if (step != nullptr && !is_hook(step->role)) one.running = found_at_claim(*step, row);
+      if (step == nullptr || is_hook(step->role)) continue;
+      one.running = found_at_claim(*step, row);
+      one.running->start.waits = waits_of(row.step_index);
     }
   }
 }
@@ -144,7 +174,7 @@ void Attempt::remember_lost() {
       one.began = true;
       one.told_seq = std::max(one.told_seq, row.told_seq);
       if (row.state != store::StepState::kLost) continue;
-      const auto decision = recorded_recovery(row.decision, row.execution);
+      const auto decision = recorded_recovery(row.decision, row.execution - waits_of(row.step_index));
       if (decision && ends_episode(*decision)) one.lost = lost_by(*decision, row.gate_id);
     }
 }

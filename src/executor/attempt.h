@@ -38,10 +38,11 @@ struct ActiveEpisode {
   bool began = false;                         // a marker of it was written, whatever its result
   std::int64_t told_seq = 0;                  // events of its agent up to here are recorded, or about to be
   std::optional<store::Told::Event> unsaved;  // goes with the step's end, or its loss
+  std::optional<store::Wait> waits_for;       // set when the provider refused its agent in this turn
 
   // Whether its agent runs, or will not run any more.
   bool has_begun() const { return running || agent_is_over(); }
-  bool waits() const { return !result && !has_begun(); }
+  bool has_to_begin() const { return !result && !waits_for && !has_begun(); }
   bool agent_is_over() const { return lost || episode.has_result(episode.agent()); }
 };
 
@@ -62,12 +63,17 @@ class Attempt {  // for one thread
   std::vector<ActiveEpisode>& all() { return episodes_; }
   bool are_several() const { return episodes_.size() > 1; }
   ActiveEpisode* running();  // the first that runs; nullptr when none does
-  bool one_waits() const { return std::ranges::any_of(episodes_, &ActiveEpisode::waits); }
+  bool one_has_to_begin() const { return std::ranges::any_of(episodes_, &ActiveEpisode::has_to_begin); }
 
   // Computes the next step of `one`, or its result when no step is left. Holds the objects.
   Status find_step(ActiveEpisode& one, Observer& observer);
-  // The number of the next execution of a step, from 1.
+  // The number of the next execution of a step, from 1, and of those before it that waited.
   std::int64_t next_execution(std::int64_t step_index) const;
+  std::int64_t waits_of(std::int64_t step_index) const;
+  // The waits of the attempt so far, with those of this turn.
+  store::WaitsSoFar waits() const;
+  // The wait that ends last. REQUIRES: an episode waits.
+  const store::Wait& last_wait() const;
   // The marker of `start` is durable. Its row names the objects now, so they are not held any more.
   void begun(ActiveEpisode& one, const PlannedStep& step, store::StepStart start);
 
@@ -113,6 +119,7 @@ class Attempt {  // for one thread
   EpisodeChoice choice_;
   std::unique_ptr<Joint> round_;                     // the newest one
   std::map<std::int64_t, std::int64_t> executions_;  // markers so far, by step_index
+  std::map<std::int64_t, std::int64_t> waits_;       // those of earlier turns that waited, by step_index
   std::optional<workspace::Hold> hold_;
 };
 

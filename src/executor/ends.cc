@@ -62,9 +62,10 @@ Status Ends::unless_forged(ActiveEpisode& one, const store::StepStart& start) {
 }
 
 Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
-                  store::RecoveryFound found) {
+                  store::RecoveryFound found, std::optional<store::Wait> wait) {
   if (resume_) PAWL_OK(record());
   auto resume = decision(start, recovery, found);
+  resume.wait = std::move(wait);
   if (!planted("usage_of_lost_steps_dropped")) {
     PAWL_TRY(resume.told, told_of(one, start));
   }

@@ -73,6 +73,8 @@ class Observer {
   virtual void budget_nears_its_end(const store::Claim&, const store::BudgetRow&) {}
   // The attempt passed, and its gates run again on top of what these phases changed meanwhile.
   virtual void judged_again(const store::Claim&, const std::vector<std::string>&) {}
+  // The attempt goes on at the time of this wait, or when a person says so.
+  virtual void waits(const store::Claim&, const store::Wait&) {}
   virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
   // The usage of an agent that an operator ended is not recorded yet. A later call tries again.
   virtual void stays_owed(const Error&) {}
@@ -120,6 +122,7 @@ struct Turn {
     kAttempt,      // an attempt ended
     kNothing,      // no phase to claim: see `not_claimable` and `waits_for`
     kOutOfBudget,  // between two steps: results are recorded, the phase is released; claim again
+    kWaits,        // the provider refused an agent: likewise, and no claim takes the phase before its time
     kDetached,     // stop() returned true: the step continues, the phase is released
     kLeaseLost,    // an operator or another executor has the phase now: no end was recorded
   };

@@ -16,6 +16,9 @@ std::size_t first_running(const AttemptState& state) {
 Move of_episodes(const AttemptState& state) {
   const std::size_t count = state.episodes.size();
   const std::size_t running = first_running(state);
+  // No other agent is started meanwhile: the same provider would refuse it, too.
+  if (std::ranges::find(state.episodes, Doing::kWaiting, &EpisodeState::doing) != state.episodes.end())
+    return running < count ? Move{Kind::kWatch, running} : Move{Kind::kWait};
   // The end of another step may free enough budget.
   if (state.out_of_budget) return running < count ? Move{Kind::kWatch, running} : Move{Kind::kLeave};
   for (std::size_t i = 0; i < count; ++i) {
@@ -27,6 +30,7 @@ Move of_episodes(const AttemptState& state) {
         return {Kind::kStart, i};
       case Doing::kRunning:
         return {count > 1 && !episode.runs_alone ? Kind::kWatchBeside : Kind::kWatch, i};
+      case Doing::kWaiting:
       case Doing::kOver:
         break;
     }
@@ -44,6 +48,7 @@ Move of_chosen(const AttemptState& state) {
       return {Kind::kStart};
     case Doing::kRunning:
       return {Kind::kWatch};
+    case Doing::kWaiting:
     case Doing::kOver:
       break;
   }

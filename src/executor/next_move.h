@@ -20,6 +20,7 @@ enum class Doing {
   kUnknown,  // the next step is not computed
   kReady,    // the next step is known and has not begun
   kRunning,  // a marker is open
+  kWaiting,  // the provider refused its agent
   kOver,     // no step is left
 };
 
@@ -47,6 +48,7 @@ struct Move {
     kAskHooks,     // begin the stage kHooks
     kFinish,       // end the attempt, or begin another round
     kLeave,        // leave the attempt to the next claim: the budget is used up
+    kWait,         // leave it until the provider accepts its agents again
   };
   Kind kind = Kind::kLeave;
   std::size_t episode = 0;  // index, in the stage kEpisodes

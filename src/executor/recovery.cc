@@ -121,6 +121,8 @@ store::RecoveryDecision decision_of(Recovery recovery) {
       return Decision::kCancelled;
     case Recovery::kProbed:
       return Decision::kProbed;
+    case Recovery::kWait:
+      return Decision::kWait;
     case Recovery::kProbe:
       break;
   }
@@ -152,6 +154,8 @@ std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_
       return Recovery::kProbed;
     case Decision::kCancelled:
       return Recovery::kCancelled;
+    case Decision::kWait:
+      return Recovery::kWait;
   }
   return std::nullopt;
 }

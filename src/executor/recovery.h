@@ -25,12 +25,13 @@ enum class Recovery {
   kProbe,      // run the plan's probe; after_probe() decides then
   kCancelled,  // with several episodes: an earlier one decides
   kProbed,     // the probe found the effect: the step counts as done
+  kWait,       // its provider refused the agent: the step runs again later, and no execution is spent
 };
 
 // Why an episode ended early, without results. It becomes a signal of the kind of the step that was lost.
 struct LostStep {
   std::string gate_id;
-  std::string outcome;  // lost | crash_loop
+  std::string outcome;  // lost | crash_loop; limited | unauthorized: no wait is left
   bool escalate = false;
 };
 
@@ -38,7 +39,7 @@ struct LostStep {
 // change no state outside, and run again.
 plan::ResumePolicy policy_of(StepRole role, const plan::Phase& phase);
 
-// Decides about an open marker. `execution` is that of the marker.
+// Decides about an open marker. `execution` is that of the marker, without those that waited (also below).
 Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution);
 
 // Whether SIGKILL ended a step: then its progress is unknown. A shell around the command reports the signal

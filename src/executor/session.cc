@@ -12,6 +12,7 @@
 #include "executor/joint.h"
 #include "executor/lease_watch.h"
 #include "executor/next_move.h"
+#include "executor/refused.h"
 #include "executor/told.h"
 #include "os/process.h"
 #include "store/overlap.h"
@@ -64,6 +65,7 @@ class Session {
     for (bool out_of_budget = false;;) {
       const Move move = next_move(attempt_.state(out_of_budget));
       if (move.kind == Move::Kind::kLeave) return Turn{.kind = Turn::Kind::kOutOfBudget};
+      if (move.kind == Move::Kind::kWait) return leave_to_wait();
       if (move.kind == Move::Kind::kFinish) {
         PAWL_TRY(const auto turn, finish());
         if (turn) return *turn;
@@ -98,6 +100,7 @@ class Session {
         break;
       case Move::Kind::kFinish:
       case Move::Kind::kLeave:
+      case Move::Kind::kWait:
         break;  // work() makes them
     }
     return Done::kMade;
@@ -123,6 +126,7 @@ class Session {
                               .step_name = step_name(step),
                               .label = label_of(claim_.phase.phase_id, step, claim_.attempt.number),
                               .execution = attempt_.next_execution(step.index),
+                              .waits = attempt_.waits_of(step.index),
                               .episode = step.episode,
                               .counted = counted(step.role),
                               .others_run = attempt_.running() != nullptr};
@@ -194,7 +198,7 @@ class Session {
 
   static Recovery recovery_of(const ActiveEpisode& one, supervisor::Found found) {
     const auto& [step, start, was_found] = *one.running;
-    return decide_recovery(found, policy_of(step->role, one.episode.phase()), start.execution);
+    return decide_recovery(found, policy_of(step->role, one.episode.phase()), start.spent_executions());
   }
 
   // The process that started the step may have died before its check of the objects ended.
@@ -240,7 +244,7 @@ class Session {
     if (options_.stop && options_.stop()) return Interrupt::kStop;
     if (lease_.is_lost()) return Interrupt::kLeaseLost;
     const bool another_ended =
-        attempt_.one_waits() && std::ranges::any_of(attempt_.all(), [&](const ActiveEpisode& other) {
+        attempt_.one_has_to_begin() && std::ranges::any_of(attempt_.all(), [&](const ActiveEpisode& other) {
           return &other != &one && other.running && !other.running->found && has_ended(other);
         });
     return another_ended ? Interrupt::kAnotherEnded : Interrupt::kNone;
@@ -252,7 +256,8 @@ class Session {
     const auto& [step, start, found] = *one.running;
     const plan::Phase& phase = one.episode.phase();
     if (run.unsaved > 0) one.unsaved = unsaved_event(run, phase);
-    if (may_continue(run, *step, phase, start.execution)) {
+    if (const auto refusal = refusal_of(world_, *step, phase, run)) return refuse(one, run, *refusal);
+    if (may_continue(run, *step, phase, start.spent_executions())) {
       Ended ended{.killed = was_killed(run), .stopped_unsaved = was_stopped_unsaved(run, phase)};
       PAWL_TRY(ended.budget_is_spent, budget_is_spent(world_, claim_, run, start, one.told_seq));
       PAWL_TRY(ended.has_state, world_.journals.can_go_on(episode_of(claim_, start.episode)));
@@ -263,6 +268,32 @@ class Session {
     const Running ended = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.take(one, ended.start, std::move(run)));
     return Done::kMade;
+  }
+
+  // The provider refused the agent. Nothing is spent, and the agent runs again later, as after a lost step.
+  // When no wait is left, a person decides.
+  Result<Done> refuse(ActiveEpisode& one, const sandbox::SandboxRun& run, const agent::Refusal& refusal) {
+    const auto ended = parse_rfc3339(run.ended_at).value_or(now());
+    auto wait = wait_after(refusal, one.episode.phase().agent_usage, attempt_.waits(), ended,
+                           os::random_below(world_.random, kJitterMsMax + 1));
+    if (!wait) {
+      PAWL_TRY(const Done done, give_up(one, Recovery::kEscalate, found_refused(refusal)));
+      one.lost->outcome = name(found_refused(refusal));
+      return done;
+    }
+    // It has ended. Until its row says so, its result stays: after a crash it is a refusal again.
+    const Running refused = *std::exchange(one.running, std::nullopt);
+    PAWL_OK(ends_.lose(one, refused.start, Recovery::kWait, found_refused(refusal), *wait));
+    one.waits_for = std::move(wait);
+    return Done::kMade;
+  }
+
+  Result<Turn> leave_to_wait() {
+    const auto wait = attempt_.last_wait();
+    PAWL_OK(world_.store.wait(claim_.lease, ends_.result(), ends_.resume(), wait.not_before, now()));
+    ends_.recorded();
+    observer_.waits(claim_, wait);
+    return Turn{.kind = Turn::Kind::kWaits, .run_id = claim_.run.run_id, .phase_id = claim_.phase.phase_id};
   }
 
   // The result belongs to another spec, is damaged, or was not written by the step's supervisor.
@@ -281,7 +312,7 @@ class Session {
                world_.sandboxes.salvage(start.sandbox_run_id, one.episode.phase().resume.probe, credentials));
       // Markers of an attempt that was reserved in this boot are of this boot; others may be, too.
       const bool same_boot = of_one_boot(claim_.attempt.executor, claim_.lease.owner);
-      recovery = after_probe(answer_of(salvaged, same_boot), start.execution);
+      recovery = after_probe(answer_of(salvaged, same_boot), start.spent_executions());
       if (recovery == Recovery::kProbed) {
         PAWL_OK(ends_.note(start, recovery, found_of_step));
         PAWL_OK(ends_.take(one, start, std::move(salvaged.run)));
@@ -306,7 +337,7 @@ class Session {
     for (const auto& one : attempt_.all()) others += one.running && &one != &first ? 1 : 0;
     slots_.keep_for(others);
     for (auto& one : attempt_.all()) {
-      if (!one.waits()) continue;
+      if (!one.has_to_begin()) continue;
       if (!slots_.take_for_one_more_than(others)) return {};
       PAWL_TRY(const Done done, run_step(one, one.episode.agent()));
       if (done == Done::kOutOfBudget) return {};

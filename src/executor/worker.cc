@@ -129,11 +129,13 @@ Result<bool> take_turn(Workers& workers, const State& state, Executor& executor,
       return false;
     case Turn::Kind::kLeaseLost:
     case Turn::Kind::kOutOfBudget:
+    case Turn::Kind::kWaits:
       return true;
     case Turn::Kind::kNothing:
       break;
   }
   if (turn.not_claimable == store::NotClaimable::kAllTerminal ||
+      turn.not_claimable == store::NotClaimable::kPerson ||
       turn.not_claimable == store::NotClaimable::kBudget)
     return false;
   if (turn.not_claimable == store::NotClaimable::kStalled)

@@ -26,4 +26,10 @@ void SystemClock::sleep_ms(std::int64_t ms) const {
   clock_nanosleep(CLOCK_MONOTONIC, 0, &span, nullptr);
 }
 
+std::int64_t SystemClock::utc_offset_seconds(WallTime at) const {
+  const auto seconds = static_cast<std::time_t>(at.micros / 1'000'000);
+  std::tm local{};
+  return localtime_r(&seconds, &local) == nullptr ? 0 : local.tm_gmtoff;
+}
+
 }  // namespace pawl::os

@@ -18,6 +18,8 @@ class Clock {  // thread-safe
   virtual std::string mono_id() const = 0;
   // Returns after `ms` milliseconds, or earlier when a signal arrives.
   virtual void sleep_ms(std::int64_t ms) const = 0;
+  // What is added to UTC for this machine's local time.
+  virtual std::int64_t utc_offset_seconds(WallTime at) const = 0;
 };
 
 class SystemClock final : public Clock {
@@ -26,6 +28,7 @@ class SystemClock final : public Clock {
   MonoTime mono() const override;
   std::string mono_id() const override;  // the boot id
   void sleep_ms(std::int64_t ms) const override;
+  std::int64_t utc_offset_seconds(WallTime at) const override;
 };
 
 }  // namespace pawl::os

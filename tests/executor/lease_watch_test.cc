@@ -17,6 +17,7 @@ class HandClock final : public os::Clock {
   MonoTime mono() const override { return mono_; }
   std::string mono_id() const override { return ""; }
   void sleep_ms(std::int64_t) const override {}
+  std::int64_t utc_offset_seconds(WallTime) const override { return 0; }
   void pass_ms(std::int64_t ms) {
     wall_ = wall_.plus_ms(ms);
     mono_.micros += ms * 1000;

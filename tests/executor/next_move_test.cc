@@ -43,6 +43,20 @@ TEST(NextMove, TheFirstEpisodeThatIsNotOverIsWorkedOn) {
   }
 }
 
+TEST(NextMove, ARefusedAgentMakesTheWholeAttemptWait) {
+  constexpr EpisodeState kWaiting = {.doing = Doing::kWaiting};
+  for (const bool out_of_budget : {false, true}) {
+    const auto move = [&](std::vector<EpisodeState> episodes) {
+      return next_move({.episodes = std::move(episodes), .out_of_budget = out_of_budget});
+    };
+    EXPECT_EQ(move({kWaiting}), Move{Kind::kWait});
+    EXPECT_EQ(move({kWaiting, kRunning, kNew}), (Move{Kind::kWatch, 1})) << "another one ends first";
+    EXPECT_EQ(move({kRunning, kWaiting}), (Move{Kind::kWatch, 0}));
+    EXPECT_EQ(move({kNew, kWaiting, kReady}), Move{Kind::kWait}) << "no other agent begins";
+    EXPECT_EQ(move({kWaiting, kDecides}), Move{Kind::kWait}) << "the first one may decide, too";
+  }
+}
+
 TEST(NextMove, AnEpisodeThatDecidesEndsTheLaterOnes) {
   EXPECT_EQ(next_move({.episodes = {kDecides, kNew}}), Move{Kind::kChoose});
   EXPECT_EQ(next_move({.episodes = {kDecides, kRunning, kRunning}}), (Move{Kind::kEnd, 1}));

@@ -76,13 +76,14 @@ TEST(Recovery, ItContinuesFromStoredStateWhenItsOwnWorkDidNotEndIt) {
 
 TEST(Recovery, ARowTellsTheDecisionThatClosedItsMarker) {
   for (const auto recovery : {Recovery::kReattach, Recovery::kAdopt, Recovery::kReExecute, Recovery::kSkip,
-                              Recovery::kEscalate, Recovery::kCancelled, Recovery::kProbed})
+                              Recovery::kEscalate, Recovery::kCancelled, Recovery::kProbed, Recovery::kWait})
     EXPECT_EQ(recorded_recovery(name(decision_of(recovery)), 1), recovery);
   EXPECT_EQ(recorded_recovery("skip", store::kExecutionsPerStepMax), Recovery::kCrashLoop);
   EXPECT_EQ(recorded_recovery("", 1), std::nullopt);
   EXPECT_TRUE(lost_by(Recovery::kEscalate, "agent").escalate);
   EXPECT_EQ(lost_by(Recovery::kCrashLoop, "agent").outcome, "crash_loop");
   EXPECT_FALSE(ends_episode(Recovery::kCancelled));
+  EXPECT_FALSE(ends_episode(Recovery::kWait));
 }
 
 // A power cut loses unsynced data: then a step without traces may still have run.

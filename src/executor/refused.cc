@@ -1,0 +1,66 @@
+#include "executor/refused.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/planted.h"
+
+namespace pawl::executor {
+namespace {
+
+constexpr std::size_t kMessageBytesMax = 300;  // in a row and in a line for people
+
+std::string message_of(const agent::Refusal& refusal) {
+  return std::string(utf8_prefix(valid_utf8(refusal.line), kMessageBytesMax));
+}
+
+}  // namespace
+
+std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
+                                         const plan::Phase& phase, const sandbox::SandboxRun& run) {
+  if (planted("refused_agents_fail")) return std::nullopt;
+  if (step.role != StepRole::kAgent || phase.resume.policy != plan::ResumePolicy::kReExecute)
+    return std::nullopt;
+  if (run.outcome != sandbox::Outcome::kExited || run.exit_code == 0) return std::nullopt;
+  const auto* signs = agent::refusal_signs(phase.agent_usage);
+  if (signs == nullptr) return std::nullopt;
+  std::string tail;
+  if (!run.logs.empty())
+    if (auto log = world.objects.blob_tail(run.logs, agent::kRefusalTailBytes)) tail = *std::move(log);
+  const auto ended = parse_rfc3339(run.ended_at).value_or(world.clock.wall());
+  return agent::refusal_in(*signs, run.exit_code, tail,
+                           {.at = ended, .utc_offset_seconds = world.clock.utc_offset_seconds(ended)});
+}
+
+std::optional<store::Wait> wait_after(const agent::Refusal& refusal, std::string_view program,
+                                      const store::WaitsSoFar& so_far, WallTime ended,
+                                      std::int64_t jitter_ms) {
+  if (so_far.count >= store::kWaitsPerAttemptMax || so_far.waited_ms >= store::kWaitedMsPerAttemptMax)
+    return std::nullopt;
+  const auto* signs = agent::refusal_signs(program);
+  store::Wait out{.number = so_far.count + 1,
+                  .provider = signs == nullptr ? "" : signs->provider,
+                  .message = message_of(refusal),
+                  .status = refusal.status};
+  if (refusal.kind == agent::RefusalKind::kUnauthorized) {
+    out.credential = signs == nullptr ? "" : signs->credential;
+    out.source = "person";
+    out.not_before = store::kUntilAPerson;
+    return out;
+  }
+  if (refusal.reset) out.reset = rfc3339(*refusal.reset);
+  const auto reset_ms = refusal.reset ? ms_between(ended, *refusal.reset) : 0;
+  const bool named = 0 < reset_ms && reset_ms <= kResetMsMax;
+  const auto doublings = std::min<std::int64_t>(so_far.count, 16);
+  out.source = named ? "provider" : "backoff";
+  out.delay_ms = (named ? reset_ms : std::min(kFirstWaitMs << doublings, kWaitMsMax)) + jitter_ms;
+  out.not_before = rfc3339(ended.plus_ms(out.delay_ms));
+  return out;
+}
+
+store::RecoveryFound found_refused(const agent::Refusal& refusal) {
+  return refusal.kind == agent::RefusalKind::kLimited ? store::RecoveryFound::kLimited
+                                                      : store::RecoveryFound::kUnauthorized;
+}
+
+}  // namespace pawl::executor

@@ -1,0 +1,36 @@
+// Decides what follows when the provider of a model refused an agent: pure, but for the output that is read. A
+// detail of this room.
+//
+// No attempt and no execution is spent: an agent that runs out of its usage window has not failed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "agent/refusal.h"
+#include "executor/executor.h"
+#include "executor/steps.h"
+#include "sandbox/spec.h"
+#include "store/store.h"
+
+namespace pawl::executor {
+
+// The refusal with which a step ended. No value: it ended in another way, or it is no agent's step, or no
+// signs of its program are known, or another policy than re_execute decides about what it did so far.
+std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
+                                         const plan::Phase& phase, const sandbox::SandboxRun& run);
+
+constexpr std::int64_t kFirstWaitMs = 60'000, kWaitMsMax = 3'600'000;  // when no time is named; it doubles
+// A provider's longest window is a week. A time after this is not believed.
+constexpr std::int64_t kResetMsMax = 8LL * 24 * 3600 * 1000;
+constexpr std::int64_t kJitterMsMax = 2000;  // so that phases that wait for one time do not start at once
+
+// The wait after a refusal. No value: no wait is left, and a person decides. `program`: its name in the plan.
+// `jitter_ms`: from 0 to kJitterMsMax.
+std::optional<store::Wait> wait_after(const agent::Refusal& refusal, std::string_view program,
+                                      const store::WaitsSoFar& so_far, WallTime ended,
+                                      std::int64_t jitter_ms);
+
+store::RecoveryFound found_refused(const agent::Refusal& refusal);
+
+}  // namespace pawl::executor

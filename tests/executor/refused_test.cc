@@ -1,0 +1,70 @@
+// The wait that follows when the provider of a model refused an agent.
+#include "executor/refused.h"
+
+#include <gtest/gtest.h>
+
+namespace pawl::executor {
+namespace {
+
+constexpr WallTime kEnded{1'795'874'400'000'000};
+constexpr std::int64_t kMinuteMs = 60'000, kHourMs = 60 * kMinuteMs, kDayMs = 24 * kHourMs;
+
+std::optional<store::Wait> after(const agent::Refusal& refusal, store::WaitsSoFar so_far = {}) {
+  return wait_after(refusal, "codex", so_far, kEnded, 7);
+}
+
+agent::Refusal reset_in_ms(std::int64_t ms) { return {.status = 429, .reset = kEnded.plus_ms(ms)}; }
+
+TEST(Refused, ItWaitsUntilTheTimeThatTheProviderNames) {
+  const auto wait = after(reset_in_ms(90'000));
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->not_before, rfc3339(kEnded.plus_ms(90'007)));
+  EXPECT_EQ(wait->reset, rfc3339(kEnded.plus_ms(90'000)));
+  EXPECT_EQ(wait->source, "provider");
+  EXPECT_EQ(wait->provider, "openai");
+  EXPECT_EQ(wait->number, 1);
+  EXPECT_EQ(wait->credential, "");
+}
+
+TEST(Refused, WithoutATimeItWaitsAMinuteThatDoublesToAnHour) {
+  for (const auto& [count, minutes] : {std::pair{0, 1}, {1, 2}, {5, 32}, {6, 60}, {99, 60}}) {
+    const auto wait = after({.status = 529}, {.count = count});
+    ASSERT_TRUE(wait);
+    EXPECT_EQ(wait->delay_ms, minutes * kMinuteMs + 7) << count;
+    EXPECT_EQ(wait->source, "backoff");
+    EXPECT_EQ(wait->number, count + 1);
+  }
+}
+
+TEST(Refused, ATimeThatHasPassedOrIsTooFarAwayIsNotBelieved) {
+  for (const auto ms : {std::int64_t{0}, -kHourMs, kResetMsMax + 1, 1000 * kDayMs}) {
+    const auto wait = after(reset_in_ms(ms));
+    ASSERT_TRUE(wait);
+    EXPECT_EQ(wait->source, "backoff") << ms;
+    EXPECT_EQ(wait->delay_ms, kMinuteMs + 7);
+    EXPECT_NE(wait->reset, "") << "the row has what was said";
+  }
+  EXPECT_EQ(after(reset_in_ms(7 * kDayMs))->source, "provider");
+}
+
+TEST(Refused, AnAgentThatSaysSoForEverEndsWithAPerson) {
+  EXPECT_TRUE(after(reset_in_ms(1000), {.count = store::kWaitsPerAttemptMax - 1}));
+  EXPECT_FALSE(after(reset_in_ms(1000), {.count = store::kWaitsPerAttemptMax}));
+  EXPECT_FALSE(after(reset_in_ms(1000), {.count = 5, .waited_ms = store::kWaitedMsPerAttemptMax}));
+  EXPECT_FALSE(after({.kind = agent::RefusalKind::kUnauthorized}, {.count = store::kWaitsPerAttemptMax}));
+}
+
+TEST(Refused, ARefusedCredentialWaitsForAPersonWhoLearnsWhereItComesFrom) {
+  const auto wait = after({.kind = agent::RefusalKind::kUnauthorized, .status = 401, .line = "no \xff key"});
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->not_before, store::kUntilAPerson);
+  EXPECT_EQ(wait->source, "person");
+  EXPECT_EQ(wait->delay_ms, 0);
+  EXPECT_NE(wait->credential.find("auth.json"), std::string::npos);
+  EXPECT_EQ(wait->message.find('\xff'), std::string::npos);
+  EXPECT_EQ(found_refused({.kind = agent::RefusalKind::kUnauthorized}), store::RecoveryFound::kUnauthorized);
+  EXPECT_EQ(found_refused({}), store::RecoveryFound::kLimited);
+}
+
+}  // namespace
+}  // namespace pawl::executor
