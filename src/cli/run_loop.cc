@@ -17,6 +17,7 @@
 #include "os/process.h"
 #include "sandbox/backend.h"
 #include "views/budget.h"
+#include "views/provider_wait.h"
 #include "views/seen.h"
 #include "views/status.h"
 
@@ -39,6 +40,12 @@ class Reporter final : public executor::WorkersObserver {
   const Tiers tiers_;
 };
 
+// What a run that is left now waits for.
+struct Left {
+  std::optional<store::BudgetRow> spent;  // its budget, when that is spent
+  views::ProviderWaits waits;
+};
+
 void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,
                    const std::vector<store::PhaseRow>& phases) {
   say_to(out, "\nrun {} is {}\n", run.run_id, name(run.state));
@@ -52,9 +59,11 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
     say_to(out, "  ledger head {}\n", head);
 }
 
-void print_next(std::FILE* out, const store::RunRow& run, const std::string& where,
-                const std::optional<store::BudgetRow>& spent) {
+void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, const Left& left) {
   const std::string id = run.run_id;
+  const auto& spent = left.spent;
+  if (!spent && any_is_for_a_person(left.waits))
+    return say_to(out, "Next: set the credential right, then pawl resume {}{} --now\n", id, where);
   if (spent)
     return say_to(out, "Next: pawl budget {0}{1} {2}   then pawl resume {0}{1}\n", id, where,
                   cap_option(*spent));
@@ -104,13 +113,15 @@ int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& p
   return run.state == store::RunState::kComplete ? kDone : kGeneral;
 }
 
-// The exit code of one run that is left now. `spent`: its budget, when that is spent.
-int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases,
-            const std::optional<store::BudgetRow>& spent, const Status& worked) {
+// The exit code of one run that is left now.
+int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases, const Left& left,
+            const Status& worked) {
   if (os::interrupted() && run.state == store::RunState::kExecuting) return kInterrupted;
   if (!worked && executor::lacks_credential(worked.error())) return kNeedsPerson;
   if (!worked) return worked.error().kind == ErrorKind::kForged ? kLedgerCorrupted : kGeneral;
-  return spent ? kNeedsPerson : exit_code_of(run, phases);
+  if (left.spent) return kNeedsPerson;
+  const int code = exit_code_of(run, phases);
+  return any_is_for_a_person(left.waits) ? std::max(code, kNeedsPerson) : code;
 }
 
 // As report(). A person must provide a missing credential.
@@ -130,8 +141,9 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
     if (!run || !phases) continue;
     // The summary follows whatever happened, so that a projection that can't be written is not reported.
     static_cast<void>(ledger::project_run(store, state.folder, run_id));
-    const auto spent = views::spent_budget(store, *run);
-    const int code = code_of(*run, *phases, spent, worked);
+    const Left left{.spent = views::spent_budget(store, *run),
+                    .waits = views::provider_waits(store, *phases)};
+    const int code = code_of(*run, *phases, left, worked);
     worst = std::max(worst, code);
     const auto seen = views::seen_in_part(state, *run);
     if (options.state.json) {
@@ -144,8 +156,9 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
     if (seen) say("  {}\n", seen_text(*seen));
     if (code == kInterrupted)
       say("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
-    if (spent) say("Stopped: {}; {}.\n", budget_text(*spent), what_goes_on(store, *phases));
-    print_next(stdout, *run, where_option(state, options), spent);
+    if (left.spent) say("Stopped: {}; {}.\n", budget_text(*left.spent), what_goes_on(store, *phases));
+    for (const auto& [phase_id, wait] : left.waits) say("  {}\n", visible(wait_text(phase_id, wait)));
+    print_next(stdout, *run, where_option(state, options), left);
   }
   return worked ? worst : reported;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <string_view>
 
 namespace pawl::views {
 namespace {
@@ -23,6 +24,10 @@ std::int64_t attempt_number(const Json& row) {
     number = number * 10 + (digit - '0');
   }
   return number;
+}
+
+bool is_decision(std::string_view type) {
+  return type == "resume" || type == "waited" || type == "doctor" || type == "replan";
 }
 
 void forget_chain(Json& row) {
@@ -108,7 +113,7 @@ Result<Json> decisions_of(store::Store& store, const std::string& run_id, const 
   for (const auto& row : rows) {
     PAWL_TRY(Json json, parse_json(row.line));
     const auto type = text_in(json, "type");
-    if (type != "resume" && type != "doctor" && type != "replan") continue;
+    if (!is_decision(type)) continue;
     forget_chain(json);
     out.push_back(std::move(json));
   }
@@ -126,7 +131,7 @@ Result<std::vector<Decision>> decisions_about(store::Store& store, const std::st
     current = std::max(current, attempt_number(row));
     if (current > last) return false;
     const auto type = text_in(row, "type");
-    if (type == "resume" || type == "doctor" || type == "replan" || type == "operator") {
+    if (is_decision(type) || type == "operator") {
       forget_chain(row);
       out.push_back({.attempt = current, .row = std::move(row)});
     }

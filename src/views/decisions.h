@@ -10,7 +10,7 @@
 
 namespace pawl::views {
 
-// Returns the rows resume, doctor and replan of one phase, in order, without the members that belong to the
+// Returns the rows resume, waited, doctor and replan of one phase, in order, without the members that belong to the
 // chain.
 Result<Json> decisions_of(store::Store& store, const std::string& run_id, const std::string& phase_id);
 

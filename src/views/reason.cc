@@ -10,6 +10,7 @@
 #include "store/write_lock.h"
 #include "views/accepted.h"
 #include "views/budget.h"
+#include "views/provider_wait.h"
 #include "workspace/objects.h"
 
 namespace pawl::views {
@@ -59,6 +60,8 @@ Result<Reason> of_candidate(const State& state, const store::RunRow& run,
   if (found.not_claimable == store::NotClaimable::kLeased) return of_lease(state, run, *found.waited_for);
   Reason out = of_phase(Reason::Kind::kNotBefore, *found.waited_for);
   out.detail = found.waits_for;
+  out.wait = provider_wait(store, *found.waited_for);
+  if (found.not_claimable == store::NotClaimable::kPerson) out.kind = Reason::Kind::kRefused;
   if (found.not_claimable == store::NotClaimable::kReserved) out.kind = Reason::Kind::kReserved;
   if (found.not_claimable == store::NotClaimable::kStalled) out.kind = Reason::Kind::kStalled;
   if (found.not_claimable == store::NotClaimable::kBudget) {
@@ -110,6 +113,7 @@ WaitsFor waits_for(const Reason& reason) {
       return WaitsFor::kNothing;
     case Reason::Kind::kFailed:
     case Reason::Kind::kAsked:
+    case Reason::Kind::kRefused:
     case Reason::Kind::kStalled:
       return WaitsFor::kPerson;
     case Reason::Kind::kNoSandbox:

@@ -40,7 +40,8 @@ struct Reason {
     kAsked,        // likewise, and its agent asks a person
     kBudgetSpent,  // `spent`, and `detail`
     kReserved,     // open steps reserve the rest of the budget: `detail`
-    kNotBefore,    // the next attempt of `phase` may not start yet: `detail`
+    kNotBefore,    // the next attempt of `phase` may not start yet: `detail`; `wait` when its agent waits
+    kRefused,      // a provider refused the credential of its agent: `wait`, and `detail`
     kStalled,      // an older version left `phase` so that no event can move it: `detail`
   };
   Kind kind = Kind::kOver;
@@ -50,6 +51,7 @@ struct Reason {
   bool has_work = false;                  // with kFailed: work that a person can approve
   std::optional<OpenStep> step;           // with kLeased; no value: between two steps
   std::optional<store::BudgetRow> spent;  // with kBudgetSpent
+  std::optional<store::Wait> wait;        // with kNotBefore and kRefused
   std::optional<HeldLock> lock;           // beside any kind, while the run is not over
   std::int64_t later_phases = 0;  // QUEUED phases of later tiers, which wait for the tier of `phase_id`
 };

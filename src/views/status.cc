@@ -20,6 +20,7 @@ Json phase_json(const store::PhaseRow& phase) {
           {"attempts_total", phase.attempts_total},
           {"last_attempt_timestamp", phase.last_attempt_timestamp},
           {"last_failure_reason", phase.last_failure_reason},
+          {"not_before", phase.not_before},
           {"lease_owner", phase.lease_owner},
           {"lease_expires_at", phase.lease_expires_at},
           {"revision", phase.revision}};
@@ -36,6 +37,7 @@ Json fork_json(const store::ForkPoint& from) {
 
 // One failed phase is enough to go on with.
 void add_waits(store::Store& store, RunStatus& to) {
+  to.waits = provider_waits(store, to.phases);
   to.spent = spent_budget(store, to.run);
   if (to.spent) {
     to.waits_for = WaitsFor::kBudget;
@@ -46,7 +48,8 @@ void add_waits(store::Store& store, RunStatus& to) {
     to.failed_phase = failed->phase_id;
     to.has_work = work_to_approve(store, to.run.run_id, failed->phase_id).has_value();
   }
-  if (failed != to.phases.end() || !to.questions.empty()) to.waits_for = WaitsFor::kPerson;
+  if (failed != to.phases.end() || !to.questions.empty() || any_is_for_a_person(to.waits))
+    to.waits_for = WaitsFor::kPerson;
 }
 
 }  // namespace
@@ -72,6 +75,7 @@ Json to_json(const RunStatus& status) {
   out["phases"] = Json::array();
   for (const auto& phase : status.phases) out["phases"].push_back(phase_json(phase));
   out["questions"] = to_json(status.questions);
+  out["waits"] = to_json(status.waits);
   out["waits_for"] = name(status.waits_for);
   if (status.seen_in_part) out["seen_in_part"] = to_json(*status.seen_in_part);
   return out;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "views/provider_wait.h"
 #include "views/questions.h"
 #include "views/seen.h"
 #include "views/views.h"
@@ -26,6 +27,7 @@ struct RunStatus {
   std::optional<store::BudgetRow> spent;  // with kBudget
   std::string failed_phase;               // the first FAILED phase, with kPerson; "" when an agent asks
   bool has_work = false;                  // `failed_phase` has work that a person can approve
+  ProviderWaits waits;                    // until a time, or with kPerson also for a person
   std::optional<SeenInPart> seen_in_part;
 };
 // kNotFound: there is no such run.

@@ -22,7 +22,7 @@ StepNow now_of(const store::StepRow& step, supervisor::StepRunner& client) {
     case store::StepState::kDone:
       return StepNow::kDone;
     case store::StepState::kLost:
-      return StepNow::kNoResult;
+      return step.decision == name(store::RecoveryDecision::kWait) ? StepNow::kWaited : StepNow::kNoResult;
     case store::StepState::kOpen:
       break;
   }
@@ -153,6 +153,8 @@ std::string_view name(StepNow now) {
       return "running";
     case StepNow::kNoResult:
       return "execute started, result missing";
+    case StepNow::kWaited:
+      return "waited";
   }
   return "";
 }

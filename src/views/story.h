@@ -28,8 +28,9 @@ enum class StepNow {
   kDone,      // its result is recorded
   kRunning,   // its supervisor runs it, or has a result that is not recorded yet
   kNoResult,  // it began, and its result is missing
+  kWaited,    // its provider refused it, and it runs again in a later execution
 };
-std::string_view name(StepNow now);  // done, running, "execute started, result missing": as JSON has it
+std::string_view name(StepNow now);  // done, running, waited, "execute started, result missing"
 
 struct StepStory {
   store::StepRow row;

@@ -10,6 +10,7 @@
 //   stats.h      counts over runs
 //   step_log.h   output, trace or network record of a step
 //   accepted.h   evidence and accepted work
+//   provider_wait.h  phases that wait for the provider of their agent's model
 //   seen.h       whether a gate saw the accepted work as a whole
 //   budget.h, waits.h   words that these share
 //

@@ -96,6 +96,40 @@ TEST_F(ViewsTest, APhaseThatFailedWaitsForAPersonWhoCanApproveItsWork) {
   EXPECT_EQ(text_in(to_json(now), "waits_for"), "person");
 }
 
+TEST_F(ViewsTest, APhaseWhoseProviderRefusedWaitsForATimeOrForAPerson) {
+  const auto refuse = [this](std::int64_t number, const std::string& not_before) {
+    const auto held = claim();
+    auto start = marker("s-" + std::to_string(number), 0);
+    start.execution = number;
+    start.waits = number - 1;
+    ASSERT_TRUE(store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_));
+    const store::ResumeDecision waits{
+        .sandbox_run_id = start.sandbox_run_id,
+        .label = "x",
+        .found = store::RecoveryFound::kLimited,
+        .decision = store::RecoveryDecision::kWait,
+        .lost_cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = start.sandbox_run_id}),
+        .wait = store::Wait{
+            .number = number, .provider = "openai", .message = "no more", .not_before = not_before}};
+    ASSERT_TRUE(store_->wait(held.lease, std::nullopt, waits, not_before, now_));
+  };
+  const auto run = create({{"a"}});
+  refuse(1, "2200-01-01T00:00:00.000000Z");
+  EXPECT_EQ(reason(run).kind, Reason::Kind::kNotBefore);
+  EXPECT_EQ(waits_for(reason(run)), WaitsFor::kNotBefore);
+  ASSERT_TRUE(reason(run).wait);
+  EXPECT_EQ(reason(run).wait->message, "no more");
+  EXPECT_EQ(status(run).waits_for, WaitsFor::kNothing) << "no person has to do anything";
+  ASSERT_EQ(status(run).waits.size(), 1U);
+  EXPECT_EQ(status(run).waits[0].second.provider, "openai");
+  ASSERT_TRUE(store_->operator_go_on(run, {}, now_));
+  EXPECT_TRUE(status(run).waits.empty());
+  refuse(2, std::string(store::kUntilAPerson));
+  EXPECT_EQ(reason(run).kind, Reason::Kind::kRefused);
+  EXPECT_EQ(waits_for(reason(run)), WaitsFor::kPerson);
+  EXPECT_EQ(status(run).waits_for, WaitsFor::kPerson);
+}
+
 TEST_F(ViewsTest, ARunThatIsOverWaitsForNothing) {
   const auto run = create({{"a"}});
   const auto held = claim();

@@ -14,7 +14,7 @@ struct ResumeOptions {
   StateOptions state;
   std::vector<std::string> runs;
   std::int64_t workers = 1;
-  bool if_any = false;
+  bool if_any = false, now = false;
   MaxAttempts max_attempts;
 };
 
@@ -58,6 +58,16 @@ Status set_max_attempts(const ResumeOptions& options, const State& state,
   return {};
 }
 
+// Durable when it returns: a row with who and when for each phase that waited.
+Status let_go_on(const State& state, const std::vector<std::string>& run_ids) {
+  PAWL_TRY(const auto who, this_operator(state, ""));
+  for (const auto& run_id : run_ids) {
+    PAWL_TRY(const auto phases, state.store->operator_go_on(run_id, who, os::SystemClock().wall()));
+    for (const auto& phase_id : phases) tell("pawl: {} goes on now\n", phase_id);
+  }
+  return {};
+}
+
 // Objects that somebody changed cost no attempt. A new run does not wait for this check: its first step ends
 // the run (docs/adr/0045).
 Status check_objects(const State& state, const std::vector<std::string>& run_ids) {
@@ -84,6 +94,8 @@ int resume(const ResumeOptions& options) {
     return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
   }
   if (const auto status = check_objects(*state, *ids); !status) return report(status.error());
+  if (options.now)
+    if (const auto status = let_go_on(*state, *ids); !status) return report(status.error());
   return run_loop(*state, {.state = options.state, .run_ids = *std::move(ids), .workers = options.workers});
 }
 
@@ -97,6 +109,7 @@ void add_resume(const Command& program) {
   command.option("--workers", options->workers, "Phases at once: of several runs, and where a plan allows it",
                  {1, 64});
   command.flag("--if-any", options->if_any, "Exit code 0 when no run is open, for services");
+  command.flag("--now", options->now, "Let phases go on that wait for a time, a provider, or a credential");
   add_max_attempts_options(command, options->max_attempts, "open phase");
   add_state_options(command, options->state);
   command.footer(

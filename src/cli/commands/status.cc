@@ -38,10 +38,14 @@ std::string waits_text(const views::RunStatus& status) {
   if (status.spent)
     return fmt::format("the run waits for its budget: {}\n  pawl budget {} {}\n", budget_text(*status.spent),
                        run_id, cap_option(*status.spent));
-  if (status.failed_phase.empty()) return "";
-  return fmt::format(
-      "phase {0} waits for a person\n  {2}pawl retry {1} {0}\n", status.failed_phase, run_id,
-      status.has_work ? fmt::format("pawl approve {} {}   or: ", run_id, status.failed_phase) : "");
+  std::string out;
+  for (const auto& [phase_id, wait] : status.waits)
+    out += fmt::format("{}\n  pawl resume {} --now\n", visible(wait_text(phase_id, wait)), run_id);
+  if (status.failed_phase.empty()) return out;
+  return out +
+         fmt::format(
+             "phase {0} waits for a person\n  {2}pawl retry {1} {0}\n", status.failed_phase, run_id,
+             status.has_work ? fmt::format("pawl approve {} {}   or: ", run_id, status.failed_phase) : "");
 }
 
 Result<Shown> list_runs(store::Store& store, bool json) {

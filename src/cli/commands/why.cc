@@ -91,7 +91,11 @@ Advice advice_of(const store::RunRow& run, const Reason& reason, const std::stri
     case Reason::Kind::kReserved:
       return {.sentence = reason.detail, .command = "pawl status " + run.run_id};
     case Reason::Kind::kNotBefore:
-      return {.sentence = reason.detail, .command = resume};
+      if (!reason.wait) return {.sentence = reason.detail, .command = resume};
+      return {.sentence = wait_text(reason.phase_id, *reason.wait), .command = resume + " --now"};
+    case Reason::Kind::kRefused:
+      return {.sentence = reason.wait ? wait_text(reason.phase_id, *reason.wait) : reason.detail,
+              .command = resume + " --now"};
     case Reason::Kind::kStalled:
       return {.sentence = reason.detail, .command = command_of_stalled(resume, *reason.phase)};
   }

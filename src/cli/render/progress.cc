@@ -218,6 +218,11 @@ void Narrator::judged_again(const store::Claim& claim, const std::vector<std::st
                          claim.attempt.attempt_id, names));
 }
 
+void Narrator::waits(const store::Claim& claim, const store::Wait& wait) {
+  progress_.end(worker_);
+  progress_.line(line_of("  {}", progress_.paint(wait_text(claim.phase.phase_id, wait), Colour::kYellow)));
+}
+
 void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                              const store::Finished& finished) {
   progress_.end(worker_);

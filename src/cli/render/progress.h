@@ -75,6 +75,7 @@ class Narrator final : public executor::Observer {
   void attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                      const store::Finished& finished) override;
   void stays_owed(const Error& error) override;
+  void waits(const store::Claim& claim, const store::Wait& wait) override;
 
  private:
   Progress& progress_;

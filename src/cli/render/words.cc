@@ -87,10 +87,29 @@ std::string decision_text(const Json& decision) {
   const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
   if (word("type") == "resume")
     return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
+  if (word("type") == "waited")
+    return fmt::format("wait {}: {} by {}, until {} ({})", integer_in(decision, "number"), word("refusal"),
+                       word("provider"),
+                       word("not_before") == store::kUntilAPerson ? "a person says so" : word("not_before"),
+                       word("message"));
   if (word("type") == "operator")
     return fmt::format("operator: {} by uid {}{}", word("action"), integer_in(decision, "uid"), reason);
   if (!flag_in(decision, "understood")) return word("type") + ": no answer that is understood";
   return word("type") + ": " + (word("type") == "doctor" ? word("action") : word("goal")) + reason;
+}
+
+std::string wait_text(const std::string& phase_id, const store::Wait& wait) {
+  std::string why = wait.status == 0 ? "" : std::to_string(wait.status);
+  if (!wait.message.empty()) why += (why.empty() ? "" : ": ") + wait.message;
+  if (!why.empty()) why = " (" + why + ")";
+  if (views::is_for_a_person(wait))
+    return fmt::format(
+        "phase {} waits for a person, and nothing is spent: {} refused the credential of its agent{}; the "
+        "agent takes it from {}",
+        phase_id, wait.provider, why, wait.credential);
+  return fmt::format("phase {} waits until {:.19}Z, and nothing is spent: {} refused its agent for now{}{}",
+                     phase_id, wait.not_before, wait.provider, why,
+                     wait.source == "backoff" ? "; it names no time" : "");
 }
 
 std::string question_line(const views::OpenQuestion& open) {

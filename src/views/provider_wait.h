@@ -1,0 +1,28 @@
+// Phases that wait for the provider of their agent's model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "store/store.h"
+
+namespace pawl::views {
+
+// The wait that set not_before of the phase, as its ledger row says. No value: the phase does not wait, or for
+// another reason.
+std::optional<store::Wait> provider_wait(store::Store& store, const store::PhaseRow& phase);
+
+// Each of these phases that waits so, by phase_id.
+using ProviderWaits = std::vector<std::pair<std::string, store::Wait>>;
+ProviderWaits provider_waits(store::Store& store, const std::vector<store::PhaseRow>& phases);
+
+bool is_for_a_person(const store::Wait& wait);
+bool any_is_for_a_person(const ProviderWaits& waits);
+
+// [{phase_id, provider, credential, status, message, reset, source, not_before, number}]
+Json to_json(const ProviderWaits& waits);
+
+}  // namespace pawl::views

@@ -1,0 +1,195 @@
+"""Agents whose provider refuses them: nothing is spent, the phase waits, and it goes on at the reset, whatever was killed meanwhile. The
+messages are those of the real programs."""
+
+import datetime
+import json
+import signal
+import sqlite3
+import time
+
+import at_once
+from pawl_runs import WithRun
+from pawl_testing import TIMEOUT_S, plan
+
+# The agent is refused once. HOME stays, so its next execution knows that. RESET is the time in whole seconds.
+AGENT = """\
+if [ -e "$HOME/refused" ]; then echo done >done; exit 0; fi
+touch "$HOME/refused"
+echo working
+RESET=$(($(date +%s) + {seconds}))
+{says}
+exit {code}
+"""
+
+CLAUDE = ("""printf '{"type":"result","subtype":"success","is_error":true,"duration_ms":610,"result":"Claude AI usage limit reached|%s"}\\n' """
+          "$RESET")
+CODEX = """\
+echo '{"type":"error","message":"Rate limit reached for gpt-5 in organization o on tokens per min. Please try again in SECONDSs."}'
+echo '{"type":"turn.failed","error":{"message":"Rate limit reached for gpt-5."}}'"""
+OVERLOADED = """echo 'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'"""
+NO_KEY = """echo 'Invalid API key · Please run /login'"""
+
+SOON_S = 4
+WITHIN_S = 5  # of the reset
+
+
+def seconds_of(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class Waits(WithRun):
+    def make(self, says, program="claude_code", seconds=SOON_S, code=1, **kwargs):
+        self.write("source/file", "x\n")
+        text = plan(agent="sh /plan/agent.sh", **kwargs)
+        self.write("plan.yaml", text.replace("agent: {run:", f"agent: {{usage: {program}, run:") if program else text)
+        self.write("agent.sh", AGENT.format(seconds=seconds, says=says.replace("SECONDS", str(seconds)), code=code))
+
+    def columns(self, *names, phase="p1"):
+        with sqlite3.connect(self.root / "source/.pawl/pawl.db") as db:
+            row = db.execute(f"SELECT {', '.join(names)} FROM phases WHERE phase_id = ?", (phase,)).fetchone()
+        db.close()
+        return row
+
+    def rows_of(self, kind):
+        return [row for row in self.chains("last")["p1"] if row["type"] == kind]
+
+    def starts_of_agent(self):
+        return [row for row in self.rows_of("pre_execute") if ".agent." in row["label"]]
+
+    def waits_for(self):
+        said = self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout
+        return json.loads(said).get("waits_for") if said.startswith("{") else None
+
+    def begin_to_wait(self):
+        process = self.start("run", "plan.yaml")
+        self.wait_until(lambda: self.waits_for() == "not_before", "it waits")
+        return process
+
+    def leave(self, process):
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), 130)
+
+    def assert_nothing_spent(self, waits=1):
+        self.assertEqual(self.columns("state", "outcome", "attempts_used", "attempts_total"), ("COMPLETE", "passed", 1, 1))
+        self.assertEqual([row["number"] for row in self.rows_of("waited")], list(range(1, waits + 1)))
+        decisions = [row["decision"] for row in self.rows_of("resume")]
+        self.assertEqual([word for word in decisions if word != "adopt"], ["wait"] * waits)
+        self.assertEqual(len(self.rows_of("attempt")), 1)
+        self.pawl("verify", "last")
+
+    def assert_on_time(self, row, reset_s):
+        began = seconds_of(self.starts_of_agent()[-1]["started_at"])
+        self.assertGreaterEqual(began, reset_s, "it went on too early")
+        self.assertLess(began, reset_s + WITHIN_S, row)
+
+
+class Limited(Waits):
+    def test_a_window_with_a_reset_costs_nothing_and_the_agent_goes_on_then(self):
+        for program, says in (("claude_code", CLAUDE), ("codex", CODEX)):
+            with self.subTest(program):
+                self.make(says, program)
+                said = self.pawl("run", "plan.yaml").stdout
+                self.assertIn("and nothing is spent", said)
+                self.assert_nothing_spent()
+                row, = self.rows_of("waited")
+                self.assertEqual((row["refusal"], row["source"], row["status"]), ("limited", "provider", 429))
+                self.assertEqual(row["provider"], {"claude_code": "anthropic", "codex": "openai"}[program])
+                self.assert_on_time(row, seconds_of(row["reset"]))
+                self.assertEqual([each["execution"] for each in self.starts_of_agent()], [1, 2])
+                story = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
+                self.assertEqual([each["type"] for each in story["decisions"]], ["resume", "waited"])
+                self.assertEqual([each["state"] for each in story["steps"]], ["waited", "done", "done"])
+                self.assertEqual(self.pawl_json("stats", "last")["lost_steps"], 0)
+                self.assertIn("limited by", self.pawl("inspect", "last").stdout)
+
+    def test_a_kill_of_everything_does_not_change_that(self):
+        self.make(CLAUDE, seconds=9)
+        self.kill_all(self.begin_to_wait())
+        reset = seconds_of(self.rows_of("waited")[0]["reset"])
+        self.assertLess(time.time(), reset, "the machine is too slow for this test")
+        why = self.pawl_json("why", "last")
+        self.assertEqual(why["waits_for"], "not_before")
+        self.assertIn("anthropic refused its agent for now (429: Claude AI usage limit reached", why["sentence"])
+        self.assertIn("waiting: phase p1 is not to start before", self.pawl("resume", "last").stdout)
+        self.assert_nothing_spent()
+        self.assert_on_time(why, reset)
+
+    def test_a_kill_while_the_agent_ends_does_not_either(self):
+        for label in ("store.wait.before_commit", "store.wait.after_commit"):
+            with self.subTest(label):
+                self.make(CLAUDE)
+                self.pawl("run", "plan.yaml", expect=-9, env={
+                    "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_COUNT": str(self.root / label),
+                    "PAWL_CRASH_LABEL": label})
+                self.pawl("resume", "last")
+                self.assert_nothing_spent()
+
+    def test_an_overload_names_no_time_and_a_person_does_not_have_to_wait(self):
+        self.make(OVERLOADED)
+        self.leave(self.begin_to_wait())
+        row, = self.rows_of("waited")
+        self.assertEqual((row["source"], row["status"], row["reset"]), ("backoff", 529, ""))
+        self.assertLess(abs(row["delay_ms"] - 61_000), 1_001)
+        status = self.pawl_json("status", "last")
+        self.assertEqual(status["phases"][0]["not_before"], row["not_before"])
+        self.assertEqual([(wait["phase_id"], wait["status"]) for wait in status["waits"]], [("p1", 529)])
+        said = self.pawl("status", "last").stdout
+        self.assertRegex(said, r"phase p1 waits until \S+Z, and nothing is spent: anthropic refused its agent for now \(529: ")
+        self.assertRegex(said, r"\n  pawl resume \S+ --now\n")
+        command = self.pawl_json("why", "last")["command"]
+        self.assertIn("--now", command)
+        self.pawl(*command.split()[1:])
+        self.assert_nothing_spent()
+        self.assertEqual([each["action"] for each in self.rows_of("operator")], ["go_on"])
+
+    def test_a_time_that_no_provider_has_is_not_believed(self):
+        self.make(CLAUDE, seconds=400 * 24 * 3600)
+        self.leave(self.begin_to_wait())
+        row, = self.rows_of("waited")
+        self.assertEqual(row["source"], "backoff")
+        self.assertLess(row["delay_ms"], 65_000)
+
+    def test_episodes_wait_together(self):
+        self.make(CLAUDE)
+        text = (self.root / "plan.yaml").read_text()
+        self.write("plan.yaml", text.replace("goal: g,", "goal: g, best_of: 2,"))
+        self.pawl("run", "plan.yaml", "--workers", "2")
+        self.assertEqual(self.columns("outcome", "attempts_total"), ("passed", 1))
+        self.assertIn(len(self.rows_of("waited")), (1, 2))
+        self.pawl("verify", "last")
+
+
+class Unauthorized(Waits):
+    def test_it_waits_for_a_person_who_learns_where_the_credential_comes_from(self):
+        self.make(NO_KEY)
+        said = self.pawl("run", "plan.yaml", expect=11).stdout
+        self.assertIn("anthropic refused the credential of its agent (401: Invalid API key", said)
+        self.assertIn("ANTHROPIC_API_KEY", said)
+        self.assertEqual(self.columns("state", "attempts_used"), ("EXECUTING", 1))
+        for command in ("why", "status"):
+            self.assertEqual(self.pawl_json(command, "last")["waits_for"], "person")
+        self.assertEqual(self.pawl_json("resume", "last", expect=11)["exit_code"], 11)
+        self.assertEqual(len(self.starts_of_agent()), 1, "nothing was begun")
+        self.pawl("resume", "last", "--now")
+        self.assert_nothing_spent()
+        row, = self.rows_of("waited")
+        self.assertEqual((row["refusal"], row["source"]), ("unauthorized", "person"))
+
+
+class OtherEnds(Waits):
+    def test_an_agent_that_did_its_work_or_that_is_not_known_does_not_wait(self):
+        for name, program, code, verdict in (("done", "claude_code", 0, "passed"), ("unknown", "", 1, "failed_retryable")):
+            with self.subTest(name):
+                self.make(CLAUDE, program, code=code, max_attempts=2)
+                self.pawl("run", "plan.yaml", expect=None)
+                self.assertEqual(self.rows_of("attempt")[0]["verdict"], verdict)
+                self.assertEqual(self.rows_of("waited"), [])
+
+    def test_the_policy_of_the_phase_decides_about_an_agent_that_must_not_run_twice(self):
+        self.make(CLAUDE, max_attempts=1, resume="escalate")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(self.rows_of("waited"), [])
+
+
+if __name__ == "__main__":
+    at_once.main()
