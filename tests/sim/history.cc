@@ -86,6 +86,7 @@ class History {
     for (auto& executor : executors_) executor.real.reset();  // each is for one run
     store_.forget_phases();
     sandboxes_.of_run(run_id_, bounds_.gate_steps, bounds_.agent_caps);
+    sandboxes_.let_providers_refuse(bounds_.refused_percent);
     episodes_.of_run(run_id_);
     invariants_.emplace(store_, sandboxes_, run_id_);
     return true;
@@ -349,6 +350,7 @@ class History {
     auto& dice = world_.dice;
     if (dice.percent(20)) return change_budgets();
     if (dice.percent(15)) return change_max_attempts();
+    if (dice.percent(15)) return let_go_on(store_, run_id_, world_);
     const std::string phase = dice.percent(80) ? dice.one_of(phase_ids_) : "";
     const store::Operator who{.uid = 1000, .reason = "because"};
     const auto now = world_.clock.wall();
@@ -430,6 +432,7 @@ class History {
   // No more faults: whatever happened, the run ends within a bound.
   void quiet() {
     world_.disturb = nullptr;
+    sandboxes_.let_providers_refuse(0);
     std::string waits_for;
     for (std::int64_t turns = 0; !over(); ++turns) {
       World::require(turns < kQuietTurnsMax, "the run does not end: " + waits_for);
@@ -439,7 +442,8 @@ class History {
       waits_for = done->waits_for;
       World::require(done->not_claimable != store::NotClaimable::kStalled, "stalled: " + done->waits_for);
       if (done->not_claimable == store::NotClaimable::kBudget) change_budgets(true);
-      world_.clock.advance_ms(10'000);
+      if (done->not_claimable == store::NotClaimable::kPerson) let_go_on(store_, run_id_, world_);
+      world_.clock.advance_ms(done->not_claimable == store::NotClaimable::kNotBefore ? 600'000 : 10'000);
     }
     const auto paid = executor::pay_what_is_owed(world());
     World::require(paid.has_value(), "what an agent told last can't be written down");

@@ -121,7 +121,9 @@ void Invariants::check_phase(const store::PhaseRow& phase, const Bounds& bounds,
   require(phase.attempts_total <= bounds.attempts(), id, "more attempts than the bound");
   require(phase.replans <= bounds.max_replans, id, "more replans than the plan has");
   const auto steps = World::must(store_.steps(run_id_, id));
-  require(static_cast<std::int64_t>(steps.size()) <= bounds.executions(), id,
+  const auto waits =
+      std::ranges::count(steps, name(store::RecoveryDecision::kWait), &store::StepRow::decision);
+  require(static_cast<std::int64_t>(steps.size()) - waits <= bounds.executions(), id,
           "more executions than the bound");
   spent_[id] = spent_by(steps);
   check_rows(phase, bounds, steps);
@@ -216,8 +218,15 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   std::int64_t asked = 0, planned = 0;
   for (const auto& step : steps) {
     const std::pair key(step.attempt_id, step.step_index);
-    ++executions[key];
+    const bool waited = step.decision == name(store::RecoveryDecision::kWait);
+    if (!waited) ++executions[key];
     if (step.state == store::StepState::kDone) ++results[key];
+    // Of several episodes one may be ended by an earlier one, whatever it said.
+    require(step.episode != 0 || step.state != store::StepState::kDone ||
+                !sandboxes_.was_refused(step.sandbox_run_id),
+            id, "an agent that its provider refused counts as one that failed");
+    require(!waited || sandboxes_.was_refused(step.sandbox_run_id), id,
+            "it waits, and no provider refused it");
     if (step.execution == 1 && step.gate_id == "doctor") ++asked;
     if (step.execution == 1 && step.gate_id == "replan") ++planned;
     if (step.state != store::StepState::kOpen) continue;

@@ -27,7 +27,9 @@ class SimObjects final : public workspace::ObjectStore {
   std::vector<std::string> trees_of(const std::string& base_id) const override {
     return {"/base/" + base_id};
   }
-  Result<std::string> blob_tail(const std::string&, std::uint64_t) const override { return "output"; }
+  Result<std::string> blob_tail(const std::string& blob, std::uint64_t) const override {
+    return "output\n" + sandboxes_.output_in(blob);
+  }
   Result<std::vector<workspace::File>> files_of(const std::string& layer_id, const std::vector<std::string>&,
                                                 std::uint64_t, std::size_t) const override {
     std::vector<workspace::File> out(1);

@@ -1,5 +1,8 @@
 #include "sim/operators.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "sim/world.h"
@@ -30,6 +33,12 @@ bool may_refuse(store::Store& store, const workspace::ObjectStore& objects, cons
     return !layer.layer_id.empty() && std::ranges::find(base, layer.layer_id) == base.end() &&
            may_overlap(objects, attempt.agent_layer, layer.layer_id);
   });
+}
+
+void let_go_on(store::Store& store, const std::string& run_id, World& world) {
+  const auto changed = store.operator_go_on(run_id, {.uid = 1000, .reason = "because"}, world.clock.wall());
+  if (changed && !changed->empty())
+    world.tell(fmt::format("an operator lets {} go on", fmt::join(*changed, " ")));
 }
 
 }  // namespace pawl::sim

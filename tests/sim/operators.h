@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "sim/world.h"
 #include "store/store.h"
 #include "workspace/object_store.h"
 
@@ -13,6 +14,9 @@ namespace pawl::sim {
 // The phases that ended without being accepted: all of the run, or the one that is named.
 std::vector<store::PhaseRow> ended_phases(store::Store& store, const std::string& run_id,
                                           const std::string& phase_id);
+
+// `pawl resume --now`.
+void let_go_on(store::Store& store, const std::string& run_id, World& world);
 
 // Whether an operator who approves the newest attempt of an ended phase may get this error: its agent never
 // ended, or its work hides what was accepted beside it. Errors of other kinds are faults of the world.

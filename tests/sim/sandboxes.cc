@@ -195,6 +195,20 @@ void SimSandboxes::call_models(const agent::Context& told, Step& step) {
   step.may_go_on = step.run.outcome == Outcome::kSignaled;
 }
 
+// The provider refuses the agent: for some time, for an unknown time, or for its credential.
+void SimSandboxes::perhaps_refuse(const agent::Context& told, Step& step) {
+  auto& dice = world_.dice;
+  if (told.usage.empty() || step.run.outcome != Outcome::kExited || !dice.percent(refused_percent_)) return;
+  step.run.exit_code = 1;
+  step.run.logs = "log-" + step.run.run_id;
+  const auto reset = world_.clock.wall().micros / 1'000'000 + dice.below(600) - 60;
+  answers_[step.run.logs] =
+      dice.one_of<std::string>({fmt::format("Claude AI usage limit reached|{}\n", reset),
+                                "API Error: 529 Overloaded\n", "Invalid API key\n"});
+  refused_.insert(step.run.run_id);
+  step.may_go_on = true;
+}
+
 // Ids of phases have no dot here; a label begins with one.
 std::optional<store::StepRow> SimSandboxes::marker_of(const std::string& id, const std::string& label) const {
   const auto steps = World::must(store_.steps(run_id_, label.substr(0, label.find('.'))));
@@ -283,6 +297,7 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string&
   step.on_base = base_step(spec);
   if (agent) check_base(spec.label.substr(0, spec.label.find('.')), spec.workspace.layers);
   if (agent) call_models(agent->context, step);
+  if (agent) perhaps_refuse(agent->context, step);
   const std::int64_t takes_ms =
       world_.dice.percent(10) ? 60'000 + world_.dice.below(60'000) : 1 + world_.dice.below(3000);
   step.ends_at_micros = world_.clock.mono().micros + takes_ms * 1000;
@@ -430,6 +445,8 @@ void SimSandboxes::damage_one() {
   step->spec_hash = kAnotherSpec;
   world_.tell("puts the result of another spec in place of that of " + step->label);
 }
+
+std::string SimSandboxes::output_in(const std::string& blob) const { return answer_in(blob); }
 
 std::string SimSandboxes::answer_in(const std::string& layer) const {
   const auto found = answers_.find(layer);

@@ -74,6 +74,11 @@ class SimSandboxes final : public supervisor::StepRunner {
   TestNames failing_on_base(std::vector<std::string> layers, const std::string& gate) const;
   // The layers that a step of this run saw, the topmost first; empty for a step that never started.
   std::vector<std::string> layers_of(const std::string& sandbox_run_id) const;
+  // The provider refuses so many of the agents whose usage is read, from now on.
+  void let_providers_refuse(std::int64_t percent) { refused_percent_ = percent; }
+  bool was_refused(const std::string& sandbox_run_id) const { return refused_.contains(sandbox_run_id); }
+  // The output of a step, by its object; "" for another object.
+  std::string output_in(const std::string& blob) const;
   // The response of a hook or the report of a step, by the layer that holds it.
   std::string answer_in(const std::string& layer) const;
 
@@ -109,6 +114,7 @@ class SimSandboxes final : public supervisor::StepRunner {
   // Plays all of the agent's actions at once, before any caller sees the step: it loads and saves
   // checkpoints, and calls models until its cap is reached.
   void call_models(const agent::Context& told, Step& step);
+  void perhaps_refuse(const agent::Context& told, Step& step);
   void settle(Step& step) const;
   // A step of a round must see all accepted layers.
   void check_together(const store::StepRow& marker, const sandbox::SandboxSpec& spec) const;
@@ -128,6 +134,8 @@ class SimSandboxes final : public supervisor::StepRunner {
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
   std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // only agents
+  std::set<std::string> refused_;                                           // sandbox_run_ids of agents
+  std::int64_t refused_percent_ = 0;
   std::int64_t started_ = 0;
   bool hopeless_ = false;
 };

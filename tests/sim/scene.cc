@@ -16,6 +16,7 @@ std::string draw_policies(Dice& dice, Bounds& bounds) {
   const auto resume = dice.one_of<std::string>({"re_execute", "skip", "escalate", "{probe: look}"});
   plan += "resume: " + resume + "\n";
   bounds.effect_is_elsewhere = resume.starts_with('{');
+  if (resume == "re_execute") bounds.refused_percent = dice.one_of<std::int64_t>({0, 10, 50});
   if (dice.percent(50)) plan += fmt::format("doctor: {{run: ask, after_failures: {}}}\n", 1 + dice.below(2));
   if (dice.percent(50)) {
     bounds.max_replans = dice.below(3);
@@ -64,11 +65,12 @@ void add_tier(Dice& dice, std::int64_t tier, const GateSteps& gates, Scene& to) 
     const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
     const bool two_gates = dice.percent(50);
     const bool may_be_empty = dice.percent(50), any_exit = dice.percent(20);
+    const std::string usage = dice.percent(50) ? ", usage: claude_code" : "";
     to.bounds.best_of = std::max(to.bounds.best_of, best_of);
     to.plan += fmt::format(
-        "      - {{id: {}, goal: g, agent: {{run: work{}}}, gates: [one{}], best_of: {}, may_be_empty: {}, "
+        "      - {{id: {}, goal: g, agent: {{run: work{}{}}}, gates: [one{}], best_of: {}, may_be_empty: {}, "
         "agent_exit: {}}}\n",
-        id, budget, two_gates ? ", two" : "", best_of, may_be_empty, any_exit ? "any" : "zero");
+        id, budget, usage, two_gates ? ", two" : "", best_of, may_be_empty, any_exit ? "any" : "zero");
     if (may_be_empty || to.bounds.effect_is_elsewhere) to.bounds.may_be_empty.insert(id);
     if (any_exit) to.bounds.any_exit.insert(id);
     auto& steps = to.bounds.gate_steps[id];

@@ -39,6 +39,7 @@ class SimStore final : public store::Store {
       auto& [holder, until] = held_until_[lease.phase_id];
       World::require(until <= request.mono.micros || world_.dead_owners.contains(holder),
                      "a claim of " + lease.phase_id + " took the lease of " + holder + ", who holds it");
+      check_wait(*found->claim, request.now);
       holder = lease.owner;
       until = request.mono.micros + request.lease_ms * 1000;
       touched_.insert(lease.phase_id);
@@ -66,6 +67,16 @@ class SimStore final : public store::Store {
                                                  WallTime now) override {
     return under(lease, "end " + (previous ? previous->sandbox_run_id : resume->label),
                  [&] { return real().end_step(lease, previous, resume, now); });
+  }
+  Status wait(const store::Lease& lease, const std::optional<store::StepEnd>& previous,
+              const std::optional<store::ResumeDecision>& resume, const std::string& not_before,
+              WallTime now) override {
+    return under(lease, "wait of " + lease.phase_id + " until " + not_before, [&] {
+      auto done = real().wait(lease, previous, resume, not_before, now);
+      if (done) given_back(lease);
+      if (done) waits_[lease.phase_id].not_before = not_before;
+      return done;
+    });
   }
   Status note_resume(const store::Lease& lease, const store::ResumeDecision& resume, WallTime now) override {
     return under(lease, std::string(name(resume.decision)) + " " + resume.label,
@@ -120,6 +131,13 @@ class SimStore final : public store::Store {
   Status operator_max_attempts(const std::string& run_id, std::int64_t most, const store::Operator& who,
                                WallTime now) override {
     return with_faults([&] { return real().operator_max_attempts(run_id, most, who, now); });
+  }
+  Result<std::vector<std::string>> operator_go_on(const std::string& run_id, const store::Operator& who,
+                                                  WallTime now) override {
+    waits_.clear();  // also when it reports a failure: it may have happened
+    auto changed = with_faults([&] { return real().operator_go_on(run_id, who, now); });
+    if (changed) touch(*changed);
+    return changed;
   }
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const store::Operator& who, WallTime now) override {
@@ -224,6 +242,7 @@ class SimStore final : public store::Store {
   // Called when the phases are those of another run.
   void forget_phases() {
     held_until_.clear();
+    waits_.clear();
     fences_.clear();
     touched_.clear();
   }
@@ -235,6 +254,16 @@ class SimStore final : public store::Store {
   std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
 
  private:
+  // An attempt that waits for a provider is claimed again, and not before its time. The time is ignored after
+  // the wall clock was set back.
+  void check_wait(const store::Claim& claim, WallTime now) {
+    auto& wait = waits_[claim.lease.phase_id];
+    const auto at = rfc3339(now);
+    const bool early = at < wait.not_before && claim.phase.last_attempt_timestamp <= at;
+    World::require(claim.attempt.attempt_id != wait.attempt_id || !early,
+                   claim.attempt.attempt_id + " goes on before its provider accepts its agents again");
+    wait = {.attempt_id = claim.attempt.attempt_id, .not_before = ""};
+  }
   void given_back(const store::Lease& lease) {
     if (fences_[lease.phase_id] == lease.fence) held_until_.erase(lease.phase_id);
   }
@@ -289,6 +318,11 @@ class SimStore final : public store::Store {
   World& world_;
   Machine& machine_;
   std::map<std::string, std::pair<std::string, std::int64_t>> held_until_;  // owner, monotonic end
+  struct ProviderWait {
+    std::string attempt_id;  // the newest that was claimed
+    std::string not_before;  // of its wait, if it waits
+  };
+  std::map<std::string, ProviderWait> waits_;  // by phase
   std::set<std::string> touched_;
   std::map<std::string, std::int64_t> fences_;  // the newest fence of each phase that was seen here
 };

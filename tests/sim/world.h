@@ -40,6 +40,7 @@ class SimClock final : public os::Clock {
   MonoTime mono() const override { return {mono_micros_}; }
   std::string mono_id() const override { return "boot" + std::to_string(boots_); }
   void sleep_ms(std::int64_t ms) const override { advance_ms(ms); }
+  std::int64_t utc_offset_seconds(WallTime /*at*/) const override { return 0; }
   void advance_ms(std::int64_t ms) const {
     wall_micros_ += ms * 1000;
     mono_micros_ += ms * 1000;
