@@ -35,7 +35,7 @@ max_attempts: 1
 gates: {check: {steps: [{name: unit, run: "echo 'it is \\"not\\" right \\u00fc'; exit 3"}], signals: [build]}}
 tiers:
   - phases:
-      - {id: never, may_be_empty: true, goal: g, agent: {run: "true"}, gates: [check]}
+      - {id: never, may_be_empty: true, goal: g, gates: [check], agent: {usage: codex, run: "[ -e ~/refused ] || { touch ~/refused; echo 'Rate limit reached for m. Please try again in 1s.'; exit 1; }"}}
       - {id: after, may_be_empty: true, goal: g, agent: {run: "true"}, gates: [check]}
 """
 
