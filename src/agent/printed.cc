@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/usage_reader.h"
+#include "base/money.h"
 
 namespace pawl::agent {
 namespace {
@@ -53,12 +53,66 @@ void PrintedObject::each_object(
   }
 }
 
+// `value` of Body is valid JSON without whitespace outside of strings.
+std::vector<PrintedObject> PrintedObject::objects(std::string_view name) const {
+  std::vector<PrintedObject> out;
+  const auto value = body_.any(name, text_->size());
+  if (!value || !value->starts_with('[')) return out;
+  int depth = 0;
+  bool in_string = false;
+  std::size_t start = 1;
+  for (std::size_t at = 1; at < value->size(); ++at) {
+    const char c = (*value)[at];
+    if (in_string) {
+      if (c == '\\') ++at;
+      in_string = c != '"';
+      continue;
+    }
+    in_string = c == '"';
+    if (c == '{' || c == '[') ++depth;
+    if (depth == 0 && (c == ',' || c == ']')) {
+      if (auto object = parse(value->substr(start, at - start))) out.push_back(*std::move(object));
+      start = at + 1;
+    }
+    if (c == '}' || c == ']') --depth;
+  }
+  return out;
+}
+
+std::vector<Usage> usage_by_model(const PrintedObject& stats) {
+  std::vector<Usage> out;
+  const auto models = stats.object("models");
+  if (!models) return out;
+  models->each_object([&](const std::string& name, const PrintedObject& model) {
+    const auto tokens = model.object("tokens");
+    if (!tokens) return;
+    const std::int64_t cached = tokens->count("cached");  // part of the prompt
+    out.push_back({.model = name,
+                   .input_tokens = sum_at_most_max(
+                       std::max<std::int64_t>(tokens->count("prompt") - cached, 0), tokens->count("tool")),
+                   .output_tokens = sum_at_most_max(tokens->count("candidates"), tokens->count("thoughts")),
+                   .cached_tokens = cached});
+  });
+  return out;
+}
+
+void add_usage(std::vector<Usage>& to, const Usage& used) {
+  const auto found = std::ranges::find(to, used.model, &Usage::model);
+  if (found == to.end()) return to.push_back(used);
+  found->input_tokens = sum_at_most_max(found->input_tokens, used.input_tokens);
+  found->output_tokens = sum_at_most_max(found->output_tokens, used.output_tokens);
+  found->cached_tokens = sum_at_most_max(found->cached_tokens, used.cached_tokens);
+  found->usd_micros = found->usd_micros && used.usd_micros
+                          ? std::optional(sum_at_most_max(*found->usd_micros, *used.usd_micros))
+                          : std::nullopt;
+}
+
 std::vector<PrintedObject> printed_objects(std::string_view printed,
-                                           std::initializer_list<std::string_view> parts) {
+                                           std::initializer_list<std::string_view> parts, std::size_t most) {
   std::vector<PrintedObject> out;
   // Searches from the end. An object's last line ends with a brace, and its first line begins with one.
   std::size_t end = std::string_view::npos;  // end of the current object
-  for (std::size_t line_end = printed.size(); out.size() < kUsagesMax;) {
+  for (std::size_t line_end = printed.size(); out.size() < most;) {
     const auto newline = line_end == 0 ? std::string_view::npos : printed.rfind('\n', line_end - 1);
     const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
     auto line = printed.substr(start, line_end - start);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/body.h"
+#include "agent/usage_reader.h"
 
 namespace pawl::agent {
 
@@ -25,6 +26,8 @@ class PrintedObject {
   // A number of dollars, rounded down to millionths; no value: not such a number.
   std::optional<std::int64_t> usd_micros(std::string_view name) const;
   std::optional<PrintedObject> object(std::string_view name) const;
+  // The elements of a list that are objects, in their order.
+  std::vector<PrintedObject> objects(std::string_view name) const;
   // Calls `member` for each member that is an object and whose name may be a model's. An object with more
   // than kUsagesMax members is ignored.
   void each_object(
@@ -38,9 +41,19 @@ class PrintedObject {
   Body body_;
 };
 
+// For programs whose lines are added up: more than what is read can have.
+constexpr std::size_t kLinesMax = 100'000;
+
 // The printed objects that contain one of `parts`. Each object must have lines of its own. Returns the last
-// kUsagesMax, oldest first.
+// `most`, oldest first.
 std::vector<PrintedObject> printed_objects(std::string_view printed,
-                                           std::initializer_list<std::string_view> parts);
+                                           std::initializer_list<std::string_view> parts,
+                                           std::size_t most = kUsagesMax);
+
+// The usage of each model in `models` of an object, as Gemini CLI and its descendants print it.
+std::vector<Usage> usage_by_model(const PrintedObject& stats);
+
+// Adds `used` to the entry of its model, or makes one. A cost that one of them lacks is a cost that is not known.
+void add_usage(std::vector<Usage>& to, const Usage& used);
 
 }  // namespace pawl::agent

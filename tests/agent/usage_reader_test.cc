@@ -108,13 +108,89 @@ TEST(UsageReader, GeminiCliSaysItOnManyLines) {
       (Usage{.model = "gemini-2.5-pro", .input_tokens = 3676, .output_tokens = 174, .cached_tokens = 21263}));
 }
 
+TEST(UsageReader, QwenCodeSaysItAtTheEndOfAList) {
+  const std::string stats =
+      R"("stats":{"models":{"qwen3-coder-plus":{"api":{"totalRequests":4},"tokens":{"prompt":900,"candidates":30,)"
+      R"("total":930,"cached":100,"thoughts":5,"tool":0}}}})";
+  const std::string begin =
+      R"([{"type":"system"},{"type":"user","text":"{\"type\":\"result\",\"usage\":7}"},)";
+  const auto result = [](const std::string& members) {
+    return R"({"type":"result","subtype":"success","usage":{"input_tokens":900,"output_tokens":30,)"
+           R"("cache_read_input_tokens":100,"total_tokens":930},"permission_denials":[])" +
+           members + "}";
+  };
+  const Usage by_model{
+      .model = "qwen3-coder-plus", .input_tokens = 800, .output_tokens = 35, .cached_tokens = 100};
+  const std::string list = "Warning: words\n" + begin + result("," + stats) + "]\n";
+  EXPECT_EQ(read("qwen_code", list), std::vector{by_model});
+  EXPECT_EQ(read("qwen_code", list.substr(40)), std::vector{by_model}) << "its beginning is not read";
+  EXPECT_EQ(read("qwen_code", result("," + stats) + "\r\n"), std::vector{by_model}) << "stream-json";
+  EXPECT_EQ(read("qwen_code", begin + result("") + "]"),
+            std::vector{(Usage{
+                .model = "of the attempt", .input_tokens = 800, .output_tokens = 30, .cached_tokens = 100})});
+}
+
+std::string step_of_opencode(int input, const std::string& cost) {
+  return R"({"type":"step_finish","timestamp":1,"sessionID":"ses_1","part":{"type":"step-finish","reason":"stop","cost":)" +
+         cost + R"(,"tokens":{"total":10,"input":)" + std::to_string(input) +
+         R"(,"output":3,"reasoning":2,"cache":{"write":5,"read":7}}}})"
+         "\n";
+}
+
+TEST(UsageReader, OpencodesStepsAreAddedUp) {
+  std::string printed = R"({"type":"text","part":{"text":"{\"type\":\"step_finish\"}"}})"
+                        "\n";
+  for (int i = 0; i < 150; ++i) printed += step_of_opencode(100, "0.0001");
+  EXPECT_EQ(read("opencode", printed), std::vector{(Usage{.model = "of the attempt",
+                                                          .input_tokens = 15750,
+                                                          .output_tokens = 750,
+                                                          .cached_tokens = 1050,
+                                                          .usd_micros = 15000})});
+  EXPECT_EQ(read("opencode", step_of_opencode(1, "0"))[0].usd_micros, std::nullopt)
+      << "a model without a price";
+  EXPECT_EQ(read("opencode", step_of_opencode(1, "0.5") + step_of_opencode(1, "0"))[0].usd_micros,
+            std::nullopt);
+}
+
+std::string message_of_pi(const std::string& model, int input) {
+  return R"({"role":"assistant","content":[{"type":"text","text":"a \"]\" and [{"}],"model":")" + model +
+         R"(","usage":{"input":)" + std::to_string(input) +
+         R"(,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":9,"cost":{"input":0,"total":0.001}}})";
+}
+
+TEST(UsageReader, PisMessagesCountOnce) {
+  const std::string first = message_of_pi("m", 10), second = message_of_pi("m", 20),
+                    other = message_of_pi("n", 1);
+  const auto end = [](const std::string& message) {
+    return R"({"type":"message_end","message":)" + message + "}\n";
+  };
+  const std::string user = R"({"role":"user","content":"x","usage":{"input":99}})";
+  const std::string whole = end(first) + R"({"type":"turn_end","message":)" + first + "}\n" + end(second) +
+                            end(other) + R"({"type":"agent_end","messages":[)" + user + "," + first + "," +
+                            second + "," + other + "]}\n";
+  const std::vector<Usage> used = {
+      {.model = "m", .input_tokens = 38, .output_tokens = 4, .cached_tokens = 6, .usd_micros = 2000},
+      {.model = "n", .input_tokens = 5, .output_tokens = 2, .cached_tokens = 3, .usd_micros = 1000}};
+  EXPECT_EQ(read("pi", whole), used);
+  EXPECT_EQ(read("pi", whole.substr(whole.find("{\"type\":\"agent_end\""))), used) << "only the end is read";
+  EXPECT_EQ(read("pi", end(first) + end(second) + end(other)), used) << "it was ended";
+  const auto again = read("pi", whole + end(other));
+  ASSERT_EQ(again.size(), 2U);
+  EXPECT_EQ(again[1].input_tokens, 10);
+}
+
 TEST(UsageReader, WhatIsNoneOrIsBrokenIsNoUse) {
   const std::string deep = R"({"type":"result","modelUsage":)" + std::string(10000, '[') + "}";
-  for (const char* program : {"claude_code", "codex", "gemini_cli"})
+  for (const char* program : {"claude_code", "codex", "gemini_cli", "opencode", "pi", "qwen_code"})
     for (const std::string& printed :
          {std::string(), std::string("}\n}\n{"), deep, std::string("{\n"), std::string(100000, '{') + "}",
           std::string(R"({"type":"result","modelUsage":[1]})"),
           std::string(R"({"type":"turn.completed","usage":7})"),
+          std::string(R"({"type":"step_finish","part":{"tokens":7}})"),
+          std::string(
+              R"({"type":"agent_end","messages":[[{"role":"assistant","usage":{"input":1}}],7,"x"]})"),
+          std::string(R"({"type":"agent_end","messages":{"role":"assistant"}})"),
+          std::string(R"([{"type":"result","usage":7}])"), std::string(R"({"type":"result")"),
           std::string(R"({"stats":{"models":{"m":{"tokens":null}}}})")})
       EXPECT_TRUE(read(program, printed).empty()) << program << printed.substr(0, 60);
   EXPECT_EQ(usage_reader("nobody"), nullptr);
