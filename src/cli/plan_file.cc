@@ -8,6 +8,7 @@
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "cli/render/waiting.h"
+#include "executor/agent_programs.h"
 #include "executor/credentials.h"
 #include "executor/from_host.h"
 #include "executor/programs.h"
@@ -226,19 +227,20 @@ void check_built(const std::string& shown, const std::string& file, plan::Parsed
 void check_programs(const std::string& shown, plan::Parsed& parsed) {
   for (const auto& unseen : executor::unseen_programs(*parsed.plan)) {
     std::string mounts;
-    for (const auto& src : unseen.mounts) mounts += (mounts.empty() ? "{src: " : ", {src: ") + src + "}";
+    const auto& place = unseen.place;
+    for (const auto& src : place.mounts) mounts += (mounts.empty() ? "{src: " : ", {src: ") + src + "}";
     std::string message = fmt::format("{} starts {}, which no step finds", unseen.user, unseen.name);
-    if (unseen.host_path.empty())
+    if (place.host_path.empty())
       message +=
           ", nor is it on this machine: install it below /usr, or show the folder that it lies in with "
           "`mounts`";
     else if (mounts.empty())
       message +=
           fmt::format(": it lies at {}, and no folder around it may be shown: install it below /usr/local",
-                      unseen.host_path);
+                      place.host_path);
     else
-      message += fmt::format(": it lies at {}. Add to the plan: `mounts: [{}]`{}", unseen.host_path, mounts,
-                             unseen.is_in_path ? "" : ", and name it by that path");
+      message += fmt::format(": it lies at {}. Add to the plan: `mounts: [{}]`{}", place.host_path, mounts,
+                             place.is_in_path ? "" : ", and name it by that path");
     parsed.warnings.push_back(
         {.file = shown, .line = unseen.at.line, .column = unseen.at.column, .message = visible(message)});
   }
@@ -364,7 +366,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   PAWL_TRY(out.text, std::move(text));
   // The sandbox shows the host's /usr, where a script's shell comes from.
   const bool bash = os::exists("/usr/bin/bash") || os::exists("/bin/bash");
-  out.parsed = plan::parse(out.text, path, {.host_has_bash = bash});
+  out.parsed = plan::parse(out.text, path, {.host_has_bash = bash, .own_profile = executor::own_profile});
   if (!out.parsed.plan) return out;
   if (out.parsed.plan->policy) out.parsed.problems = read_policy(path, out);
   check_evidence(path, out.parsed);

@@ -5,6 +5,7 @@
 #include "executor/session.h"
 #include "executor/start_run.h"
 #include "executor/told.h"
+#include "plan/rows.h"
 
 namespace pawl::executor {
 
@@ -31,6 +32,8 @@ store::ClaimRequest Executor::claim_request() {
   request.lease_ms = options_.lease_ms;
   request.owner_is_dead = options_.owner_is_dead;
   request.model_of_attempt = [this](const store::Claim& claim, std::int64_t number) {
+    const auto phase = plan::phase_of_row(claim.planned);
+    if (phase && !phase->agent_model.empty()) return phase->agent_model;
     const auto plan = plan_for(claim);
     return plan ? (*plan)->model_of_attempt(number) : std::string();
   };

@@ -37,6 +37,7 @@ std::string differing_key(const Json& there, const Json& here) {
 std::string plan_key(const std::string& key) {
   static const std::map<std::string, std::string> names = {{"agent_budget", "agent.budget"},
                                                            {"agent_usage", "agent.usage"},
+                                                           {"agent_model", "agent.model"},
                                                            {"max_children", "agent.max_children"}};
   const auto found = names.find(key);
   return found == names.end() ? key : found->second;

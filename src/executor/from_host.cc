@@ -59,15 +59,6 @@ Result<std::vector<sandbox::CopyIn>> mounts_now(const plan::Common& plan) {
   return out;
 }
 
-// The part of PATH for programs of mounts. It comes first: who shows a toolchain means its programs, and not
-// those of the same names that every sandbox has.
-std::string bins_of(const std::vector<sandbox::CopyIn>& mounts) {
-  std::string out;
-  for (const auto& mount : mounts)
-    for (const auto& bin : bins_of_mount(mount)) out += bin.inside + ":";
-  return out;
-}
-
 std::string named_mounts(const std::set<std::string>& names) {
   std::string out;
   std::size_t count = 0;
@@ -132,12 +123,21 @@ std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount) {
   return out;
 }
 
+// They come first: who shows a toolchain means its programs, and not those of the same names that every sandbox
+// has.
+void add_bins(const std::vector<sandbox::CopyIn>& mounts, std::vector<std::string>& env) {
+  constexpr std::string_view kPath = "PATH=";
+  std::string bins;
+  for (const auto& mount : mounts)
+    for (const auto& bin : bins_of_mount(mount)) bins += bin.inside + ":";
+  for (auto& entry : env)
+    if (entry.starts_with(kPath)) entry.insert(kPath.size(), bins);
+}
+
 Result<FromHost> from_host(const plan::Common& plan) {
   FromHost out{.env = sandbox::allowed_environment(plan.env, plan.env_set), .mounts = {}};
   PAWL_TRY(out.mounts, mounts_now(plan));
-  constexpr std::string_view kPath = "PATH=";
-  for (auto& entry : out.env)
-    if (entry.starts_with(kPath)) entry.insert(kPath.size(), bins_of(out.mounts));
+  add_bins(out.mounts, out.env);
   return out;
 }
 

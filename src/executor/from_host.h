@@ -32,6 +32,9 @@ struct Bin {
 };
 std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount);
 
+// Puts these folders first in PATH.
+void add_bins(const std::vector<sandbox::CopyIn>& mounts, std::vector<std::string>& env);
+
 struct FromHost {
   std::vector<std::string> env;         // "NAME=value"; PATH begins with the folders `bin` of the mounts
   std::vector<sandbox::CopyIn> mounts;  // in the order of the plan

@@ -45,14 +45,17 @@ bool is_forgotten(bool gate_passed) {
 }
 
 gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts,
-                           plan::AgentExit exit) {
-  const bool any = takes_any_exit(exit) && run.outcome == sandbox::Outcome::kExited;
+                           const plan::Phase& phase) {
+  const bool any = takes_any_exit(phase.agent_exit) && run.outcome == sandbox::Outcome::kExited;
   gates::Signal signal{.kind = "agent",
                        .gate_id = std::string(kAgentGate),
                        .passed = any || succeeded(run),
                        .details = {{"outcome", facts.outcome}, {"exit_code", facts.exit_code}},
                        .collector = "exit code",
                        .read = gates::digest_of({facts})};
+  const auto meaning = phase.exit_codes.find(facts.exit_code);
+  if (run.outcome == sandbox::Outcome::kExited && meaning != phase.exit_codes.end())
+    signal.details["means"] = meaning->second;
   gates::tell_hang(facts, signal);
   gates::tell_refusals({facts}, signal);
   if (facts.withheld.empty()) return signal;
@@ -159,8 +162,7 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
     return facts;
   }
   if (const auto agent = results_.find(this->agent().index); agent != results_.end())
-    facts.signals.push_back(
-        agent_signal(agent->second, facts_of(steps_.front(), agent->second), phase_->agent_exit));
+    facts.signals.push_back(agent_signal(agent->second, facts_of(steps_.front(), agent->second), *phase_));
   if (changed_nothing_)
     facts.signals.push_back(empty_signal(wrote_files(), layer_left(), ignored_, phase_->needs_change()));
   if (agent_seen_ && (!rules_.empty() || !filtered_.submodule_changes.empty()))

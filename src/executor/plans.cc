@@ -103,7 +103,18 @@ store::PlanRows rows_of(const plan::Plan& plan) {
 
 Result<plan::Plan> plan_of(store::Store& store, const store::RunRow& run) {
   PAWL_TRY(const auto text, store.plan_text(run.run_id));
-  auto parsed = plan::parse(text, run.plan_file);
+  // The profiles of the run's start. Another version, or the file of a user, may say something else today.
+  PAWL_TRY(const auto row, store.planned_common(run.run_id));
+  plan::Common common;
+  if (!row.empty()) {
+    PAWL_TRY(common, plan::common_of_row(row));
+  }
+  const auto profile = [&](const std::string& name) -> Result<std::optional<plan::ProfileText>> {
+    const auto found = common.profiles.find(name);
+    if (found == common.profiles.end()) return std::nullopt;
+    return plan::ProfileText{.file = "profile " + name, .text = found->second};
+  };
+  auto parsed = plan::parse(text, run.plan_file, {.own_profile = profile});
   if (parsed.plan) return *std::move(parsed.plan);
   return fail(ErrorKind::kCorrupt, "the plan of run " + run.run_id + " does not parse: " +
                                        (parsed.problems.empty() ? "" : to_text(parsed.problems.front())));

@@ -1,5 +1,6 @@
 #include "executor/programs.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,6 +69,26 @@ void add_folders(const std::string& pattern, std::vector<std::string>& to) {
     to.push_back(os::join(pattern.substr(0, star), name) + pattern.substr(star + 2));
 }
 
+// The program of `#!/usr/bin/env node` or `#!/opt/python/bin/python3`, as it is looked for; "": no such line.
+std::string interpreter_of(const std::string& program) {
+  constexpr std::size_t kLineBytesMax = 256;  // Linux reads as many (BINPRM_BUF_SIZE)
+  const os::UniqueFd fd(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(fd ? kLineBytesMax : 0, '\0');
+  const ssize_t got = fd ? read(fd.get(), text.data(), text.size()) : -1;
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  if (!text.starts_with("#!")) return {};
+  std::vector<std::string> words;
+  for (std::size_t at = 2; at < std::min(text.find('\n'), text.size());) {
+    const auto end = std::min(text.find_first_of(" \t\n", at), text.size());
+    if (end > at) words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  if (words.empty()) return {};
+  std::size_t first = words[0].ends_with("/env") ? 1 : 0;
+  if (first == 1 && words.size() > 1 && words[1] == "-S") first = 2;
+  return first < words.size() ? words[first] : "";
+}
+
 class Host {
  public:
   explicit Host(const plan::Common& plan) : home_(os::environment_value("HOME").value_or("")) {
@@ -108,8 +129,17 @@ class Host {
     return {};
   }
 
+  ProgramPlace place_of(const std::string& name) const {
+    ProgramPlace out{.host_path = find(name), .is_seen = is_seen(name), .mounts = {}};
+    if (out.is_seen || out.host_path.empty()) return out;
+    add_mounts(out.host_path, out);
+    if (!out.mounts.empty()) add_interpreter(out.host_path, out);
+    return out;
+  }
+
+ private:
   // Names what would show the program at `path`, and what a link there leads to.
-  void add_mounts(const std::string& path, UnseenProgram& to) const {
+  void add_mounts(const std::string& path, ProgramPlace& to) const {
     const auto real = os::absolute_path(path);
     if (!real) return;
     const bool link_is_shown = is_below_shown(path);  // a link in /usr/local/bin that leads away
@@ -125,7 +155,20 @@ class Host {
     to.mounts = std::move(mounts);
   }
 
- private:
+  // A script of npm or pip starts with a line that names Node or Python, perhaps in another folder.
+  void add_interpreter(const std::string& program, ProgramPlace& to) const {
+    const auto name = interpreter_of(program);
+    const auto path = name.empty() || is_seen(name) ? std::string() : find(name);
+    if (path.empty() || std::ranges::any_of(to.mounts, [&](const auto& mount) {
+          return spelled(path) == mount || spelled(path).starts_with(mount + "/");
+        }))
+      return;
+    ProgramPlace interpreter;
+    add_mounts(path, interpreter);
+    for (auto& mount : interpreter.mounts)
+      if (std::ranges::find(to.mounts, mount) == to.mounts.end()) to.mounts.push_back(std::move(mount));
+  }
+
   // A program of the host whose real file a step sees, too.
   bool is_shown(const std::string& path) const {
     if (!is_program(path)) return false;
@@ -201,6 +244,14 @@ std::vector<Command> commands_of(const plan::Plan& plan) {
 
 }  // namespace
 
+std::vector<ProgramPlace> find_programs(const std::vector<std::string>& names) {
+  const plan::Common no_mounts;
+  const Host host(no_mounts);
+  std::vector<ProgramPlace> out;
+  for (const auto& name : names) out.push_back(host.place_of(name));
+  return out;
+}
+
 std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
   const Host host(plan);
   std::vector<UnseenProgram> out;
@@ -211,10 +262,7 @@ std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
     if (!read.insert(*command.argv).second) continue;
     for (const auto& name : plan::programs_of(*command.argv)) {
       if (!looked_up.insert(name).second || host.is_seen(name)) continue;
-      UnseenProgram unseen{
-          .name = name, .user = command.user, .at = command.at, .host_path = host.find(name), .mounts = {}};
-      if (!unseen.host_path.empty()) host.add_mounts(unseen.host_path, unseen);
-      out.push_back(std::move(unseen));
+      out.push_back({.name = name, .user = command.user, .at = command.at, .place = host.place_of(name)});
     }
   }
   return out;

@@ -1,4 +1,5 @@
-// Finds the programs of a plan that no step will have, before an attempt is spent. Reads the host.
+// Finds programs on this host, and those of a plan that no step will have, before an attempt is spent. Reads the
+// host.
 #pragma once
 
 #include <string>
@@ -8,14 +9,23 @@
 
 namespace pawl::executor {
 
-struct UnseenProgram {
-  std::string name;       // as the plan writes it
-  std::string user;       // the first that starts it: "agent of phase fix", "step unit of gate check"
-  plan::Place at;         // of the user, where it is known
+struct ProgramPlace {
   std::string host_path;  // where this host has it; "": nowhere that was looked
-  std::vector<std::string>
-      mounts;              // the folders or files whose mount would show it; empty: none that may be shown
+  bool is_seen = false;   // a step finds it without more mounts
+  // The folders or files whose mount would show it, and the interpreter that its first line names; empty: none
+  // that may be shown, or it is seen.
+  std::vector<std::string> mounts;
   bool is_in_path = true;  // with those mounts, steps find it by its name
+};
+
+// Looks for programs as the steps of a plan without mounts would. In the order of `names`.
+std::vector<ProgramPlace> find_programs(const std::vector<std::string>& names);
+
+struct UnseenProgram {
+  std::string name;  // as the plan writes it
+  std::string user;  // the first that starts it: "agent of phase fix", "step unit of gate check"
+  plan::Place at;    // of the user, where it is known
+  ProgramPlace place;
 };
 
 // Programs of agents, gates, hooks and probes that start in any case (plan/script.h) and that lie neither in

@@ -15,12 +15,6 @@ constexpr std::size_t kSetBytesMax = 256 << 10;
 constexpr std::size_t kCredentialsMax = 16;  // of an agent, which are read before each start
 constexpr std::size_t kMountsMax = 32;       // each is looked through before each step
 
-bool is_variable_name(const std::string& text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && text.size() <= 128 && letter(text.front()) &&
-         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
-
 // Adds a problem for a name that never passes. A plan can't opt out.
 bool may_pass(const YAML::Node& node, Problems& problems) {
   const std::string& name = node.Scalar();
@@ -189,6 +183,12 @@ void read_credentials(const Mapping& agent, const Common& plan, Phase& phase, Pr
     phase.credentials.push_back(
         read_credential(entry.second, entry.first.IsScalar() ? entry.first.Scalar() : "", problems));
   }
+}
+
+bool is_variable_name(const std::string& text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && text.size() <= 128 && letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 void read_env(const Mapping& top, Common& plan, Problems& problems) {

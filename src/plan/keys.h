@@ -11,7 +11,7 @@ namespace pawl::plan {
 
 // The keys by kind of mapping: plan, source, env, mount, sandbox, gate, take, protected, step, override,
 // reports, retry, tier, phase, agent, agent_budget, resume, policy, policy_file, policy_trace, policy_limits,
-// budget, doctor, replan, backoff.
+// budget, doctor, replan, backoff, profile, profile_base_url.
 const std::map<std::string, std::vector<std::string>>& known_keys();
 
 // The programs whose output reports their use of models: the names of the files in agent/usage.

@@ -150,7 +150,8 @@ void read_gates(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
   }
 }
 
-void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
+void read_tiers(const Mapping& top, const Defaults& defaults, Profiles& profiles, Plan& plan,
+                Problems& problems) {
   const auto node = top.require("tiers", problems);
   if (!node.IsDefined()) return;
   if (!node.IsSequence() || node.size() == 0) {
@@ -158,7 +159,7 @@ void read_tiers(const Mapping& top, const Defaults& defaults, Plan& plan, Proble
                            (node.IsSequence() ? "an empty one" : type_of(node)));
     return;
   }
-  PhaseContext context{.plan = plan, .defaults = defaults};
+  PhaseContext context{.plan = plan, .defaults = defaults, .profiles = profiles};
   for (const auto& item : node)
     plan.tiers.push_back(read_tier(item, plan.tiers.size() + 1, context, problems));
   const auto gates = top.get("gates");
@@ -218,7 +219,9 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   read_hooks(top, defaults, plan, problems);
   read_backoff(top, plan, problems);
   read_gates(top, defaults, plan, problems);
-  read_tiers(top, defaults, plan, problems);
+  Profiles profiles(around);
+  read_tiers(top, defaults, profiles, plan, problems);
+  plan.profiles = profiles.take_texts();
   plan.has_credentials = has_credentials(plan);
   plan.traced = traced_step(plan);
   return plan;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,9 +36,17 @@ struct Parsed {
   Place source_at;  // place of `source` in the plan
 };
 
-// Facts about the host on which some warnings depend.
+// The text of a user's own profile (profile.h), and where it lies.
+struct ProfileText {
+  std::string file, text;
+};
+
+// The facts beside its text on which a parsed plan depends.
 struct Surroundings {
-  bool host_has_bash = true;
+  bool host_has_bash = true;  // some warnings depend on it
+  // Returns a profile that takes precedence over the one that is compiled in; no value: there is none.
+  // Optional.
+  std::function<Result<std::optional<ProfileText>>(const std::string& name)> own_profile;
 };
 
 // Parses the text of a plan. Pure: reads no file, and uses `file` only in messages.

@@ -153,8 +153,10 @@ struct Phase {
   Spending agent_budget;                // for one attempt
   std::int64_t max_children = 100;      // for one episode
   std::string agent_usage;              // the program whose output reports its usage; "": none
-  std::vector<std::string> gates;       // names of Plan::gates, in order, never empty
-  std::int64_t best_of = 1;             // episodes per attempt
+  std::string agent_model;              // PAWL_MODEL of all attempts; "": as Common::model_of_attempt() says
+  std::map<std::int64_t, std::string> exit_codes;  // what exit codes of the agent mean, by its profile
+  std::vector<std::string> gates;                  // names of Plan::gates, in order, never empty
+  std::int64_t best_of = 1;                        // episodes per attempt
   std::int64_t max_attempts = 5;
   Resume resume;
   Durable durable = Durable::kRequired;
@@ -230,6 +232,7 @@ struct Common {
   std::vector<std::string> env;                // names of the host's variables that pass
   std::map<std::string, std::string> env_set;  // variables with a value in the plan; no name is also in env
   std::vector<Mount> mounts;
+  std::map<std::string, std::string> profiles;  // texts of the profiles that agents use, by name (profile.h)
   std::vector<std::string> models;
   Ignored ignored = Ignored::kLeaveOut;
   Git git = Git::kNone;  // in rows of older versions; a plan without the key has kSnapshot

@@ -22,6 +22,7 @@ class Problems {
     warnings_.push_back(make(at.Mark(), message));
   }
   void add(const YAML::Mark& at, const std::string& message) { errors_.push_back(make(at, message)); }
+  void add(Problem problem) { errors_.push_back(std::move(problem)); }
   bool guard(std::string_view text);   // check_yaml(); false: the problem is added
   std::vector<Problem> take_errors();  // in the order of the file
   std::vector<Problem> take_warnings() { return std::move(warnings_); }

@@ -92,6 +92,8 @@ void members(Is<Phase> auto& self, auto&& each) {
   each("agent_budget", self.agent_budget);
   each("max_children", self.max_children);
   each("agent_usage", self.agent_usage);
+  each("agent_model", self.agent_model);
+  each("exit_codes", self.exit_codes);
   each("gates", self.gates);
   each("best_of", self.best_of);
   each("max_attempts", self.max_attempts);
@@ -136,6 +138,7 @@ void members(Is<Common> auto& self, auto&& each) {
   each("env", self.env);
   each("env_set", self.env_set);
   each("mounts", self.mounts);
+  each("profiles", self.profiles);
   each("models", self.models);
   each("ignored", self.ignored);
   each("git", self.git);

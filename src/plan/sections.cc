@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/endpoint.h"
 #include "base/money.h"
 #include "base/nearest.h"
 #include "plan/keys.h"
@@ -20,24 +19,6 @@ bool has_name_shape(const std::string& text, bool capitals) {
   };
   if (text.empty() || text.size() > kNameMax || !letter(text.front())) return false;
   return std::ranges::all_of(text, [&](char c) { return letter(c) || c == '.' || c == '_' || c == '-'; });
-}
-
-void read_network(const Mapping& mapping, Step& step, Problems& problems) {
-  std::string network = "none";
-  if (const auto node = mapping.get("network"); node.IsDefined())
-    network = read_word(node, "network", {"none", "scoped"}, problems).value_or("none");
-  step.network = network == "scoped" ? Network::kScoped : Network::kNone;
-  if (const auto node = mapping.get("egress"); node.IsDefined()) {
-    step.egress = read_strings(node, "egress", problems);
-    if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
-    for (std::size_t i = 0; i < step.egress.size(); ++i)
-      if (const auto parsed = net::Allowlist::parse({step.egress[i]}); !parsed)
-        problems.add(node.IsSequence() && i < node.size() ? node[i] : node, parsed.error().message);
-  }
-  if (network == "scoped" && step.egress.empty())
-    problems.add(mapping.get("network"), "network: scoped needs `egress: [\"HOST:PORT\"]`");
-  if (const auto node = mapping.get("trace"); node.IsDefined())
-    step.trace = read_bool(node, "trace", problems).value_or(false);
 }
 
 void read_reports(const Mapping& mapping, Step& step, Problems& problems) {
@@ -94,7 +75,7 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
   step.limits = defaults.limits;
   step.limits.time_budget_seconds = std::min(step.limits.time_budget_seconds, kGateSecondsMax);
   read_limits(mapping, kGateSecondsMax, step.limits, problems);
-  read_network(mapping, step, problems);
+  read_network(mapping, {}, step, problems);
   read_reports(mapping, step, problems);
   return step;
 }
@@ -179,17 +160,6 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
       context.used_gates.insert(*name);
     }
   }
-}
-
-void read_agent(const Mapping& mapping, const PhaseContext& context, Phase& phase, Problems& problems) {
-  constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
-  phase.agent = read_program(mapping, context.defaults, problems);
-  read_credentials(mapping, context.plan, phase, problems);
-  read_number(mapping, "max_children", {0, kChildrenMax}, phase.max_children, problems);
-  if (const auto node = mapping.get("usage"); node.IsDefined())
-    phase.agent_usage = read_word(node, "usage", usage_words(), problems).value_or("");
-  if (const auto node = mapping.get("budget"); node.IsDefined())
-    read_spending(Mapping(node, "budget", "agent_budget", problems), phase.agent_budget, problems);
 }
 
 Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& problems) {
@@ -294,7 +264,7 @@ Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& pr
     step.argv = read_command(run, "run", step.shell, problems);
   step.limits = defaults.limits;
   read_limits(mapping, kAgentSecondsMax, step.limits, problems);
-  read_network(mapping, step, problems);
+  read_network(mapping, {}, step, problems);
   return step;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plan/plan.h"
+#include "plan/profile.h"
 #include "plan/reader.h"
 
 namespace pawl::plan {
@@ -31,6 +32,10 @@ void read_number(const Mapping& mapping, const std::string& key, Range range, st
                  Problems& problems);
 // Reads the common part of agents and hooks: run, limits, network. The step's name is "run".
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
+// Reads network, egress and trace. `own`: entries of `egress` that the step has unless the plan says
+// `network: none`.
+void read_network(const Mapping& mapping, const std::vector<std::string>& own, Step& step,
+                  Problems& problems);
 // Reads protect and protect_existing: patterns of paths, or {pattern, may_be_absent}.
 void read_guarded(const Mapping& mapping, Guarded& guarded, Problems& problems);
 // Returns the patterns under `key` when it is present. Each must be safe; `where` names the folder in
@@ -47,17 +52,38 @@ void read_credentials(const Mapping& agent, const Common& plan, Phase& phase, Pr
 void read_spending(const Mapping& budget, Spending& out, Problems& problems);
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults, Problems& problems);
 
+// The profiles that a plan uses; each is read once.
+class Profiles {
+ public:
+  explicit Profiles(const Surroundings& around) : around_(around) {}
+  // Returns null when the plan can't have it. Adds the problem then, at `use`; those of the profile once, at
+  // their place in its file.
+  const Profile* find(const YAML::Node& use, Problems& problems);
+  std::map<std::string, std::string> take_texts() { return std::move(texts_); }  // by name
+
+ private:
+  void read(const std::string& name, const YAML::Node& use, Problems& problems);
+
+  const Surroundings& around_;
+  std::map<std::string, std::optional<Profile>> profiles_;
+  std::map<std::string, std::string> texts_;
+};
+
 struct PhaseContext {
   const Common& plan;  // with its gates
   const Defaults& defaults;
+  Profiles& profiles;
   std::set<std::string> ids;         // seen so far
   std::set<std::string> used_gates;  // gates that some phase uses
   std::size_t phases = 0;
 };
+// Reads the agent of a phase whose goal is known: a command, or a program with a profile.
+void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems);
 Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context, Problems& problems);
 
-bool is_name(const std::string& text);      // [A-Za-z0-9][A-Za-z0-9._-]{0,63}
-bool is_phase_id(const std::string& text);  // [a-z0-9][a-z0-9._-]{0,63}
+bool is_name(const std::string& text);           // [A-Za-z0-9][A-Za-z0-9._-]{0,63}
+bool is_phase_id(const std::string& text);       // [a-z0-9][a-z0-9._-]{0,63}
+bool is_variable_name(const std::string& text);  // of an environment variable, at most 128 bytes
 // A safe pattern stays inside the workspace: relative, no "..", no control characters, at most 1024 bytes.
 bool is_safe_pattern(const std::string& text);
 

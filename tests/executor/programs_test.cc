@@ -64,8 +64,8 @@ TEST_F(ProgramsTest, AreNamedWhereTheHostHasNone) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].name, "no-such-program");
   EXPECT_EQ(found[0].user, "agent of phase fix");
-  EXPECT_EQ(found[0].host_path, "");
-  EXPECT_THAT(found[0].mounts, IsEmpty());
+  EXPECT_EQ(found[0].place.host_path, "");
+  EXPECT_THAT(found[0].place.mounts, IsEmpty());
   EXPECT_EQ(unseen({"/no/such/program"}).size(), 1U);
 }
 
@@ -74,9 +74,9 @@ TEST_F(ProgramsTest, AreShownByTheFolderAroundBin) {
   make_program(".nvm/versions/node/v22.1.0/bin/nodeish");
   const auto found = unseen({"nodeish"});
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].host_path, home_ + "/.nvm/versions/node/v22.1.0/bin/nodeish");
-  EXPECT_THAT(found[0].mounts, ElementsAre("~/.nvm/versions/node/v22.1.0"));
-  EXPECT_TRUE(found[0].is_in_path);
+  EXPECT_EQ(found[0].place.host_path, home_ + "/.nvm/versions/node/v22.1.0/bin/nodeish");
+  EXPECT_THAT(found[0].place.mounts, ElementsAre("~/.nvm/versions/node/v22.1.0"));
+  EXPECT_TRUE(found[0].place.is_in_path);
   mount("~/.nvm/versions/node/v22.1.0");
   EXPECT_THAT(unseen({"nodeish"}), IsEmpty());
 }
@@ -87,7 +87,7 @@ TEST_F(ProgramsTest, BehindALinkNeedWhatItLeadsTo) {
   ASSERT_EQ(symlink("../share/tool/v1/tool", (home_ + "/.local/bin/tool").c_str()), 0);
   const auto found = unseen({"tool"});
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found[0].mounts, ElementsAre("~/.local/bin", "~/.local/share/tool/v1"));
+  EXPECT_THAT(found[0].place.mounts, ElementsAre("~/.local/bin", "~/.local/share/tool/v1"));
   mount("~/.local/bin");
   EXPECT_EQ(unseen({"tool"}).size(), 1U) << "the link leads nowhere inside";
   mount("~/.local/share/tool/v1");
@@ -97,11 +97,32 @@ TEST_F(ProgramsTest, BehindALinkNeedWhatItLeadsTo) {
 TEST_F(ProgramsTest, BesideKeysAreShownAlone) {
   make_program("tools/bin/tool");
   ASSERT_TRUE(os::write_atomically(home_ + "/tools/.env", "KEY=1"));
-  EXPECT_THAT(unseen({"tool"})[0].mounts, ElementsAre("~/tools/bin"));
+  EXPECT_THAT(unseen({"tool"})[0].place.mounts, ElementsAre("~/tools/bin"));
   ASSERT_TRUE(os::write_atomically(home_ + "/tools/bin/.netrc", "key"));
   const auto found = unseen({"tool"});
-  EXPECT_THAT(found[0].mounts, ElementsAre("~/tools/bin/tool"));
-  EXPECT_FALSE(found[0].is_in_path);
+  EXPECT_THAT(found[0].place.mounts, ElementsAre("~/tools/bin/tool"));
+  EXPECT_FALSE(found[0].place.is_in_path);
+}
+
+TEST_F(ProgramsTest, ThatAreScriptsNeedTheirInterpreter) {
+  make_program("node/bin/nodeish");
+  make_program(".local/bin/tool");
+  for (const std::string line :
+       {"#!/usr/bin/env nodeish", "#!/usr/bin/env -S nodeish --flag", "#!NODE", "#! NODE -x"}) {
+    std::string first = line;
+    if (const auto at = first.find("NODE"); at != std::string::npos)
+      first.replace(at, 4, home_ + "/node/bin/nodeish");
+    ASSERT_TRUE(os::write_atomically(home_ + "/.local/bin/tool", first + "\n", 0755));
+    ASSERT_EQ(setenv("PATH", (home_ + "/node/bin:/usr/bin").c_str(), 1), 0);
+    const auto found = find_programs({"tool", "sh", "no-such-program"});
+    EXPECT_THAT(found[0].mounts, ElementsAre("~/.local/bin", "~/node")) << line;
+    EXPECT_TRUE(found[1].is_seen);
+    EXPECT_EQ(found[2].host_path, "");
+  }
+  for (const char* line : {"#!/bin/sh", "#!/usr/bin/env no-such-program", "#!", "x"}) {
+    ASSERT_TRUE(os::write_atomically(home_ + "/.local/bin/tool", std::string(line) + "\n", 0755));
+    EXPECT_THAT(find_programs({"tool"})[0].mounts, ElementsAre("~/.local/bin")) << line;
+  }
 }
 
 TEST_F(ProgramsTest, OfGatesHaveThePlaceOfTheirGate) {

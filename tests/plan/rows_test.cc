@@ -65,7 +65,7 @@ tiers:
       {id: p, goal: "Ünïcode 🙂", agent: {run: work, trace: true, budget: {usd: "0.5", tokens: 3}, max_children: 0, usage: claude_code,
        credentials: {API_KEY: {env: MY_KEY}, B: {file: ~/login.json, json: /a~1b/0}, C: {command: [get, 1]}}},
        gates: [two, one], best_of: 8, max_attempts: 2, resume: skip},
-      {id: q, goal: g, agent: {run: work}, gates: [one], resume: escalate}]}
+      {id: q, goal: g, agent: {use: gemini, model: m, args: [-x], base_url: "http://127.0.0.1:1"}, gates: [one], resume: escalate}]}
   - phases: [{id: r, goal: g, agent: {run: work}, gates: [one], resume: re_execute}]
 )";
 
@@ -116,6 +116,7 @@ class AnyPlan {
     for (auto i = random_() % 3; i > 0; --i)
       out.mounts.push_back({.src = text(), .dst = text(), .at = {.line = number(), .column = number()}});
     if (flip()) out.git = Git::kSnapshot;
+    for (auto i = random_() % 3; i > 0; --i) out.profiles[text()] = text();
     out.models = texts();
     out.guarded = guarded();
     out.allow_shadowing = texts();
@@ -188,6 +189,8 @@ class AnyPlan {
     return out;
   }
   Phase phase() {
+    std::map<std::int64_t, std::string> codes;
+    for (auto i = random_() % 3; i > 0; --i) codes[number()] = text();
     return {.id = text(),
             .goal = text(),
             .agent = step(),
@@ -200,6 +203,8 @@ class AnyPlan {
             .agent_budget = spending(),
             .max_children = number(),
             .agent_usage = text(),
+            .agent_model = text(),
+            .exit_codes = codes,
             .gates = texts(),
             .best_of = number(),
             .max_attempts = number(),

@@ -25,13 +25,15 @@ Json schema_of(const std::string& name) {
 }
 
 TEST(Schema, HasEveryKeyOfTheParserAndNoOther) {
-  const Json plan = schema_of("plan"), policy = schema_of("policy");
+  const Json plan = schema_of("plan"), policy = schema_of("policy"), profile = schema_of("agent-profile");
   for (const auto& [mapping, keys] : known_keys()) {
-    Json place = mapping == "plan"            ? plan
-                 : mapping == "policy_file"   ? policy
-                 : mapping == "policy_limits" ? policy["properties"]["limits"]
-                 : mapping == "policy_trace"  ? policy["properties"]["trace"]
-                                              : plan["$defs"][mapping];
+    Json place = mapping == "plan"               ? plan
+                 : mapping == "profile"          ? profile
+                 : mapping == "profile_base_url" ? profile["properties"]["base_url"]
+                 : mapping == "policy_file"      ? policy
+                 : mapping == "policy_limits"    ? policy["properties"]["limits"]
+                 : mapping == "policy_trace"     ? policy["properties"]["trace"]
+                                                 : plan["$defs"][mapping];
     if (mapping == "resume") place = place["oneOf"][1];
     std::set<std::string> in_schema;
     for (const auto& [name, value] : place["properties"].items()) in_schema.insert(name);
@@ -49,8 +51,9 @@ TEST(Schema, HasEveryKindOfSignalThatAGateCanRequire) {
 }
 
 TEST(Schema, HasEveryProgramWhoseUsageIsRead) {
-  const Json place = schema_of("plan")["$defs"]["agent"]["properties"]["usage"];
-  EXPECT_EQ(place["enum"].get<std::vector<std::string>>(), usage_words());
+  for (const Json& place : {schema_of("plan")["$defs"]["agent"]["properties"]["usage"],
+                            schema_of("agent-profile")["properties"]["usage"]})
+    EXPECT_EQ(place["enum"].get<std::vector<std::string>>(), usage_words());
 }
 
 TEST(Parse, SignalsThatAreLeftOutAreWhatTheReportsGive) {

@@ -1,0 +1,103 @@
+// Agent programs that a plan can name, and what of them is on this machine.
+#include "cli/context.h"
+#include "cli/plan_file.h"
+#include "cli/render/say.h"
+#include "executor/agent_programs.h"
+
+namespace pawl::cli {
+namespace {
+
+using executor::AgentProgram;
+
+bool is_found(const AgentProgram& program) { return !program.place.host_path.empty(); }
+
+// A step has it, or would have it with the mounts.
+bool can_be_used(const AgentProgram& program) {
+  return program.place.is_seen || (program.place.is_in_path && !program.place.mounts.empty());
+}
+
+std::string agent_line(const AgentProgram& program) {
+  return "agent: {use: " + program.name + (program.profile->needs_model ? ", model: NAME}" : "}");
+}
+
+std::string mounts_line(const AgentProgram& program) {
+  std::string out;
+  for (const auto& src : program.place.mounts)
+    out += (out.empty() ? "mounts: [{src: " : ", {src: ") + src + "}";
+  return out.empty() ? "" : out + "]";
+}
+
+std::string login_text(const AgentProgram& program) {
+  std::string out = program.profile->key.empty()
+                        ? ""
+                        : program.profile->key + (program.has_key ? " is set" : " is not set");
+  for (const auto& file : program.logins) out += (out.empty() ? "" : ", ") + file;
+  return out.empty() ? "none known" : out;
+}
+
+Json to_json(const AgentProgram& program) {
+  const auto& profile = *program.profile;
+  return {{"name", program.name},
+          {"own_file", program.own_file},
+          {"program", profile.program()},
+          {"path", program.place.host_path},
+          {"can_be_used", can_be_used(program)},
+          {"mounts", program.place.mounts},
+          {"version", program.version},
+          {"tested_version", profile.tested},
+          {"login", {{"variable", profile.key}, {"is_set", program.has_key}, {"files", program.logins}}},
+          {"egress", plan::egress_of_profile(profile, {})},
+          {"needs_model", profile.needs_model},
+          {"usage", profile.usage},
+          {"continues", !profile.continued.empty()},
+          {"plan", agent_line(program)}};
+}
+
+void print(const AgentProgram& program) {
+  say("{}  {}  {}{}\n", program.name, program.version.empty() ? "version unknown" : program.version,
+      program.place.host_path, program.own_file.empty() ? "" : "  (" + program.own_file + ")");
+  say("  login: {}\n", login_text(program));
+  if (!can_be_used(program))
+    return say("  its folder may not be shown to a step: install it below /usr/local\n");
+  say("  plan:  {}\n", agent_line(program));
+  if (const auto mounts = mounts_line(program); !mounts.empty()) say("         {}\n", mounts);
+}
+
+int agents(bool json) {
+  const auto programs = executor::agent_programs();
+  Json found = Json::array();
+  std::string absent;
+  bool good = true;
+  for (const auto& program : programs) {
+    if (!program.profile) {
+      print_problems(program.problems, "error: ");
+      good = false;
+    } else if (json) {
+      found.push_back(to_json(program));
+    } else if (is_found(program)) {
+      print(program);
+    } else {
+      absent += (absent.empty() ? "" : ", ") + program.name + " (" + program.profile->program() + ")";
+    }
+  }
+  if (json) print_json({{"agents", found}});
+  if (!absent.empty()) say("not on this machine: {}\n", absent);
+  return good ? kDone : kUsage;
+}
+
+}  // namespace
+
+void add_agents(const Command& program) {
+  const Command command =
+      program.add("agents", "List agent programs: where, which version, what a plan says of them");
+  auto json = std::make_shared<bool>(false);
+  add_json_option(command, *json);
+  command.footer(
+      "Each program that is found runs once with --version, in a sandbox without network. No login is read: "
+      "only "
+      "whether\nits variable or file is there. Exit code 2: a profile in ~/.config/pawl/agents has a mistake."
+      "\n\nExample:\n  pawl agents");
+  command.on_run([=] { return agents(*json); });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,34 @@
+// The agent programs of this host: their profiles, where they are, which version, and whether a login is there.
+// Reads the host.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "executor/programs.h"
+#include "plan/profile.h"
+
+namespace pawl::executor {
+
+// A user's own profile: XDG_CONFIG_HOME/pawl/agents/NAME.yaml, else ~/.config/pawl/agents/NAME.yaml. No value:
+// there is none. kExhausted: larger than a profile may be.
+Result<std::optional<plan::ProfileText>> own_profile(const std::string& name);
+
+struct AgentProgram {
+  std::string name;                      // of the profile
+  std::string own_file;                  // of a user's own profile; "": compiled in
+  std::vector<plan::Problem> problems;   // why the profile can't be used
+  std::optional<plan::Profile> profile;  // present exactly when `problems` is empty
+  ProgramPlace place;
+  std::string version;              // as it says itself; "": not known
+  bool has_key = false;             // this process has the profile's variable for a key
+  std::vector<std::string> logins;  // files of a login that are there, as "~/..."; never read
+};
+
+// All profiles, sorted by name: those of the user, and those that are compiled in and not replaced. A program that
+// is found runs once with --version: in a sandbox without network, where it sees what a step would see.
+std::vector<AgentProgram> agent_programs();
+
+}  // namespace pawl::executor

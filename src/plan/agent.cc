@@ -1,0 +1,171 @@
+// Reads the agent of a phase: a command of the plan, or a program that a profile knows; and what a step reaches.
+#include <algorithm>
+
+#include "base/endpoint.h"
+#include "base/nearest.h"
+#include "plan/keys.h"
+#include "plan/script.h"
+#include "plan/sections.h"
+
+namespace pawl::plan {
+namespace {
+
+// The goal is an argument together with the feedback, and an argument has at most kWordBytesMax.
+constexpr std::size_t kGoalOfProfileBytesMax = 100'000;
+
+void check_models(const Mapping& mapping, const Profile& profile, const PhaseContext& context,
+                  const Phase& phase, Problems& problems) {
+  if (!phase.agent_model.empty()) {
+    if (const auto status = check_model_name(phase.agent_model); !status)
+      problems.add(mapping.get("model"), "model: " + status.error().message);
+    return;
+  }
+  for (const auto& model : context.plan.models)
+    if (const auto status = check_model_name(model); !status)
+      problems.add(mapping.get("use"), "use: a name in `models`, " + status.error().message);
+  if (profile.needs_model && context.plan.models.empty())
+    problems.add(mapping.get("use"), "use: " + mapping.get("use").Scalar() +
+                                         " needs a model: add `model: NAME` here, or `models` to the plan");
+}
+
+// Keys that say the same in another way.
+void check_no_command(const Mapping& mapping, Problems& problems) {
+  for (const auto* key : {"run", "shell"})
+    if (mapping.get(key).IsDefined())
+      problems.add(mapping.key_node(key), std::string(key) +
+                                              ": the profile of `use` has the command; leave one of "
+                                              "them out. `args` adds arguments");
+}
+
+ProgramChoice read_choice(const Mapping& mapping, Problems& problems) {
+  ProgramChoice out;
+  if (const auto args = mapping.get("args"); args.IsDefined())
+    out.args = read_strings(args, "args", problems);
+  const auto url = mapping.get("base_url");
+  if (!url.IsDefined()) return out;
+  out.base_url = read_string(url, "base_url", problems).value_or("");
+  if (out.base_url.empty()) return out;
+  if (const auto status = check_base_url(out.base_url); !status) {
+    problems.add(url, "base_url: " + status.error().message);
+    out.base_url.clear();
+  }
+  return out;
+}
+
+Step read_used_program(const Mapping& mapping, const Profile& profile, const Defaults& defaults,
+                       Problems& problems) {
+  Step step;
+  step.name = "run";
+  step.shell = Shell::kSh;
+  const auto choice = read_choice(mapping, problems);
+  if (!choice.base_url.empty() && profile.default_url.empty())
+    problems.add(mapping.get("base_url"), "base_url: the profile " + mapping.get("use").Scalar() +
+                                              " does not say how its program is given one");
+  const std::string script = script_of_profile(profile, profile.run, choice);
+  if (script.size() > kWordBytesMax)
+    problems.add(mapping.key_node("args"), "args: the command has " + std::to_string(script.size()) +
+                                               " bytes; at most " + std::to_string(kWordBytesMax));
+  step.argv = script_argv(step.shell, script);
+  step.limits = defaults.limits;
+  read_limits(mapping, kAgentSecondsMax, step.limits, problems);
+  read_network(mapping, egress_of_profile(profile, choice), step, problems);
+  return step;
+}
+
+void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
+  const auto use = mapping.get("use");
+  check_no_command(mapping, problems);
+  if (const auto model = mapping.get("model"); model.IsDefined())
+    phase.agent_model = read_string(model, "model", problems).value_or("");
+  const auto* profile = context.profiles.find(use, problems);
+  if (profile == nullptr) return;
+  if (phase.goal.size() > kGoalOfProfileBytesMax)
+    problems.add(use,
+                 "use: a goal of " + std::to_string(phase.goal.size()) + " bytes; at most " +
+                     std::to_string(kGoalOfProfileBytesMax) +
+                     " fit into an argument with the feedback: put the text into a file beside the plan, "
+                     "which the agent finds in /plan, and name it in the goal");
+  check_models(mapping, *profile, context, phase, problems);
+  phase.agent = read_used_program(mapping, *profile, context.defaults, problems);
+  phase.agent_usage = profile->usage;
+  phase.exit_codes = profile->exit_codes;
+}
+
+}  // namespace
+
+const Profile* Profiles::find(const YAML::Node& use, Problems& problems) {
+  const auto name = read_string(use, "use", problems);
+  if (!name) return nullptr;
+  if (!profiles_.contains(*name)) read(*name, use, problems);
+  const auto& found = profiles_.at(*name);
+  return found ? &*found : nullptr;
+}
+
+void Profiles::read(const std::string& name, const YAML::Node& use, Problems& problems) {
+  auto& out = profiles_[name];
+  std::optional<ProfileText> own;
+  if (is_name(name) && around_.own_profile) {
+    auto found = around_.own_profile(name);
+    if (!found) return problems.add(use, "use: " + found.error().message);
+    own = *std::move(found);
+  }
+  const auto built_in = built_in_profile(name);
+  if (!own && !built_in) {
+    const auto names = built_in_profiles();
+    const auto near = nearest(name, names);
+    std::string all;
+    for (const auto& each : names) all += (all.empty() ? "" : ", ") + each;
+    return problems.add(use, "use: no profile '" + name.substr(0, 60) + "'" +
+                                 (near ? "; did you mean '" + *near + "'?" : "; Pawl has " + all) +
+                                 " Your own lie in ~/.config/pawl/agents/NAME.yaml");
+  }
+  const std::string text = own ? own->text : std::string(*built_in);
+  auto parsed = parse_profile(text, own ? own->file : "profile " + name);
+  for (auto& problem : parsed.problems) problems.add(std::move(problem));
+  if (!parsed.profile) return;
+  texts_[name] = text;
+  out = *std::move(parsed.profile);
+}
+
+void read_network(const Mapping& mapping, const std::vector<std::string>& own, Step& step,
+                  Problems& problems) {
+  std::string network = own.empty() ? "none" : "scoped";
+  if (const auto node = mapping.get("network"); node.IsDefined())
+    network = read_word(node, "network", {"none", "scoped"}, problems).value_or("none");
+  step.network = network == "scoped" ? Network::kScoped : Network::kNone;
+  if (network == "scoped") step.egress = own;
+  if (const auto node = mapping.get("egress"); node.IsDefined()) {
+    const auto entries = read_strings(node, "egress", problems);
+    if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (const auto parsed = net::Allowlist::parse({entries[i]}); !parsed)
+        problems.add(node.IsSequence() && i < node.size() ? node[i] : node, parsed.error().message);
+    std::ranges::copy_if(entries, std::back_inserter(step.egress),
+                         [&](const auto& entry) { return std::ranges::find(own, entry) == own.end(); });
+  }
+  if (network == "scoped" && step.egress.empty())
+    problems.add(mapping.get("network"), "network: scoped needs `egress: [\"HOST:PORT\"]`");
+  if (const auto node = mapping.get("trace"); node.IsDefined())
+    step.trace = read_bool(node, "trace", problems).value_or(false);
+}
+
+void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
+  constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
+  if (mapping.get("use").IsDefined()) {
+    read_use(mapping, context, phase, problems);
+  } else {
+    for (const auto* key : {"model", "args", "base_url"})
+      if (mapping.get(key).IsDefined())
+        problems.add(mapping.key_node(key),
+                     std::string(key) + ": needs `use: NAME`, a profile of the program");
+    phase.agent = read_program(mapping, context.defaults, problems);
+  }
+  read_credentials(mapping, context.plan, phase, problems);
+  read_number(mapping, "max_children", {0, kChildrenMax}, phase.max_children, problems);
+  if (const auto node = mapping.get("usage"); node.IsDefined())
+    phase.agent_usage = read_word(node, "usage", usage_words(), problems).value_or("");
+  if (const auto node = mapping.get("budget"); node.IsDefined())
+    read_spending(Mapping(node, "budget", "agent_budget", problems), phase.agent_budget, problems);
+}
+
+}  // namespace pawl::plan

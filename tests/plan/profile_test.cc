@@ -1,0 +1,260 @@
+// Profiles of agent programs: what is read, what is refused, and the script that one becomes.
+#include "plan/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "plan/keys.h"
+#include "plan/script.h"
+
+namespace pawl::plan {
+namespace {
+
+constexpr std::string_view kSmall = "version: 1\nrun: [tool, \"{args}\", \"{prompt}\"]\n";
+
+std::string told(const std::vector<Problem>& problems) {
+  std::string out;
+  for (const auto& problem : problems) out += to_text(problem) + "\n";
+  return out;
+}
+
+Profile read(const std::string& text) {
+  auto parsed = parse_profile(text, "p.yaml");
+  EXPECT_TRUE(parsed.profile) << told(parsed.problems);
+  return parsed.profile.value_or(Profile());
+}
+
+std::string script(const std::string& text, const ProgramChoice& choice = {}) {
+  const auto profile = read(text);
+  return script_of_profile(profile, profile.run, choice);
+}
+
+// A plan whose agent has these keys, with a profile `own` of this text.
+Parsed plan_with(const std::string& agent, const std::string& own = std::string(kSmall),
+                 const std::string& top = "") {
+  return parse(
+      "version: 1\nworkflow: w\nsource: {path: .}\n" + top +
+          "gates:\n  g: {steps: [{name: s, run: t}]}\ntiers:\n  - phases:\n    - {id: p, goal: g, gates: "
+          "[g], agent: {" +
+          agent + "}}\n",
+      "plan.yaml", {.own_profile = [&](const std::string& name) -> Result<std::optional<ProfileText>> {
+        if (name != "own") return std::nullopt;
+        return ProfileText{.file = "own.yaml", .text = own};
+      }});
+}
+
+TEST(Profiles, ThatAreCompiledInAreGood) {
+  EXPECT_EQ(built_in_profiles(),
+            (std::vector<std::string>{"aider", "claude_code", "codex", "gemini", "mini_swe_agent", "opencode",
+                                      "openhands", "pi", "qwen"}));
+  for (const auto& name : built_in_profiles()) {
+    const auto profile = read(std::string(*built_in_profile(name)));
+    EXPECT_FALSE(profile.key.empty()) << name;
+    EXPECT_FALSE(egress_of_profile(profile, {}).empty()) << name;
+    // The start of a run names a program that no step has: it must be seen in the script.
+    const auto programs = programs_of(script_argv(Shell::kSh, script_of_profile(profile, profile.run, {})));
+    EXPECT_NE(std::ranges::find(programs, profile.program()), programs.end()) << name;
+  }
+  EXPECT_FALSE(built_in_profile("nobody"));
+}
+
+TEST(Profiles, BecomeAScript) {
+  const std::string begin =
+      "prompt=$PAWL_GOAL\nif [ -n \"$PAWL_FEEDBACK\" ]; then\n  prompt=\"$prompt\n\nAn earlier attempt did "
+      "not "
+      "pass. Its changes are undone, and /pawl/evidence/previous.patch has them. The judgement, as "
+      "JSON:\n$(cat \"$PAWL_FEEDBACK\")\"\nfi\n";
+  EXPECT_EQ(script(std::string(kSmall), {.args = {"--fast", "a \"$b\" `c` \\d"}}),
+            begin + "exec tool --fast \"a \\\"\\$b\\\" \\`c\\` \\\\d\" \"${prompt}\"\n");
+  const std::string full = R"(version: 1
+run: [tool, "{model_args}", "{args}", "--text={prompt}"]
+model_args: [--model, "x/{model}"]
+set: {QUIET: "1", URL: "{base_url}", MONEY: "$5"}
+files: {".tool/a.json": '{"url": "{base_url}", "price": "$5", "env": "{env:X}"}'}
+key: TOOL_KEY
+base_url: {default: "https://api.example.org/v1", set: {OTHER: "{base_url}/x"}}
+egress: ["login.example.org:443"]
+)";
+  EXPECT_EQ(script(full), begin +
+                              "export MONEY=\"\\$5\"\nexport QUIET=1\nexport URL=https://api.example.org/v1\n"
+                              "mkdir -p \"$HOME/.tool\"\ncat >\"$HOME/.tool/a.json\" <<PAWL_END_OF_FILE\n"
+                              "{\"url\": \"https://api.example.org/v1\", \"price\": \"\\$5\", \"env\": "
+                              "\"{env:X}\"}\nPAWL_END_OF_FILE\n"
+                              "exec tool ${PAWL_MODEL:+--model \"x/${PAWL_MODEL}\"} \"--text=${prompt}\"\n");
+  const auto elsewhere = script(full, {.base_url = "http://127.0.0.1:8080"});
+  EXPECT_NE(elsewhere.find("export OTHER=http://127.0.0.1:8080/x\nexport TOOL_KEY=\"${TOOL_KEY:-none}\"\n"),
+            std::string::npos)
+      << elsewhere;
+  EXPECT_EQ(elsewhere.find("api.example.org"), std::string::npos);
+}
+
+TEST(Profiles, SayWhatTheProgramReaches) {
+  const auto profile =
+      read(std::string(kSmall) +
+           "base_url: {default: \"https://api.example.org/v1\"}\negress: [\"login.example.org:443\"]\n");
+  EXPECT_EQ(egress_of_profile(profile, {}),
+            (std::vector<std::string>{"api.example.org:443", "login.example.org:443"}));
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"http://127.0.0.1:11434/v1", "127.0.0.1:11434"},
+      {"http://localhost:8080", "127.0.0.1:8080"},
+      {"https://a.localhost", "127.0.0.1:443"},
+      {"http://[::1]:8080/v1", "[::1]:8080"},
+      {"https://[2001:db8::1]", "[2001:db8::1]:443"},
+      {"https://llm.example.org", "llm.example.org:443"},
+      {"http://llm.example.org/v1/", "llm.example.org:80"},
+  };
+  for (const auto& [url, endpoint] : cases) {
+    EXPECT_TRUE(check_base_url(url)) << url;
+    EXPECT_EQ(egress_of_profile(profile, {.base_url = url}), std::vector{endpoint}) << url;
+  }
+  for (const char* url :
+       {"", "llm.example.org", "ftp://a.org", "http://", "http://a b", "http://me:word@a.org",
+        "http://a.org?x=1", "http://a.org:0", "http://a.org:http", "http://$(id)", "http://*.a.org",
+        "http://a.org/\"", "http://[::1", "http://127.1:80"}) {
+    const auto status = check_base_url(url);
+    EXPECT_FALSE(status) << url;
+    if (!status) {
+      EXPECT_EQ(status.error().kind, ErrorKind::kInvalid);
+    }
+  }
+}
+
+TEST(Profiles, WithAMistakeAreRefusedAtItsPlace) {
+  struct Bad {
+    std::string text, place, words;
+  };
+  const std::string small(kSmall);
+  const std::vector<Bad> cases = {
+      {"", "", "empty"},
+      {"version: 2\nrun: [a, \"{prompt}\", \"{args}\"]\n", "p.yaml:1:10", "1"},
+      {"version: 1\n", "p.yaml:1:1", "run"},
+      {"version: 1\nrun: tool\n", "p.yaml:2:6", "list"},
+      {"version: 1\nrun: [./tool, \"{prompt}\", \"{args}\"]\n", "p.yaml:2:7", "PATH"},
+      {"version: 1\nrun: [tool, \"{args}\"]\n", "p.yaml:2:6", "{prompt}"},
+      {"version: 1\nrun: [tool, \"{prompt}\"]\n", "p.yaml:2:6", "{args}"},
+      {"version: 1\nrun: [tool, \"{prompt}\", \"x{args}\"]\n", "p.yaml:2:25", "own"},
+      {"version: 1\nrun: [tool, \"{prompt}\", \"{args}\", \"{goal}\"]\n", "p.yaml:2:35", "{goal}"},
+      {"version: 1\nrun: [tool, \"{prompt}\", \"{args}\", \"{model}\"]\n", "p.yaml:2:35", "needs_model"},
+      {"version: 1\nrun: [tool, \"{prompt}\", \"{args}\", \"{model_args}\"]\n", "p.yaml:2:35", "model_args"},
+      {small + "model_args: [-m, \"{model}\"]\n", "p.yaml:2:6", "{model_args}"},
+      {small + "continue: [tool]\n", "p.yaml:3:11", "{prompt}"},
+      {small + "modle: x\n", "p.yaml:3:1", "unknown key"},
+      {small + "needs_model: often\n", "p.yaml:3:14", "true or false"},
+      {small + "set: [a]\n", "p.yaml:3:6", "mapping"},
+      {small + "set: {A: 1}\n", "p.yaml:3:10", "string"},
+      {small + "set: {PATH: /x}\n", "p.yaml:3:7", "PATH"},
+      {small + "set: {PAWL_GOAL: x}\n", "p.yaml:3:7", "PAWL_GOAL"},
+      {small + "set: {MY_API_KEY: x}\n", "p.yaml:3:7", "secret"},
+      {small + "set: {A: \"{model}\"}\n", "p.yaml:3:10", "needs_model"},
+      {small + "files: {../x: y}\n", "p.yaml:3:9", "HOME"},
+      {small + "files: {\"a$(id)\": y}\n", "p.yaml:3:9", "HOME"},
+      {small + "files: {x: \"{model}\"}\n", "p.yaml:3:12", "needs_model"},
+      {small + "files:\n  x: |\n    a\n    PAWL_END_OF_FILE\n    b\n", "p.yaml:4:6", "ends the file"},
+      {small + "key: \"A B\"\n", "p.yaml:3:6", "name"},
+      {small + "login: [/etc/x]\n", "p.yaml:3:9", "HOME"},
+      {small + "base_url: https://a.org\n", "p.yaml:3:11", "mapping"},
+      {small + "base_url: {set: {A: b}}\n", "p.yaml:3:11", "default"},
+      {small + "base_url: {default: a.org}\n", "p.yaml:3:21", "http"},
+      {small + "egress: [localhost:80]\n", "p.yaml:3:10", "127.0.0.1:80"},
+      {small + "usage: nobody\n", "p.yaml:3:8", "expected one of"},
+      {small + "exit_codes: {0: fine}\n", "p.yaml:3:14", "1 to 255"},
+      {small + "run: [a]\n", "p.yaml:3:1", "duplicate"},
+  };
+  for (const auto& bad : cases) {
+    const auto parsed = parse_profile(bad.text, "p.yaml");
+    EXPECT_FALSE(parsed.profile) << bad.text;
+    ASSERT_FALSE(parsed.problems.empty()) << bad.text;
+    const auto text = told(parsed.problems);
+    EXPECT_NE(text.find(bad.place + (bad.place.empty() ? "" : ": ")), std::string::npos) << bad.text << text;
+    EXPECT_NE(text.find(bad.words), std::string::npos) << bad.text << text;
+  }
+}
+
+TEST(Profiles, MakeTheAgentOfAPlan) {
+  const auto parsed = plan_with(
+      "use: own, model: m-1, args: [-x], base_url: \"http://localhost:1\", egress: [\"a.org:80\", "
+      "\"127.0.0.1:1\"], memory_limit_mib: 64",
+      std::string(kSmall) +
+          "base_url: {default: \"https://b.org\"}\nusage: codex\nexit_codes: {3: no key}\n");
+  ASSERT_TRUE(parsed.plan) << told(parsed.problems);
+  const auto& phase = parsed.plan->tiers[0].phases[0];
+  const auto found = script_of(phase.agent.argv);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->ends_with("exec tool -x \"${prompt}\"\n")) << *found;
+  EXPECT_EQ(phase.agent.network, Network::kScoped);
+  EXPECT_EQ(phase.agent.egress, (std::vector<std::string>{"127.0.0.1:1", "a.org:80"}));
+  EXPECT_EQ(phase.agent.limits.memory_limit_mib, 64);
+  EXPECT_EQ(phase.agent_model, "m-1");
+  EXPECT_EQ(phase.agent_usage, "codex");
+  EXPECT_EQ(phase.exit_codes.at(3), "no key");
+  EXPECT_EQ(parsed.plan->profiles.at("own").substr(0, kSmall.size()), kSmall);
+}
+
+TEST(Profiles, ReachNothingWhenThePlanSaysSo) {
+  const auto none = plan_with("use: claude_code, network: none");
+  ASSERT_TRUE(none.plan) << told(none.problems);
+  EXPECT_EQ(none.plan->tiers[0].phases[0].agent.network, Network::kNone);
+  EXPECT_TRUE(none.plan->tiers[0].phases[0].agent.egress.empty());
+  const auto own = plan_with("use: own, usage: gemini_cli");
+  ASSERT_TRUE(own.plan) << told(own.problems);
+  EXPECT_EQ(own.plan->tiers[0].phases[0].agent.network, Network::kNone) << "the profile names no host";
+  EXPECT_EQ(own.plan->tiers[0].phases[0].agent_usage, "gemini_cli");
+}
+
+TEST(Profiles, OfAUserReplaceThoseThatAreCompiledIn) {
+  const auto parsed = parse(
+      "version: 1\nworkflow: w\nsource: {path: .}\ngates: {g: {steps: [{name: s, run: t}]}}\n"
+      "tiers: [{phases: [{id: p, goal: g, gates: [g], agent: {use: codex}}]}]\n",
+      "plan.yaml", {.own_profile = [](const std::string&) -> Result<std::optional<ProfileText>> {
+        return ProfileText{.file = "own.yaml", .text = std::string(kSmall)};
+      }});
+  ASSERT_TRUE(parsed.plan) << told(parsed.problems);
+  EXPECT_TRUE(script_of(parsed.plan->tiers[0].phases[0].agent.argv)->ends_with("exec tool \"${prompt}\"\n"));
+}
+
+TEST(Profiles, AreNamedInAPlanThatCannotHaveThem) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"use: codx", "did you mean 'codex'?"},
+      {"use: ../x", "no profile '../x'"},
+      {"use: own, run: x", "the profile of `use` has the command"},
+      {"run: x, model: m", "model: needs `use: NAME`"},
+      {"run: x, args: [a]", "args: needs `use: NAME`"},
+      {"run: x, base_url: \"http://a.org\"", "base_url: needs `use: NAME`"},
+      {"use: own, base_url: \"http://a.org\"", "does not say how its program is given one"},
+      {"use: codex, base_url: \"http://me:x@a.org\"", "credentials in a URL"},
+      {"use: codex, model: \"a b\"", "can't be given to a program of a profile"},
+      {"use: pi", "needs a model"},
+      {"use: codex, args: [1]", "expected a string"},
+  };
+  for (const auto& [agent, words] : cases) {
+    const auto parsed = plan_with(agent);
+    EXPECT_FALSE(parsed.plan) << agent;
+    EXPECT_NE(told(parsed.problems).find(words), std::string::npos) << agent << "\n" << told(parsed.problems);
+  }
+  const auto goal = parse(
+      "version: 1\nworkflow: w\nsource: {path: .}\ngates: {g: {steps: [{name: s, run: t}]}}\n"
+      "tiers: [{phases: [{id: p, gates: [g], agent: {use: codex}, goal: " +
+          std::string(100'001, 'x') + "}]}]\n",
+      "plan.yaml");
+  EXPECT_NE(told(goal.problems).find("fit into an argument with the feedback"), std::string::npos);
+  EXPECT_FALSE(plan_with("use: codex", "", "models: [fine, \"a b\"]\n").plan);
+  EXPECT_TRUE(plan_with("use: pi", "", "models: [fine]\n").plan);
+}
+
+TEST(Profiles, ThatAreBadAreReportedOnceAndInTheirFile) {
+  const auto parsed = parse(
+      "version: 1\nworkflow: w\nsource: {path: .}\ngates: {g: {steps: [{name: s, run: t}]}}\n"
+      "tiers: [{phases: [{id: p, goal: g, gates: [g], agent: {use: own}}, {id: q, goal: g, gates: [g], "
+      "agent: {use: "
+      "own}}]}]\n",
+      "plan.yaml", {.own_profile = [](const std::string&) -> Result<std::optional<ProfileText>> {
+        return ProfileText{.file = "own.yaml", .text = std::string(kSmall) + "usage: nobody\n"};
+      }});
+  ASSERT_EQ(parsed.problems.size(), 1U) << told(parsed.problems);
+  EXPECT_EQ(parsed.problems[0].file, "own.yaml");
+  EXPECT_EQ(parsed.problems[0].line, 3);
+}
+
+}  // namespace
+}  // namespace pawl::plan
