@@ -70,6 +70,11 @@ Result<std::string> find_folder(const StateOptions& options) {
               "several .pawl folders below this one; name one with --dir " + candidates.front());
 }
 
+std::string folder_of_new_run(const StateOptions& options, const std::string& source) {
+  const std::string named = option_or_environment(options.dir, "PAWL_DIR");
+  return named.empty() ? os::join(source, kFolderName) : named;
+}
+
 std::string store_location(const StateOptions& options, const std::string& folder) {
   const std::string named = option_or_environment(options.store, "PAWL_STORE");
   return named.empty() ? executor::default_location(folder) : named;

@@ -36,6 +36,8 @@ using executor::State;
 // Finds the folder that `options` or the current directory names: --dir, PAWL_DIR, else .pawl here, in a
 // parent, or in exactly one folder below this one. kNotFound and kInvalid say what to do.
 Result<std::string> find_folder(const StateOptions& options);
+// The .pawl of a new run: --dir, PAWL_DIR, else inside `source`. It may not exist yet.
+std::string folder_of_new_run(const StateOptions& options, const std::string& source);
 // The location of the store: --store, PAWL_STORE, else pawl.db in `folder`.
 std::string store_location(const StateOptions& options, const std::string& folder);
 // Opens an existing state. With `create` makes the folder first (pawl run).

@@ -2,7 +2,7 @@
 """Agent programs by their profiles: what each known program gets, a user's own profiles, and `pawl agents`.
 
 tests/golden/programs/NAME.json is what a program finds when a plan says `use: NAME`: its arguments, its variables and the files in HOME. Only
-`profiles_test.py --update` writes them. The programs here are small scripts of their names; tests/agents runs the real ones.
+`profiles_test.py --update` writes them. The programs here are small scripts of their names.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ import sys
 import threading
 import unittest
 
+import yaml
 from pawl_runs import WithRun
 
 GOLDENS = pathlib.Path(__file__).resolve().parents[1] / "golden/programs"
@@ -311,6 +312,60 @@ class Examples(WithPrograms):
                 path.write_text(path.read_text() + f"mounts: [{{src: {self.root}/tools}}]\n")
                 self.pawl("run", path.name, cwd="agents", env=self.home)
                 self.assertEqual(self.pawl_json("status", "last", cwd="agents")["phases"][0]["outcome"], "passed")
+
+
+class Made(WithPrograms):
+    """`pawl run --agent`: no plan is needed."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("home/.local/bin/claude", WORKS, 0o755)
+        self.write("source/test.sh", "grep -q 'hello, world' greeting\n")
+        self.write("source/greeting", "x\n")
+        self.commit_all("source")
+
+    def made(self, *args, cwd="source", expect=0, gate="sh test.sh", goal="Greet \"it\" – 'so'\n# now"):
+        return self.pawl("run", "--agent", "claude_code", "--goal", goal, "--gate", gate, *args, cwd=cwd, env=self.home, expect=expect)
+
+    def plan(self):
+        path, = (self.root / "source/.pawl/plans").glob("*/plan.yaml")
+        return yaml.safe_load(path.read_text())
+
+    def test_a_plan_is_made_kept_and_run(self):
+        said = self.made().stdout
+        path, = (self.root / "source/.pawl/plans").glob("*/plan.yaml")
+        self.assertTrue(said.startswith(f"plan {path}\n"), said)
+        phase = self.plan()["tiers"][0]["phases"][0]
+        self.assertEqual((phase["goal"], phase["agent"]["use"]), ("Greet \"it\" – 'so'\n# now", "claude_code"))
+        self.assertEqual(self.plan()["mounts"], [{"src": "~/.local/bin"}])
+        self.assertEqual(self.pawl_json("status", "last", cwd="source")["phases"][0]["outcome"], "passed")
+        self.assertIn("+hello, world", self.pawl("diff", "last", cwd="source").stdout)
+        self.pawl("verify", "last", cwd="source")
+        self.pawl("apply", "last", cwd="source")
+        self.pawl("run", path, env=self.home)
+
+    def test_its_options_are_in_the_plan(self):
+        self.made("-C", "source", "--attempts", "2", "--best-of", "3", "--model", "m", "--base-url", "http://localhost:9", cwd=".")
+        phase = self.plan()["tiers"][0]["phases"][0]
+        self.assertEqual((self.plan()["max_attempts"], phase["best_of"]), (2, 3))
+        self.assertEqual((phase["agent"]["model"], phase["agent"]["base_url"]), ("m", "http://localhost:9"))
+
+    def test_the_state_can_lie_elsewhere(self):
+        self.made("--dir", self.root / "state")
+        self.assertEqual(len(list((self.root / "state/plans").glob("*/plan.yaml"))), 1)
+        self.assertFalse((self.root / "source/.pawl").exists())
+
+    def test_what_cannot_be_is_said_and_leaves_nothing(self):
+        (self.root / "home/.local/bin/claude").unlink()
+        self.assertIn("--agent claude_code: claude is not on this machine", self.made(expect=2).stderr)
+        for args, words in (([], "name a plan's file, or an agent"), (["--agent", "claude_code", "--goal", "g"], "needs --goal TEXT and --gate CMD"),
+                            (["plan.yaml", "--goal", "g"], "need --agent"), (["plan.yaml", "--agent", "pi"], "not both"),
+                            (["--agent", "pi", "--goal", "g", "--gate", "x"], "needs a model"),
+                            (["--agent", "nobody", "--goal", "g", "--gate", "x"], "no profile 'nobody'"),
+                            (["--agent", "pi", "--goal", "g", "--gate", "x", "-C", "nowhere"], "nowhere")):
+            with self.subTest(words):
+                self.assertIn(words, self.pawl("run", *args, cwd="source", env=self.home, expect=2).stderr)
+        self.assertFalse((self.root / "source/.pawl").exists())
 
 
 if __name__ == "__main__":

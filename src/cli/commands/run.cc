@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "cli/context.h"
+#include "cli/made_plan.h"
 #include "cli/max_attempts.h"
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
@@ -20,6 +21,7 @@ namespace {
 struct RunOptions {
   StateOptions state;
   std::string plan;
+  PlanWish wish;
   std::int64_t workers = 1;
   MaxAttempts max_attempts;
 };
@@ -31,14 +33,10 @@ Status check_acknowledged(const RunOptions& options, const plan::Plan& plan) {
   return {};
 }
 
-// The .pawl of a new run: --dir, PAWL_DIR, else inside the plan's source.
 Result<std::string> folder_for(const RunOptions& options, const plan::Plan& plan,
                                const std::string& plan_file) {
-  std::string named = options.state.dir;
-  if (named.empty()) named = os::environment_value("PAWL_DIR").value_or("");
-  if (!named.empty()) return named;
   PAWL_TRY(const std::string source, executor::source_folder(plan, os::folder_of(plan_file)));
-  return os::join(source, ".pawl");
+  return folder_of_new_run(options.state, source);
 }
 
 // Warns of pointers of Git LFS: an agent that expects a picture and gets three lines of text costs money.
@@ -119,7 +117,28 @@ std::variant<Made, int> made(const RunOptions& options) {
   return Made{.state = *std::move(state), .run_id = *std::move(run_id)};
 }
 
-int run(const RunOptions& options) {
+// The options with the plan that is to be run; or an exit code.
+std::variant<RunOptions, int> with_plan(RunOptions options) {
+  if (const auto status = check_wish(options.wish, options.plan); !status) {
+    report(status.error());
+    return kUsage;
+  }
+  if (options.wish.agent.empty()) return options;
+  auto file = make_plan(options.wish, options.state);
+  if (!file) {
+    const int code = report(file.error());
+    return file.error().kind == ErrorKind::kInvalid || file.error().kind == ErrorKind::kNotFound ? kUsage
+                                                                                                 : code;
+  }
+  options.plan = *std::move(file);
+  say_to(options.state.json ? stderr : stdout, "plan {}\n", options.plan);
+  return options;
+}
+
+int run(const RunOptions& given) {
+  const auto wanted = with_plan(given);
+  if (const int* code = std::get_if<int>(&wanted)) return *code;
+  const auto& options = std::get<RunOptions>(wanted);
   const auto found = made(options);
   // A large plan took some hundred MiB in small pieces. The loop works for hours and does not need them.
   static_cast<void>(malloc_trim(0));
@@ -133,7 +152,8 @@ int run(const RunOptions& options) {
 void add_run(const Command& program) {
   const Command command = program.add("run", "Run a plan: claim phases, run agents, judge them with gates");
   auto options = std::make_shared<RunOptions>();
-  command.required("PLAN", options->plan, "The plan's file");
+  command.option("PLAN", options->plan, "The plan's file");
+  add_plan_wish(command, options->wish);
   command.option("--workers", options->workers, "Phases at once, where the plan allows it", {1, 64});
   add_max_attempts_options(command, options->max_attempts, "phase");
   add_state_options(command, options->state);
@@ -141,7 +161,8 @@ void add_run(const Command& program) {
       "Ctrl-C stops claiming and leaves the run resumable: a running step continues under its "
       "supervisor, and `pawl\nresume RUN` waits for it. Exit codes: 0 done, 2 invalid plan, 11 a "
       "person must decide, 12 failed for good,\n130 interrupted, 1 any other error.\n\nExample:\n  "
-      "pawl run plan.yaml --workers 2");
+      "pawl run plan.yaml --workers 2\n  pawl run --agent claude_code --goal \"Fix the flaky test\" --gate "
+      "\"npm test\"");
   command.on_run([options] { return run(*options); });
 }
 
