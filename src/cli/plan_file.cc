@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
+#include "base/glob.h"
 #include "base/hash.h"
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
@@ -15,6 +18,7 @@
 #include "executor/protection.h"
 #include "executor/start_run.h"
 #include "gates/gates.h"
+#include "gates/policy/defining_files.h"
 #include "gates/reading/stop_settings.h"
 #include "os/file.h"
 #include "plan/keys.h"
@@ -252,8 +256,9 @@ void check_mounts(const std::string& shown, plan::Parsed& parsed) {
         {.file = shown, .line = at.line, .column = at.column, .message = std::move(message)});
 }
 
-bool is_guarded(const plan::Plan& plan, const plan::Gate& gate) {
-  const auto guards = [](const plan::Guarded& guarded) { return !guarded.rules.empty(); };
+// Whether `guards` holds for the lists of the plan, of the gate, or of each phase that has the gate.
+bool is_guarded(const plan::Plan& plan, const plan::Gate& gate,
+                const std::function<bool(const plan::Guarded&)>& guards) {
   if (guards(plan.guarded) || guards(gate.guarded)) return true;
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
@@ -262,12 +267,22 @@ bool is_guarded(const plan::Plan& plan, const plan::Gate& gate) {
   return true;
 }
 
+// The text of files of the source; "" also where the source can't be read.
+workspace::TextOf text_of_source(const std::string& file, const plan::Plan& plan) {
+  const auto source = executor::source_folder(plan, os::folder_of(file));
+  auto texts = source ? workspace::texts_of_source(*source, plan.source_ref)
+                      : Result<workspace::TextOf>(workspace::TextOf());
+  return [texts = std::move(texts)](const std::string& path) {
+    return texts && *texts && os::is_safe_relative_path(path) ? (*texts)(path) : std::string();
+  };
+}
+
 }  // namespace
 
 std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan) {
   std::vector<plan::Problem> out;
   for (const auto& [name, gate] : plan.gates) {
-    if (is_guarded(plan, gate)) continue;
+    if (is_guarded(plan, gate, [](const auto& guarded) { return !guarded.rules.empty(); })) continue;
     const bool reports =
         std::ranges::any_of(gate.steps, [](const auto& step) { return !step.reports.empty(); });
     if (reports && std::ranges::find(gate.signals, "tests") == gate.signals.end()) continue;
@@ -282,14 +297,33 @@ std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan:
   return out;
 }
 
+std::vector<plan::Problem> defining_files(const std::string& shown, const std::string& file,
+                                          const plan::Plan& plan) {
+  const auto text_of = text_of_source(file, plan);
+  std::vector<plan::Problem> out;
+  for (const auto& [name, gate] : plan.gates) {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& step : gate.steps) commands.push_back(step.argv);
+    std::set<std::string> seen;
+    for (const auto& each : gates::defining_files(commands, text_of)) {
+      const bool is_free = !is_guarded(plan, gate, [&](const plan::Guarded& guarded) {
+        return any_covers(guarded.rules.protect, each.path) ||
+               any_covers(guarded.rules.protect_existing, each.path);
+      }) && (gate.take_only.empty() || any_covers(gate.take_only, each.path));
+      if (is_free && !any_covers(plan.allow_shadowing, each.path) && seen.insert(each.path).second)
+        out.push_back(at_signals(
+            shown, gate,
+            fmt::format("agents may change {0}, and its changes decide what `{1}` runs in the gate: add "
+                        "`protect_existing: [\"{0}\"]` to the gate",
+                        visible(each.path), each.program)));
+    }
+  }
+  return out;
+}
+
 std::vector<plan::Problem> early_stops(const std::string& shown, const std::string& file,
                                        const plan::Plan& plan) {
-  const auto source = executor::source_folder(plan, os::folder_of(file));
-  const auto texts = source ? workspace::texts_of_source(*source, plan.source_ref)
-                            : Result<workspace::TextOf>(workspace::TextOf());
-  const auto text_of = [&](const std::string& path) {
-    return texts && *texts && os::is_safe_relative_path(path) ? (*texts)(path) : std::string();
-  };
+  const auto text_of = text_of_source(file, plan);
   std::vector<plan::Problem> out;
   for (const auto& [name, gate] : plan.gates)
     for (const auto& step : gate.steps) {

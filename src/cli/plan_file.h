@@ -26,6 +26,10 @@ void check_source(const std::string& path, PlanFile& file);
 // Returns a warning for each gate that lets an agent weaken its tests, since the plan protects no path.
 // `check` reports them.
 std::vector<plan::Problem> unguarded_gates(const std::string& shown, const plan::Plan& plan);
+// Warnings of files of the source that decide what a gate runs, and that no list of the plan protects. `file`: the
+// plan's path. `check` reports them.
+std::vector<plan::Problem> defining_files(const std::string& shown, const std::string& file,
+                                          const plan::Plan& plan);
 // Warnings of runners that end at a failure, by an option or a setting of the source. `file`: the plan's path.
 // `check` reports them.
 std::vector<plan::Problem> early_stops(const std::string& shown, const std::string& file,

@@ -57,6 +57,11 @@ gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std:
                            return covered && world_.objects.has_path(claim_->run.base_id, base_stack_, path);
                          },
                      .allowed = plan_->allow_shadowing};
+  auto layers = below;
+  if (!layer.empty()) layers.insert(layers.begin(), layer);
+  out.is_there = [this, layers](const std::string& path) {
+    return world_.objects.has_path(claim_->run.base_id, layers, path);
+  };
   for (const auto& step : steps_)
     if (step.role == StepRole::kGate) {
       out.folders.add(step.step->argv);
@@ -68,10 +73,10 @@ gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std:
       return world_.objects.text_at(claim_->run.base_id, layers, path, kBytesMax).value_or("");
     };
   };
-  auto layers = below;
-  if (!layer.empty()) layers.insert(layers.begin(), layer);
   out.targets.read_makefiles(out.folders.modules, text_in(below));
   out.targets.read_work(text_in(below), text_in(std::move(layers)));
+  gates::add_folders_of_work(out);
+  out.targets.is_protected = out.is_protected;
   out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
   return out;
 }

@@ -2,6 +2,7 @@
 """Gates run on base before an agent is paid: what stops a run there, what does not, and that no step is
 paid twice."""
 
+import re
 import sqlite3
 import subprocess
 import unittest
@@ -91,6 +92,19 @@ class Base(WithRun):
                 self.assertEqual(told in said, bool(option), said)
         self.make("{name: unit, run: npm test}")
         self.assertNotIn(told, self.pawl("check", "plan.yaml").stderr, "exit codes alone have no tests")
+
+    def test_a_file_that_decides_what_a_gate_runs_is_told_at_check(self):
+        self.write("source/Makefile", "include mk/more.mk\ntest:\n\ttrue\n")
+        for path in ("mk/more.mk", "package.json", "CMakeLists.txt", "sub/Cargo.toml"):
+            self.write(f"source/{path}", "# x\n")
+        for run, files in (("make test", ["Makefile", "mk/more.mk"]), ("npm test", ["package.json"]), ("cmake . && ctest", ["CMakeLists.txt"]),
+                           ("cd sub && cargo test", ["sub/Cargo.toml"]), ("sh check.sh", [])):
+            for more in ("signals: [build]", 'protect_existing: ["**"]'):
+                with self.subTest(run + more):
+                    self.make(f'{{name: unit, run: "{run}"}}', more=more)
+                    said = self.pawl("check", "plan.yaml").stderr
+                    told = re.findall(r"agents may change (\S+), and its changes decide what `\w+` runs in the gate: add `protect_existing: ", said)
+                    self.assertEqual(told, files if "signals" in more else [], said)
 
     def test_a_setting_is_read_in_the_commit_that_the_run_takes(self):
         self.make("{name: unit, run: pytest, reports: {junit: [out.xml]}}", more="signals: [tests]")

@@ -20,8 +20,8 @@ TEST(Shadowing, ASettingThatBaseHasMayBeMoved) {
                       .after = FileVersion{.content = after},
                       .added = {{.number = 2, .text = moved}}};
   };
-  EXPECT_EQ(runner_setting(change(moved)), "");
-  EXPECT_NE(runner_setting(change(more)), "");
+  EXPECT_EQ(runner_setting(change(moved), {}), "");
+  EXPECT_NE(runner_setting(change(more), {}), "");
 }
 
 TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
@@ -92,7 +92,7 @@ TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
 }
 
 std::string adds(const std::string& path, const std::string& line) {
-  return runner_setting({.path = path, .after = FileVersion(), .added = {{.number = 1, .text = line}}});
+  return runner_setting({.path = path, .after = FileVersion(), .added = {{.number = 1, .text = line}}}, {});
 }
 
 TEST(Shadowing, AnOptionOfPytestIsFoundInEachOfItsSpellings) {
@@ -206,7 +206,7 @@ TEST(Shadowing, ASettingIsFoundThatIsSpreadOverLines) {
   const auto has = [](const std::string& path, const std::string& text, const std::string& before = "") {
     FileChange change{.path = path, .after = FileVersion{.content = text}};
     if (!before.empty()) change.before = FileVersion{.content = before};
-    return runner_setting(change);
+    return runner_setting(change, {});
   };
   const std::pair<const char*, const char*> kBad[] = {
       {".mocharc.js", "module.exports = {\n  \"dry-run\":\n    true\n};\n"},

@@ -67,6 +67,7 @@ int check(const std::string& path, bool json) {
   auto& parsed = plan->parsed;
   if (parsed.plan) {
     std::ranges::move(unguarded_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
+    std::ranges::move(defining_files(path, plan->file, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(partial_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(early_stops(path, plan->file, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(unseen_credentials(path, *parsed.plan), std::back_inserter(parsed.warnings));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "base/lines.h"
@@ -22,6 +24,11 @@ constexpr auto kCmakeTexts = std::to_array<std::string_view>(
 // CMake's commands have any case.
 constexpr auto kCmakeCommands = std::to_array<std::string_view>(
     {"function(add_executable", "function(add_test", "macro(add_executable", "macro(add_test"});
+
+// Commands that add tests in another way, or in another file.
+constexpr auto kCmakeMoves =
+    std::to_array<std::string_view>({"add_subdirectory(", "catch_discover_tests(", "doctest_discover_tests(",
+                                     "foreach(", "function(", "gtest_discover_tests(", "include(", "macro("});
 
 constexpr bool is_between(char c) { return std::string_view(" \t\r\n'\"").find(c) != std::string_view::npos; }
 
@@ -54,8 +61,65 @@ std::string weakened_cmake(const FileChange& change) {
   for (const auto text : kCmakeTexts)
     if (adds(text, false))
       return fmt::format("adds `{}`, by which a test can pass without its program", text);
+  const bool moves = std::ranges::any_of(kCmakeMoves, [&](auto text) { return adds(text, true); });
+  if (times_spread(change.after->content, "add_test(", true) <
+          times_spread(before_of(change), "add_test(", true) &&
+      !moves)
+    return "adds fewer tests than before";
   for (const auto text : kCmakeCommands)
     if (adds(text, true)) return fmt::format("adds `{}`, which replaces a command of CMake", text);
+  return "";
+}
+
+// The keys of a target of Cargo.
+using CargoTarget = std::map<std::string, std::string, std::less<>>;
+
+// The targets `[[test]]` of a manifest, by name. doc.rust-lang.org/cargo/reference/cargo-targets.html
+std::map<std::string, CargoTarget, std::less<>> tests_of_cargo(std::string_view manifest) {
+  std::map<std::string, CargoTarget, std::less<>> out;
+  CargoTarget open;
+  bool is_test = false;
+  const auto close = [&] {
+    if (is_test) out[open["name"]] = open;
+    open.clear();
+  };
+  for (const auto each : TextLines(manifest)) {
+    const auto line = trimmed(each.substr(0, each.find('#')));
+    if (line.starts_with('[')) {
+      close();
+      is_test = line == "[[test]]";
+    }
+    const auto sign = line.find('=');
+    if (!is_test || sign == line.npos) continue;
+    auto value = std::string(trimmed(line.substr(sign + 1)));
+    std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
+    open[std::string(trimmed(line.substr(0, sign)))] = std::move(value);
+  }
+  close();
+  return out;
+}
+
+std::string weakened_cargo(const FileChange& change, const RunTargets& targets) {
+  const auto before = tests_of_cargo(before_of(change)), after = tests_of_cargo(change.after->content);
+  const auto folder = change.path.substr(0, change.path.size() - name_of(change.path).size());
+  for (const auto& [name, target] : after) {
+    const auto own = "tests/" + name + ".rs";
+    const auto old = before.find(name);
+    const auto key = [](const CargoTarget& of, std::string_view one, std::string value) {
+      const auto found = of.find(one);
+      return found == of.end() ? value : found->second;
+    };
+    const auto was = old == before.end() ? CargoTarget() : old->second;
+    const bool is_known =
+        old != before.end() || (targets.base_text && !targets.base_text(folder + own).empty());
+    if (!is_known) continue;
+    const std::pair<const char*, std::string> defaults[] = {
+        {"path", own}, {"test", "true"}, {"required-features", "[]"}};
+    for (const auto& [one, value] : defaults)
+      if (key(target, one, value) != key(was, one, value))
+        return fmt::format("sets `{}` of the test `{}`, so that it is not built, or is another one", one,
+                           name);
+  }
   return "";
 }
 
@@ -170,13 +234,15 @@ std::int64_t times_spread(std::string_view content, std::string_view text, bool 
 }
 
 bool may_switch_off(std::string_view path, const RunTargets& targets) {
-  return (targets.runs_cmake && is_cmake(path)) || is_gradle(path) || name_of(path) == "pom.xml";
+  return (targets.runs_cmake && is_cmake(path)) || is_gradle(path) || name_of(path) == "pom.xml" ||
+         name_of(path) == "Cargo.toml";
 }
 
 std::string switches_off(const FileChange& change, const RunTargets& targets) {
   if (!change.after || change.after->is_link || change.unread || !may_switch_off(change.path, targets))
     return "";
   if (is_cmake(change.path)) return weakened_cmake(change);
+  if (name_of(change.path) == "Cargo.toml") return weakened_cargo(change, targets);
   const auto off = [&](std::string_view content) {
     return is_gradle(change.path) ? GradleBlocks().switched_off(without_comments(content))
                                   : skipped_plugins(content);

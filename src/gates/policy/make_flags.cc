@@ -1,8 +1,12 @@
 #include "gates/policy/make_flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "gates/policy/script_text.h"
+#include "gates/policy/steering.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -45,15 +49,32 @@ bool runs_commands(std::string_view value) {
   });
 }
 
+// Long options of shells with which they run commands as without.
+constexpr auto kShellOptions = std::to_array<std::string_view>(
+    {"--login", "--noediting", "--noprofile", "--norc", "--posix", "--restricted", "--verbose"});
+
 // Whether a value of .SHELLFLAGS has the shell run another word than the recipe's line, or only read it.
 bool skips_commands(std::string_view value) {
-  if (has_shell_flag(value, 'n')) return true;
+  // bash -D prints strings that are to be translated, and runs nothing.
+  if (has_shell_flag(value, 'n') || has_shell_flag(value, 'D')) return true;
   bool takes_name = false;
   for (const auto word : words_in(value)) {
+    if (takes_name && word == "noexec") return true;
+    if (word.starts_with("--") && std::ranges::find(kShellOptions, word) == kShellOptions.end()) return true;
     const bool is_option = word.starts_with('-') || word.starts_with('+');
     if (!is_option && !takes_name) return true;
     takes_name = is_option && word.ends_with('o');
   }
+  return false;
+}
+
+// Whether letters are put behind the flags that make has: "$(MAKEFLAGS)i".
+bool is_composed(std::string_view flags) {
+  for (const std::string_view own : {"$(MAKEFLAGS)", "${MAKEFLAGS}", "$(MFLAGS)"})
+    if (const auto at = flags.find(own); at != flags.npos) {
+      const auto behind = flags.substr(at + own.size(), 1);
+      if (!behind.empty() && behind != " " && behind != "\t") return true;
+    }
   return false;
 }
 
@@ -82,12 +103,16 @@ void read_setting(std::string_view name, std::string_view value, const std::stri
     const auto words = words_in(value);
     const bool is_bare = !words.empty() && !words[0].starts_with('-') && !words[0].starts_with('$') &&
                          words[0].find('=') == std::string_view::npos;
-    const auto flags = (is_bare ? "-" : "") + std::string(value);
+    auto flags = (is_bare ? "-" : "") + std::string(value);
+    if (is_composed(flags)) to.runs_nothing = line;
+    std::ranges::replace_if(
+        flags, [](char c) { return c == ',' || c == '(' || c == ')'; }, ' ');
     to.ignores = to.ignores || has_flag(flags, 'i', {"--ignore-errors"});
     if (has_flag(flags, 'n', {"--dry-run", "--just-print", "--recon"}) || has_flag(flags, 't', {"--touch"}) ||
         has_flag(flags, 'q', {"--question"}) || has_flag(flags, 'o', {"--assume-old", "--old-file"}))
       to.runs_nothing = line;
   }
+  if (!steering_in(fmt::format("{}={}", name, value)).empty()) to.runs_nothing = line;
   if (name == ".SHELLFLAGS" && skips_commands(value)) to.runs_nothing = line;
   if (name == "SHELL" && !runs_commands(value)) to.runs_nothing = line;
 }

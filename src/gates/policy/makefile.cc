@@ -1,6 +1,7 @@
 #include "gates/policy/makefile.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "gates/policy/script_text.h"
 #include "gates/reading/text.h"
@@ -24,6 +25,43 @@ TargetNames followed(const Makefile& in, const TargetNames& targets, TargetNames
   return out;
 }
 
+// The program that "shell command -v python3" or "shell which a || which b" looks for, by its name; "" when the
+// text is another one.
+std::string looked_for(std::string_view call) {
+  auto words = words_in(call);
+  if (words.empty() || words[0] != "shell") return "";
+  std::string out;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (is_any_of(words[i], {"||", "2>/dev/null", "echo", "which", "command", "-v", "type", "-p"})) continue;
+    if (words[i].find_first_of("/$;&|<>`\"'") != std::string_view::npos) return "";
+    if (out.empty()) out = words[i];
+  }
+  return words.size() > 1 && is_any_of(words[1], {"which", "command", "type"}) ? out : "";
+}
+
+// The value of a variable with the arguments of "call NAME,a,b" in place of "$(1)" and "$(2)"; nullopt when there
+// is no such variable.
+std::optional<std::string> called(std::string_view call, const MakeVariables& variables) {
+  constexpr std::string_view kCall = "call ";
+  if (!call.starts_with(kCall)) return std::nullopt;
+  std::vector<std::string_view> parts;
+  for (std::size_t start = kCall.size(); start <= call.size();) {
+    const auto end = std::min(call.find(',', start), call.size());
+    parts.push_back(call.substr(start, end - start));
+    start = end + 1;
+  }
+  const auto value = variables.find(trimmed(parts[0]));
+  if (value == variables.end()) return std::nullopt;
+  constexpr std::size_t kPartsMax = 10;
+  auto out = value->second;
+  for (std::size_t i = 1; i < std::min(parts.size(), kPartsMax); ++i)
+    for (const auto& name : {"$(" + std::to_string(i) + ")", "$" + std::to_string(i)})
+      for (auto at = out.find(name); at != out.npos && out.size() <= kCommandBytesMax;
+           at = out.find(name, at + parts[i].size()))
+        out.replace(at, name.size(), parts[i]);
+  return out;
+}
+
 }  // namespace
 
 MakeCommand command_of(std::string_view line) {
@@ -35,6 +73,13 @@ MakeCommand command_of(std::string_view line) {
   // "$(CC)" is a variable of make and not a command of the shell. "$$" is the shell's "$".
   for (std::size_t at = 0; at < line.size();) {
     const auto rest = line.substr(at);
+    const auto ends = rest.starts_with("$(shell ") ? rest.find(')') : rest.npos;
+    if (const auto program = ends == rest.npos ? "" : looked_for(rest.substr(2, ends - 2));
+        !program.empty()) {
+      out.text += program;
+      at += ends + 1;
+      continue;
+    }
     const auto closes = rest.starts_with("$(") ? rest.find_first_of(") ") : rest.npos;
     if (closes != rest.npos && rest[closes] == ')') {
       out.text += rest.substr(2, closes - 2);
@@ -120,7 +165,9 @@ std::string expanded(std::string text, const MakeVariables& variables) {
     ++i;
     const auto name = text.substr(start + 2, end - start - 2);
     const auto value = variables.find(name);
-    if (value == variables.end() && name != "CURDIR")
+    if (auto call = called(name, variables))
+      text.replace(start, end + 1 - start, *call);
+    else if (value == variables.end() && name != "CURDIR")
       from = start + 1;
     else
       text.replace(start, end + 1 - start, name == "CURDIR" ? "." : value->second);

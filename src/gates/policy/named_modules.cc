@@ -10,6 +10,7 @@
 #include "gates/policy/library_names.h"
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/script_text.h"
+#include "gates/policy/steering.h"
 #include "gates/reading/stop_settings.h"
 #include "gates/reading/text.h"
 
@@ -18,10 +19,6 @@ namespace {
 
 using FoundModules = std::set<std::string>;
 
-// docs.pytest.org, "-p name": plugins that are installed, and pytest's own ones.
-constexpr auto kPlugins = std::to_array<std::string_view>(
-    {"anyio", "asyncio", "benchmark", "cov", "django", "flask", "hypothesis", "mock", "pytester", "randomly",
-     "rerunfailures", "sugar", "timeout", "trio", "twisted", "xdist"});
 constexpr auto kPluginFiles = std::to_array<std::string_view>(
     {".pytest.ini", ".pytest.toml", "pyproject.toml", "pytest.ini", "pytest.toml", "setup.cfg", "tox.ini"});
 constexpr auto kRunnerFiles =
@@ -36,14 +33,6 @@ bool is_pytests(std::string_view path) {
 bool is_jests(std::string_view path) {
   return std::ranges::any_of(kRunnerFiles,
                              [&](auto pattern) { return glob_matches(pattern, name_of(path)); });
-}
-
-bool is_installed_plugin(std::string_view name) {
-  if (name.starts_with("no:") || name.starts_with("_pytest.")) return true;
-  for (const std::string_view start : {"pytest_", "pytest-"})
-    if (name.starts_with(start)) name.remove_prefix(start.size());
-  if (name.ends_with(".plugin")) name.remove_suffix(7);
-  return std::ranges::find(kPlugins, name) != kPlugins.end();
 }
 
 // The plugins that pytest loads by its settings.

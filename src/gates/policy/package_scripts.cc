@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/glob.h"
@@ -10,6 +11,7 @@
 #include "gates/policy/script_programs.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
+#include "gates/policy/unheard.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -94,6 +96,8 @@ class ScriptsReader : public nlohmann::json_sax<Json> {
 
 constexpr std::size_t kPatternsMax = 16;  // of run-s and its kind, each is compared with all scripts
 
+bool says_success(std::string_view word) { return word.starts_with("-s") || word.starts_with("--success"); }
+
 // The scripts that a command runs by name.
 std::vector<std::string> named_in(const std::string& command, const Scripts& scripts) {
   std::vector<std::string> out;
@@ -101,9 +105,16 @@ std::vector<std::string> named_in(const std::string& command, const Scripts& scr
   inner.add({command});
   for (const auto& name : inner.scripts)
     if (scripts.contains(name)) out.push_back(name);
-  const auto words = words_of_command(command);
-  if (words.empty() || !is_any_of(name_of(words[0]), {"npm-run-all", "npm-run-all2", "run-p", "run-s"}))
+  auto words = words_of_command(command);
+  if (words.empty()) return out;
+  if (name_of(words[0]) == "concurrently") {
+    // It passes only when each of its scripts did, unless --success says otherwise.
+    std::erase_if(words, [](auto word) { return !word.starts_with("npm:") && !says_success(word); });
+    if (std::ranges::any_of(words, says_success)) return out;
+    for (auto& word : words) word.remove_prefix(4);
+  } else if (!is_any_of(name_of(words[0]), {"npm-run-all", "npm-run-all2", "run-p", "run-s"})) {
     return out;
+  }
   std::size_t patterns = 0;
   for (const auto word : words) {
     if (word.find('*') == word.npos) {
@@ -148,8 +159,9 @@ bool has_only_tools(const Scripts& scripts, const std::string& name) {
 
 class ScriptComparison {
  public:
-  ScriptComparison(const Scripts& before, const Scripts& after, const RunTargets& targets)
-      : before_(before), after_(after), targets_(targets) {}
+  // `folder`: of the package.json, with its "/".
+  ScriptComparison(const Scripts& before, const Scripts& after, const RunTargets& targets, std::string folder)
+      : before_(before), after_(after), targets_(targets), folder_(std::move(folder)) {}
 
   std::string words() {
     todo_.assign(targets_.scripts.begin(), targets_.scripts.end());
@@ -182,6 +194,8 @@ class ScriptComparison {
     if (old == before_.end()) return "";
     if (now == after_.end()) return targets_.scripts.contains(name) ? "is gone" : "";
     if (auto why = weaker(old->second, now->second, targets_); !why.empty()) return why;
+    if (auto why = unheard_runner(now->second); !why.empty() && unheard_runner(old->second).empty())
+      return why;
     if (now->second.size() > kCommandBytesMax && old->second.size() <= kCommandBytesMax)
       return "is too long to be read for what it runs";
     // The scripts that it runs are a part of its commands.
@@ -190,17 +204,50 @@ class ScriptComparison {
                  commands_now = commands_of_script(after_, name);
       if (commands_now.size() > kCommandsMax && commands.size() <= kCommandsMax)
         return "has too many commands to be read";
-      if (auto why = steered(commands, commands_now); !why.empty()) return why;
+      const Moves moves{.of_tests = may_test(name),
+                        .has_gone = [this](const std::string& path) { return has_gone(path); }};
+      if (auto why = steered(commands, commands_now, moves); !why.empty()) return why;
     }
     for (const auto& command : commands_of(std::string_view(old->second).substr(0, kCommandBytesMax)))
       for (const auto& inner : named_in(command, before_)) todo_.push_back(inner);
     return "";
   }
 
+  // Whether a script's name leaves open that it runs tests.
+  static bool may_test(std::string_view name) {
+    return std::ranges::none_of(
+               std::to_array<std::string_view>({"build", "bundle", "compile", "format", "lint"}),
+               [&](auto word) { return name.find(word) != name.npos; }) ||
+           name.find("test") != name.npos;
+  }
+
+  bool has_gone(const std::string& path) const {
+    if (!targets_.base_text || !targets_.work_text) return false;
+    for (const auto* end : {"", ".js", ".mjs", ".cjs", ".ts", "/index.js"}) {
+      const auto file = folder_ + path + end;
+      if (targets_.base_text(file).empty()) continue;
+      return targets_.work_text(file).empty() && !(targets_.is_protected && targets_.is_protected(file));
+    }
+    return false;
+  }
+
   const Scripts &before_, &after_;
   const RunTargets& targets_;
+  const std::string folder_;
   std::vector<std::string> todo_;
 };
+
+// Whether commands of a gate, or scripts of the root's package.json, may run scripts of the one in a folder.
+bool may_be_run(const std::string& folder, const RunTargets& targets) {
+  if (folder.empty() || targets.folders.contains(folder) || targets.goes_anywhere || !targets.base_text)
+    return true;
+  for (const auto* file : {"lerna.json", "nx.json", "pnpm-workspace.yaml", "rush.json", "turbo.json"})
+    if (!targets.base_text(file).empty()) return true;
+  const auto text = targets.base_text("package.json");
+  const auto names = [&](std::string_view word) { return text.find(word) != text.npos; };
+  return text.empty() || names(name_of(folder)) || names("workspace") || names("cd ") || names("--prefix") ||
+         names("-C ");
+}
 
 }  // namespace
 
@@ -217,16 +264,16 @@ std::string weakened_scripts(const FileChange& change, const RunTargets& targets
   if (!before) return "";
   const bool is_asked =
       std::ranges::any_of(targets.scripts, [&](const auto& name) { return before->contains(name); });
-  if (!change.after) {
-    const auto folder =
-        change.path.substr(0, change.path.size() - std::min(sizeof("package.json"), change.path.size()));
+  const auto folder =
+      change.path.substr(0, change.path.size() - std::min(sizeof("package.json"), change.path.size()));
+  if (!change.after)
     return is_asked && (folder.empty() || targets.folders.contains(folder))
                ? "is gone, with a script that a gate runs"
                : "";
-  }
+  if (!may_be_run(folder, targets)) return "";
   const auto after = scripts_of(change.after->content);
   if (!after) return is_asked ? "is no JSON any more, and has a script that a gate runs" : "";
-  return ScriptComparison(*before, *after, targets).words();
+  return ScriptComparison(*before, *after, targets, folder.empty() ? "" : folder + "/").words();
 }
 
 }  // namespace pawl::gates

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -16,6 +17,9 @@
 
 namespace pawl::gates {
 namespace {
+
+// In the order in which make looks for them.
+constexpr auto kMakefiles = std::to_array<const char*>({"GNUmakefile", "makefile", "Makefile"});
 
 // Whether an option of make or npm has its value in the next word.
 bool takes_value(std::string_view option) {
@@ -58,6 +62,14 @@ std::string weakened_properties(const FileChange& change) {
   return "";
 }
 
+// Whether a command of tox has no part in the result: it handles files, or what coverage measured.
+bool only_keeps_house(std::string_view command) {
+  const auto words = words_in(command);
+  const bool is_coverage = words.size() > 1 && words[0] == "coverage" &&
+                           is_any_of(words[1], {"combine", "erase", "html", "report", "xml"});
+  return is_coverage || is_housekeeping(command);
+}
+
 // The number of lines such as "- pytest" in tox.ini: tox continues when such a command fails.
 std::int64_t ignored_commands(std::string_view ini) {
   std::int64_t out = 0;
@@ -65,7 +77,7 @@ std::int64_t ignored_commands(std::string_view ini) {
     auto line = trimmed(each);
     if (const auto sign = line.find('='); line.starts_with("commands") && sign != line.npos)
       line = trimmed(line.substr(sign + 1));
-    out += line.starts_with("- ") ? 1 : 0;
+    out += line.starts_with("- ") && !only_keeps_house(trimmed(line.substr(2))) ? 1 : 0;
   }
   return out;
 }
@@ -93,12 +105,24 @@ std::map<std::string, std::string, std::less<>> commands_of_tox(std::string_view
   return out;
 }
 
-std::string weakened_tox(const FileChange& change) {
+// Whether a gate's command or a recipe names tox.
+bool may_run_tox(const RunTargets& targets) {
+  return targets.programs.contains("tox") || std::ranges::any_of(targets.makes, [](const auto& make) {
+           return std::ranges::any_of(make.base.rules, [](const auto& each) {
+             return std::ranges::any_of(each.second.recipe, [](const auto& line) {
+               return line.text.find("tox") != line.text.npos;
+             });
+           });
+         });
+}
+
+std::string weakened_tox(const FileChange& change, const RunTargets& targets) {
   const auto before = commands_of_tox(change.before ? change.before->content : ""),
              after = commands_of_tox(change.after->content);
   for (const auto& [part, commands] : before)
     if (const auto now = after.find(part);
-        !runs_nothing(commands) && (now == after.end() || runs_nothing(now->second)))
+        !runs_nothing(commands) &&
+        (now == after.end() ? part == "[testenv]" || may_run_tox(targets) : runs_nothing(now->second)))
       return fmt::format("has {} of tox run no command any more", part);
   const auto now = after.find("[testenv]");
   if (!change.before && now != after.end() && runs_nothing(now->second)) return "has tox run no command";
@@ -115,6 +139,13 @@ void add_makefile(std::string_view option, std::string_view value, RunTargets& t
     to.makefiles.emplace(value);
     return;
   }
+}
+
+// Whether a word has a command work in a folder that Pawl does not know.
+bool may_leave_folder(std::string_view word) {
+  return word.find('$') != word.npos || is_any_of(word.substr(0, word.find('=')),
+                                                  {"-r", "-w", "-ws", "--filter", "--recursive",
+                                                   "--workspace", "--workspaces", "workspace", "workspaces"});
 }
 
 // Adds the script or the targets that a command asks for by name.
@@ -152,6 +183,9 @@ void RunTargets::add(const std::vector<std::string>& argv) {
       const auto end = std::min(text.find_first_of(kBetweenCommands, start), text.size());
       const auto words = words_of_command(text.substr(start, end - start));
       add_named(words, *this);
+      for (const auto word : words)
+        if (programs.size() < kTargetsMax) programs.emplace(name_of(word));
+      goes_anywhere = goes_anywhere || std::ranges::any_of(words, may_leave_folder);
       runs_cmake = runs_cmake || std::ranges::any_of(words, [](auto word) {
                      return is_any_of(name_of(word), {"cmake", "ctest"});
                    });
@@ -163,8 +197,8 @@ void RunTargets::read_makefiles(const std::set<std::string>& places, const TextA
   folders = places;
   folders.insert("");
   if (targets.empty()) return;
-  const auto add_make = [&](const std::string& folder, std::vector<std::string> names) {
-    MakeFolder make{.folder = folder, .names = std::move(names)};
+  const auto add_make = [&](const std::string& folder, std::vector<std::string> names, bool is_given) {
+    MakeFolder make{.folder = folder, .names = std::move(names), .is_given = is_given};
     make.base = read_make(folder, make.names, text_of);
     make.reached = reached(make.base, targets);
     for (const auto& target : replaceable(make.base, targets))
@@ -173,19 +207,30 @@ void RunTargets::read_makefiles(const std::set<std::string>& places, const TextA
   };
   for (const auto& folder : folders) {
     const auto start = folder.empty() ? std::string() : folder + "/";
-    for (const auto* name : {"GNUmakefile", "makefile", "Makefile"})
+    for (const auto* name : kMakefiles)
       if (!text_of(start + name).empty()) {
-        add_make(folder, {name});
+        add_make(folder, {name}, false);
         break;
       }
-    if (!makefiles.empty()) add_make(folder, {makefiles.begin(), makefiles.end()});
+    if (!makefiles.empty()) add_make(folder, {makefiles.begin(), makefiles.end()}, true);
   }
 }
 
 void RunTargets::read_work(const TextAt& base, const TextAt& work) {
   base_text = base;
   work_text = work;
-  for (auto& make : makes) make.now = read_make(make.folder, make.names, work);
+  for (auto& make : makes) {
+    const auto start = make.folder.empty() ? std::string() : make.folder + "/";
+    auto names = make.names;
+    if (!make.is_given)
+      for (const auto* name : kMakefiles)
+        if (!work(start + name).empty()) {
+          names = {name};
+          break;
+        }
+    make.now = read_make(make.folder, names, work);
+    for (const auto& phony : phony_targets(make.now)) make.replaced.erase(start + phony);
+  }
 }
 
 bool may_have_targets(std::string_view path, const RunTargets& targets) {
@@ -201,7 +246,7 @@ std::string weakened_target(const FileChange& change, const RunTargets& targets)
   if (name == "package.json") return weakened_scripts(change, targets);
   if (!change.after) return "";
   if (name == "tox.ini")
-    if (auto why = weakened_tox(change); !why.empty()) return why;
+    if (auto why = weakened_tox(change, targets); !why.empty()) return why;
   if (!change.before) return "";
   if (name == "gradlew")
     return weakened_wrapper(change, "Gradle", {"GradleWrapperMain", "gradle-wrapper.jar"});

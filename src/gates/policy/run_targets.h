@@ -19,6 +19,7 @@ namespace pawl::gates {
 struct MakeFolder {
   std::string folder;              // "" is the root
   std::vector<std::string> names;  // of the files that make begins with
+  bool is_given = false;           // by -f, so that make reads no other ones
   Makefile base, now;              // with the files that they include; `now` is the work's
   TargetNames reached;             // the gate's targets, and those that base needs for them
   TargetNames replaced;            // paths: when a new file is there, make takes the target for made
@@ -27,12 +28,15 @@ struct MakeFolder {
 struct RunTargets {
   // Scripts of package.json that npm, yarn, pnpm and bun are asked for.
   std::set<std::string, std::less<>> scripts;
-  std::set<std::string, std::less<>> targets;    // targets of Makefiles; "" is the first one
-  std::set<std::string, std::less<>> makefiles;  // those that make is given (-f)
-  bool runs_cmake = false;                       // a command is of cmake or ctest
-  std::vector<MakeFolder> makes;                 // from read_makefiles()
-  std::set<std::string> folders;                 // from read_makefiles(): where commands go to
-  TextAt base_text, work_text;                   // from read_work()
+  std::set<std::string, std::less<>> programs;                // names of all words of the commands
+  std::set<std::string, std::less<>> targets;                 // targets of Makefiles; "" is the first one
+  std::set<std::string, std::less<>> makefiles;               // those that make is given (-f)
+  bool runs_cmake = false;                                    // a command is of cmake or ctest
+  bool goes_anywhere = false;                                 // a command works in a folder that is not known
+  std::vector<MakeFolder> makes;                              // from read_makefiles()
+  std::set<std::string> folders;                              // from read_makefiles(): where commands go to
+  TextAt base_text, work_text;                                // from read_work()
+  std::function<bool(const std::string& path)> is_protected;  // as in Shadows
   // Returns why an argument list can end with 0 although a command in it failed. Null: the check is skipped.
   std::function<std::vector<std::string>(const std::vector<std::string>& argv)> hidden_failures;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "base/lines.h"
 #include "gates/policy/build_files.h"
 #include "gates/policy/named_modules.h"
+#include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
@@ -110,6 +112,11 @@ constexpr Settings kSettings[] = {{"cargo", kCargoFiles, kCargoKeys, {}, {}},
                                   {"nox", kNoxFiles, {}, {}, kNoxTexts},
                                   {"pytest", kPytestFiles, {}, kPytestWords, {}},
                                   {"CTest", kCtestFiles, {}, {}, kCtestTexts}};
+
+constexpr std::string_view kCommandTables[] = {"[tool.pdm.scripts]", "[tool.poe.tasks]", "[tool.rye.scripts]",
+                                               "[tool.taskipy.tasks]"};
+constexpr std::string_view kGradleLinters[] = {"checkstyle", "codenarc", "detekt",   "jacoco",
+                                               "ktlint",     "pmd",      "spotbugs", "spotless"};
 
 bool is_called(std::string_view path, std::string_view name) {
   if (name.starts_with('*')) return path.ends_with(name.substr(1));
@@ -229,6 +236,76 @@ std::int64_t times_in(std::string_view content, std::string_view setting, const 
   return out;
 }
 
+// Tables of pyproject.toml in which a key is a command that somebody may run by its name.
+bool names_commands(std::string_view section) {
+  return (section.starts_with("[tool.hatch.envs.") && section.ends_with(".scripts]")) ||
+         std::ranges::find(kCommandTables, section) != std::end(kCommandTables);
+}
+
+// The names of the commands in such tables.
+std::set<std::string_view> command_names(std::string_view toml) {
+  std::set<std::string_view> out;
+  bool is_inside = false;
+  for (const auto each : TextLines(toml)) {
+    const auto line = trimmed(each);
+    if (line.starts_with('[')) is_inside = names_commands(line);
+    if (is_inside) out.insert(trimmed(line.substr(0, line.find('='))));
+  }
+  return out;
+}
+
+// Whether a text has what can hide that a line is a part of a value or of a comment.
+bool has_long_text(std::string_view content) {
+  return std::ranges::any_of(std::to_array<std::string_view>({"\"\"\"", "'''", "/*"}),
+                             [&](auto sign) { return content.find(sign) != content.npos; });
+}
+
+// Whether a line opens a block of a linter of Gradle, which no test depends on.
+bool opens_linter(std::string_view line) {
+  return line.ends_with('{') && std::ranges::find(kGradleLinters, trimmed(line.substr(0, line.size() - 1))) !=
+                                    std::end(kGradleLinters);
+}
+
+// The numbers of the lines of `content` that are no settings of the tool: other tools have the same words.
+std::set<std::int64_t> foreign_lines(std::string_view content, const FileChange& change, const Settings& of,
+                                     const RunTargets& targets) {
+  const bool is_plain = !has_long_text(content), is_tox = of.tool == "tox",
+             is_toml = is_plain && of.tool == "pytest" && is_called(change.path, "pyproject.toml"),
+             is_gradle = is_plain && of.tool == "Gradle" && !targets.programs.contains("gradle") &&
+                         !targets.programs.contains("gradlew");
+  const auto known =
+      is_toml ? command_names(change.before ? change.before->content : "") : std::set<std::string_view>();
+  std::set<std::int64_t> out;
+  std::int64_t number = 0, open = 0;
+  std::string_view section;
+  for (const auto each : TextLines(content)) {
+    const auto line = trimmed(each);
+    ++number;
+    // An indented line goes on with a value in INI.
+    if (is_tox ? each.starts_with('[') : line.starts_with('[')) section = line;
+    const bool is_other_ini =
+        is_tox && !section.empty() && !section.starts_with("[tox") && !section.starts_with("[testenv");
+    const bool is_new_command =
+        is_toml && names_commands(section) && !known.contains(trimmed(line.substr(0, line.find('='))));
+    if (is_gradle && (open > 0 || opens_linter(line)))
+      open += std::ranges::count(line, '{') - std::ranges::count(line, '}');
+    if (is_other_ini || is_new_command || open > 0) out.insert(number);
+  }
+  return out;
+}
+
+// The content without such lines.
+std::string own_lines(std::string_view content, const FileChange& change, const Settings& of,
+                      const RunTargets& targets) {
+  const auto foreign = foreign_lines(content, change, of, targets);
+  if (foreign.empty()) return std::string(content);
+  std::string out;
+  std::int64_t number = 0;
+  for (const auto line : TextLines(content))
+    if (!foreign.contains(++number)) out.append(line) += '\n';
+  return out;
+}
+
 // Whether the content before had the setting at least as often. A line that only moved is no change.
 bool was_there(const FileChange& change, std::string_view setting, const Settings& of) {
   if (!change.before || change.before->content.empty()) return false;
@@ -255,21 +332,23 @@ bool has_runner_settings(std::string_view path) {
          std::ranges::any_of(kSettings, [&](const auto& of) { return holds_settings(of, path); });
 }
 
-std::string runner_setting(const FileChange& change) {
+std::string runner_setting(const FileChange& change, const RunTargets& targets) {
   if (!change.after) return "";
   for (const auto& of : kSettings) {
     if (!holds_settings(of, change.path)) continue;
+    const auto foreign = foreign_lines(change.after->content, change, of, targets);
     std::set<std::string_view> known;  // each setting is counted once
     for (const auto& line : change.added)
-      if (const auto setting = setting_in(line.text, of);
+      if (const auto setting = foreign.contains(line.number) ? std::string_view() : setting_in(line.text, of);
           !setting.empty() && known.insert(setting).second && !was_there(change, setting, of))
         return fmt::format(
             "line {} sets `{}` of {}, which decides what runs in place of a test or a compiler", line.number,
             setting, of.tool);
     // A setting may be spread over lines of which none has the whole.
-    const std::string_view before = change.before ? change.before->content : std::string_view();
+    const auto before = own_lines(change.before ? change.before->content : "", change, of, targets),
+               after = own_lines(change.after->content, change, of, targets);
     for (const auto text : of.texts)
-      if (times_spread(change.after->content, text, true) > times_spread(before, text, true))
+      if (times_spread(after, text, true) > times_spread(before, text, true))
         return fmt::format("sets `{}` of {}, which decides what runs in place of a test or a compiler", text,
                            of.tool);
   }

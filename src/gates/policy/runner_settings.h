@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/policy.h"
+#include "gates/policy/run_targets.h"
 
 namespace pawl::gates {
 
@@ -13,8 +14,9 @@ namespace pawl::gates {
 // asks for.
 bool has_runner_settings(std::string_view path);
 
-// The first such setting that `change` adds, in words with its line; "" when it adds none.
-std::string runner_setting(const FileChange& change);
+// The first such setting that `change` adds, in words with its line; "" when it adds none. Settings of linters count
+// when a command of `targets` runs them.
+std::string runner_setting(const FileChange& change, const RunTargets& targets);
 
 // A line of words without the escapes of TOML, and without the quotes and backslashes of the shell.
 std::string unquoted(std::string_view line);

@@ -8,6 +8,7 @@
 
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
+#include "gates/policy/steering.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -93,14 +94,29 @@ constexpr auto kInterpreters = std::to_array<std::string_view>(
      "python3", "ruby", "sh",         "source", "swc-node", "ts-node", "tsx",    "zsh"});
 // Programs that run the rest of their words.
 constexpr auto kWrappers = std::to_array<std::string_view>(
-    {"!",    "bunx", "c8",      "command", "cross-env", "cross-env-shell", "do",    "dotenv", "elif",
-     "else", "env",  "exec",    "if",      "then",      "until",           "while", "nice",   "npx",
-     "nyc",  "time", "timeout", "xvfb-run"});
+    {"!",    "bunx", "c8",     "command", "cross-env", "cross-env-shell", "do",    "dotenv", "elif",
+     "else", "env",  "exec",   "if",      "then",      "until",           "while", "nice",   "nohup",
+     "npx",  "nyc",  "stdbuf", "time",    "timeout",   "unbuffer",        "xargs", "ionice", "xvfb-run"});
+// As these do behind their `run` or `exec`.
+constexpr auto kEnvironments =
+    std::to_array<std::string_view>({"bundle", "hatch", "pdm", "pipenv", "poetry", "rye", "uv"});
+// Options of interpreters, and of `coverage run`, whose value is the next word.
+constexpr auto kValueOptions = std::to_array<std::string_view>(
+    {"--concurrency", "--context", "--data-file", "--experimental-loader", "--import", "--include",
+     "--loader", "--omit", "--rcfile", "--require", "--source", "-I", "-W", "-X", "-r"});
 constexpr auto kManagers = std::to_array<std::string_view>({"npm", "pnpm", "yarn"});
 // Options by which a runner, an interpreter or a compiler runs no test.
 constexpr auto kIdleOptions =
-    std::to_array<std::string_view>({"--check", "--clearCache", "--dry-run", "--help", "--init", "--list",
-                                     "--listTests", "--print-config", "--showConfig", "--version"});
+    std::to_array<std::string_view>({"--cache-show", "--check",        "--clearCache",
+                                     "--co",         "--collect-only", "--collectonly",
+                                     "--dry-run",    "--fixtures",     "--fixtures-per-test",
+                                     "--help",       "--init",         "--list",
+                                     "--listTests",  "--markers",      "--print-config",
+                                     "--setup-only", "--setup-plan",   "--setuponly",
+                                     "--setupplan",  "--showConfig",   "--version"});
+// Programs that handle files, and have no part in a test's result.
+constexpr auto kHelpers = std::to_array<std::string_view>(
+    {"copyfiles", "cpx", "cpy", "cpy-cli", "del", "del-cli", "mkdirp", "ncp", "rimraf", "shx"});
 // Folders that a build makes.
 constexpr auto kBuilt =
     std::to_array<std::string_view>({".cache", ".nyc_output", "build", "cjs", "coverage", "dist", "es", "esm",
@@ -129,6 +145,13 @@ std::string_view program_name(std::string_view path) {
   for (const std::string_view end : {".js", ".cjs", ".mjs"})
     if (name.ends_with(end)) name.remove_suffix(end.size());
   return name;
+}
+
+// The interpreter of a virtual environment that a step makes. A file of the work there is shadowing.
+bool is_venv_python(std::string_view path) {
+  const auto folder = path.substr(0, path.size() - std::min(name_of(path).size(), path.size()));
+  return name_of(path).starts_with("python") &&
+         is_any_of(folder, {".venv/bin/", "./.venv/bin/", "venv/bin/", "./venv/bin/"});
 }
 
 std::string own_path(std::string_view path) {
@@ -163,7 +186,7 @@ Program interpreted(const ProgramWords& words, int depth) {
       return program_of({words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end()}, depth + 1);
     if (is_any_of(word, {"-e", "-p", "-pe", "-c", "--eval", "--print"}))
       return {ProgramKind::kOwn, fmt::format("{} {}", interpreter, word)};
-    if (is_any_of(word, {"-r", "--require", "--import", "--loader", "--experimental-loader", "-I"})) ++i;
+    if (is_among_names(kValueOptions, word)) ++i;
     if (word.starts_with('-') || is_any_of(word, {"run", "watch"})) continue;
     if (is_below_modules(word)) return program_of({word}, depth + 1);
     return {ProgramKind::kOwn, own_path(word)};
@@ -186,11 +209,26 @@ Program managed(const ProgramWords& words, int depth) {
   return {ProgramKind::kOther, std::string(words[0])};
 }
 
+// Whether an option stands before the first word that names a runner or an interpreter.
+bool is_any_of_first(const ProgramWords& words, std::initializer_list<std::string_view> options) {
+  const auto end = std::ranges::find_if(words, [](auto word) {
+    return is_among_names(kTestRunners, program_name(word)) ||
+           is_among_names(kInterpreters, program_name(word));
+  });
+  return std::any_of(words.begin(), end, [&](auto word) { return is_any_of(word, options); });
+}
+
 Program program_of(ProgramWords words, int depth) {
   constexpr int kDepthMax = 8;
   bool is_wrapped = false;
   while (!words.empty()) {
-    const bool wraps = is_among_names(kWrappers, program_name(words[0]));
+    const bool is_environment =
+        words.size() > 1 && is_among_names(kEnvironments, words[0]) && is_any_of(words[1], {"exec", "run"});
+    if (is_environment) words.erase(words.begin());
+    // With -r xargs runs nothing for an empty list.
+    if (program_name(words[0]) == "xargs" && is_any_of_first(words, {"-r", "--no-run-if-empty"}))
+      return {ProgramKind::kOther, "xargs -r"};
+    const bool wraps = is_environment || is_among_names(kWrappers, program_name(words[0]));
     if (!sets_variable(words[0]) && !wraps && !(is_wrapped && words[0].starts_with('-'))) break;
     is_wrapped = is_wrapped || wraps;
     words.erase(words.begin());
@@ -200,9 +238,11 @@ Program program_of(ProgramWords words, int depth) {
     const auto known = std::ranges::find_if(words, [](auto word) {
       const auto name = program_name(word);
       return is_among_names(kTestRunners, name) || is_among_names(kInterpreters, name) ||
-             is_among_names(kManagers, name) || is_among_names(kLinters, name);
+             name == "coverage" || is_venv_python(word) || is_among_names(kManagers, name) ||
+             is_among_names(kLinters, name);
     });
-    if (known != words.end() && !is_own_path(*known)) words.erase(words.begin(), known);
+    if (known != words.end() && (!is_own_path(*known) || is_venv_python(*known)))
+      words.erase(words.begin(), known);
   }
   const auto path = words[0], name = program_name(path);
   std::string text;
@@ -210,7 +250,12 @@ Program program_of(ProgramWords words, int depth) {
   if (runs_nothing(text) ||
       std::ranges::any_of(words, [](auto word) { return is_among_names(kIdleOptions, word); }))
     return {};
-  if (is_own_path(path)) return {ProgramKind::kOwn, own_path(path)};
+  if (is_own_path(path) && !is_venv_python(path)) return {ProgramKind::kOwn, own_path(path)};
+  if (name == "coverage" && words.size() > 1 && words[1] == "run") {
+    words.erase(words.begin());
+    words[0] = "python3";
+    return interpreted(words, depth);
+  }
   const bool is_python = name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == name.npos;
   if (is_python || is_among_names(kInterpreters, name)) return interpreted(words, depth);
   if (is_among_names(kManagers, name)) return managed(words, depth);
@@ -245,19 +290,30 @@ std::set<std::string> loads_of(const ProgramWords& words) {
 
 struct Programs {
   std::vector<Program> all;
-  std::set<std::string> names, loads;
+  std::set<std::string> names, loads, steering;
 };
 Programs programs_of(const std::vector<std::string>& commands) {
   Programs out;
   for (const auto& command : commands) {
     const auto words = words_of_command(command);
     out.loads.merge(loads_of(words));
+    out.steering.merge(steering_in(command));
     auto program = program_of(words);
     if (program.kind == ProgramKind::kIdle) continue;
     out.names.insert(program.name);
     out.all.push_back(std::move(program));
   }
   return out;
+}
+
+// Why the tests of `now` are others, or say something else, although their runner is the same.
+std::string steered_by(const Programs& old, const Programs& now) {
+  for (const auto& load : now.loads)
+    if (!old.loads.contains(load)) return fmt::format("loads `{}` before the tests", load);
+  for (const auto& each : now.steering)
+    if (!old.steering.contains(each))
+      return fmt::format("sets `{}`, which decides what its tests are or say", each);
+  return "";
 }
 
 // A test runner, or with `own` a program of the workspace, that is run no more, where no other runner is new.
@@ -286,23 +342,41 @@ std::vector<std::string> commands_of(std::string_view script) {
   return out;
 }
 
-std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after,
+                    const Moves& moves) {
   const auto old = programs_of(before), now = programs_of(after);
-  for (const auto& load : now.loads)
-    if (!old.loads.contains(load)) return fmt::format("loads `{}` before the tests", load);
-  const auto lost = std::ranges::find_if(old.all, [&](const auto& each) {
+  if (auto why = steered_by(old, now); !why.empty()) return why;
+  const auto is_new = [&](ProgramKind kind) {
+    return std::ranges::any_of(
+        now.all, [&](const auto& each) { return each.kind == kind && !old.names.contains(each.name); });
+  };
+  // The work could have written such a program anew in its place.
+  const bool may_move = is_new(ProgramKind::kOwn) || (!moves.of_tests && is_new(ProgramKind::kTool));
+  auto kept = old;
+  std::erase_if(kept.all, [&](const auto& each) {
+    const bool is_helper = is_among_names(kHelpers, each.name);
+    return is_helper ||
+           (may_move && each.kind == ProgramKind::kOwn && moves.has_gone && moves.has_gone(each.name));
+  });
+  const auto lost = std::ranges::find_if(kept.all, [&](const auto& each) {
     return each.kind != ProgramKind::kTool && !now.names.contains(each.name);
   });
-  if (lost == old.all.end()) return "";
+  if (lost == kept.all.end()) return "";
   for (const auto& each : now.all)
     if (each.kind == ProgramKind::kOwn && !old.names.contains(each.name))
       return fmt::format("runs `{}` instead of {}`{}`", each.name,
                          lost->kind == ProgramKind::kOwn ? "" : "an installed program, ", lost->name);
-  return lost_of(old, now, true);
+  return lost_of(kept, now, true);
 }
 
 std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after) {
-  return lost_of(programs_of(before), programs_of(after), false);
+  const auto old = programs_of(before), now = programs_of(after);
+  const auto why = lost_of(old, now, false);
+  return why.empty() ? steered_by(old, now) : why;
+}
+
+bool runs_tests(std::string_view command) {
+  return program_of(words_of_command(command)).kind == ProgramKind::kRunner;
 }
 
 bool is_tool(std::string_view command) {

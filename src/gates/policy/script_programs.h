@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +15,24 @@ constexpr std::size_t kCommandsMax = 10'000;  // that are compared
 // The commands of a script. Quotes and brackets are not followed.
 std::vector<std::string> commands_of(std::string_view script);
 
+// Facts about the programs of the workspace that a script runs.
+struct Moves {
+  bool of_tests = true;  // the script may be one of tests
+  // Whether the work moved or deleted a program of base that the plan does not protect; null: none.
+  std::function<bool(const std::string& path)> has_gone;
+};
+
 // Why `after` runs another program than `before`, runs its tests no more, or has them load something first; ""
 // when it does not. Both are the commands of a script, with those of the scripts that it runs.
-std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after);
+std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after,
+                    const Moves& moves);
 
-// The test runner of `before` that `after` runs no more, in words, where no other one is in its place; "" when
-// there is none.
+// The test runner of `before` that `after` runs no more, in words, where no other one is in its place; or why it
+// runs others of its tests, or loads something first. "" when there is none.
 std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after);
+
+// Whether a command is one of a test runner.
+bool runs_tests(std::string_view command);
 
 // Whether a command is a linter or a compiler of an installed package that writes to usual folders only, or
 // removes such a folder.

@@ -50,11 +50,14 @@ bool is_idle(std::vector<std::string_view> words) {
     return is_idle({words.begin() + 2, words.end()});
   }
   if (name == "exit") return words.size() == 1 || words[1] == "0";
+  if (name.starts_with("python") && words.size() > 2 && words[1] == "-m")
+    return is_any_of(words[2], {"ast", "compileall", "py_compile", "tokenize"});
   return program.empty() ||
          (is_installed &&
-          is_any_of(name, {":",     "RM",    "cat",   "cd",   "chmod",  "cp",    "date", "echo",  "export",
-                           "ls",    "ln",    "mkdir", "mv",   "printf", "pwd",   "rm",   "rmdir", "set",
-                           "sleep", "touch", "true",  "type", "uname",  "unset", "which"}));
+          is_any_of(name, {":",      "RM",   "cat",   "cd",    "chmod", "cp",    "date", "echo",
+                           "export", "file", "ls",    "ln",    "mkdir", "mv",    "nm",   "printf",
+                           "pwd",    "rm",   "rmdir", "set",   "size",  "sleep", "stat", "strings",
+                           "touch",  "true", "type",  "uname", "unset", "wc",    "which"}));
 }
 
 }  // namespace

@@ -132,13 +132,18 @@ void SearchFolders::add(const std::vector<std::string>& argv) {
   for (const auto& text : argv) {
     const auto words = words_of_command(text);
     Places places;
+    bool is_pytest = false;  // of the last command of Python
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
       if (words[i] == "cd" || words[i] == "pushd") {
         places.add(next, modules);
         places.go_to(next);
       }
-      if (const auto folder = folder_of_option(words[i], next); !folder.empty()) places.add(folder, modules);
+      is_pytest = words[i] == "pytest" || words[i] == "py.test" || (is_pytest && words[i] != "unittest");
+      // Behind -s of pytest comes no value.
+      if (const auto folder = folder_of_option(words[i], next);
+          !folder.empty() && !(is_pytest && words[i] == "-s"))
+        places.add(folder, modules);
       for (const auto& [name, to] : variables) {
         if (!is_assignment(words[i], name)) continue;
         const auto value = words[i].substr(words[i].find('=') + 1);

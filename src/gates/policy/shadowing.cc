@@ -7,11 +7,14 @@
 #include <optional>
 
 #include "base/glob.h"
+#include "base/lines.h"
 #include "gates/policy/build_files.h"
 #include "gates/policy/library_names.h"
 #include "gates/policy/named_modules.h"
+#include "gates/policy/package_scripts.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
+#include "gates/policy/script_text.h"
 #include "gates/policy/stand_in.h"
 #include "gates/policy/vendored.h"
 #include "gates/reading/text.h"
@@ -72,8 +75,13 @@ struct Module {
 // The Python module that `path` is, or the package that begins with it.
 std::optional<Module> module_of(const FileChange& change) {
   const std::string_view path = change.path, file = name_of(path), folder = folder_of(path);
-  const bool is_python = file.ends_with(".py") || file.ends_with(".so");
-  if (!is_python && !(change.after && change.after->is_link)) return std::nullopt;
+  // Python loads "ast.pyc" without a source. Those in __pycache__ have one.
+  const bool is_compiled =
+      file.substr(std::min(file.find('.'), file.size())) == ".pyc" && name_of(folder) != "__pycache__";
+  const bool is_python = is_compiled || file.ends_with(".py") || file.ends_with(".so");
+  // A link to a folder may be a package.
+  const bool may_be_package = change.after && change.after->is_link && file.find('.') == file.npos;
+  if (!is_python && !may_be_package) return std::nullopt;
   const auto stem = file.substr(0, file.find('.'));
   if (stem != "__init__") return Module{.folder = folder, .name = stem};
   if (folder.empty()) return std::nullopt;
@@ -90,8 +98,8 @@ class Look {
         folder_(folder_of(path_)) {}
 
   std::string words() const {
-    for (const auto look : {&Look::python, &Look::installed, &Look::program, &Look::make, &Look::perl_or_ruby,
-                            &Look::header, &Look::java, &Look::scanner})
+    for (const auto look : {&Look::python, &Look::installed, &Look::program, &Look::make, &Look::go,
+                            &Look::perl_or_ruby, &Look::header, &Look::java, &Look::scanner})
       if (auto found = (this->*look)(); !found.empty()) return found;
     return {};
   }
@@ -119,10 +127,20 @@ class Look {
     return {};
   }
 
+  // In a package, a module's name begins with the package's, unless a command has Python look there. The work may
+  // make a new folder a package.
+  bool is_package(std::string_view folder) const {
+    const auto file = joined_path(folder, "__init__.py");
+    return !folder.empty() && (was_there(file) || (!was_there(std::string(folder)) && shadows_.is_there &&
+                                                   shadows_.is_there(file)));
+  }
+
   bool holds_modules(std::string_view folder) const {
+    if (shadows_.folders.modules.contains(std::string(folder))) return true;
+    if (is_package(folder)) return false;
     const auto is_below = [&](auto name) { return behind(joined_path(folder, ""), name).has_value(); };
     return has(kModuleFolders, folder) || std::ranges::any_of(kTestFolders, is_below) ||
-           has(kSitePackages, name_of(folder)) || shadows_.folders.modules.contains(std::string(folder));
+           has(kSitePackages, name_of(folder));
   }
 
   // An installed package is not to be edited, and a package in a nearer folder is found first.
@@ -154,7 +172,10 @@ class Look {
     if (can_run && path_ == "tools/bazel") return "runs instead of bazel";
     if (can_run && shadows_.folders.programs.contains(std::string(folder_)))
       return "lies in a folder of PATH, and would run instead of another program";
-    if (can_run && holder == "bin" && was_there(joined_path(folder_of(folder_), "pyvenv.cfg")))
+    const auto environment = folder_of(folder_);
+    if (can_run && holder == "bin" &&
+        (is_any_of(name_of(environment), {".venv", "venv"}) ||
+         was_there(joined_path(environment, "pyvenv.cfg"))))
       return "would run instead of an installed program";
     if (shadows_.folders.libraries.contains(std::string(folder_)) &&
         name_.find(".so") != std::string_view::npos)
@@ -164,8 +185,18 @@ class Look {
     return {};
   }
 
+  // Whether the work deleted or renamed a file.
+  bool is_gone(const std::string& path) const {
+    const auto& targets = shadows_.targets;
+    return targets.base_text && targets.work_text && !targets.base_text(path).empty() &&
+           targets.work_text(path).empty();
+  }
+
   std::string make() const {
-    const auto has_beside = [&](std::string_view other) { return was_there(joined_path(folder_, other)); };
+    const auto has_beside = [&](std::string_view other) {
+      const auto path = joined_path(folder_, other);
+      return was_there(path) && !is_gone(path);
+    };
     if (!change_.after || !is_new()) return {};
     // configure, config.status and `perl Makefile.PL` write the Makefile only in the step.
     const bool has_makefile =
@@ -178,6 +209,13 @@ class Look {
         if (path_ == target || (path_.starts_with(target + "/") && !was_there(target)))
           return fmt::format("has make take target `{}` for made, so that it runs no command", target);
     return {};
+  }
+
+  // go leaves a folder with a module of its own out of "./...".
+  std::string go() const {
+    const bool cuts = change_.after && is_new() && name_ == "go.mod" && !folder_.empty() &&
+                      was_there(std::string(folder_)) && shadows_.targets.programs.contains("go");
+    return cuts ? "takes its folder out of the module that a gate tests" : "";
   }
 
   std::string perl_or_ruby() const {
@@ -213,7 +251,7 @@ class Look {
   bool may_be_code() const {
     const auto& after = *change_.after;
     const bool is_known = !change_.unread && static_cast<std::size_t>(after.size) == after.content.size();
-    return !after.is_executable &&
+    return !after.is_executable && !after.content.starts_with("#!") &&
            (after.is_link || !is_known || after.content.find_first_of("#;{") != std::string_view::npos);
   }
 
@@ -259,13 +297,65 @@ std::string not_read(const FileChange& change, const RunTargets& targets) {
   return change.unread && !was_unread ? "decides what a gate runs, and is too large to be read" : "";
 }
 
+// The folders that the commands of a Makefile name.
+void add_folders(const MakeFolder& make, const Makefile& in, const TargetNames& targets, SearchFolders& to) {
+  const auto start = make.folder.empty() ? std::string() : fmt::format("cd {}; ", make.folder);
+  const auto add_variables = [&](const MakeVariables& variables) {
+    for (const auto& [name, value] : variables)
+      to.add({fmt::format("{}{}={}", start, name, expanded(value, in.variables))});
+  };
+  add_variables(in.variables);
+  for (const auto& target : reached(in, targets)) {
+    const auto rule = in.rules.find(target);
+    if (rule == in.rules.end()) continue;
+    add_variables(rule->second.variables);
+    for (const auto& line : rule->second.recipe)
+      to.add({start + command_of(expanded(line.text, in.variables)).text});
+  }
+}
+
+// The folders of pytest's setting `pythonpath`.
+void add_python_path(const std::string& settings, SearchFolders& to) {
+  for (const auto each : TextLines(settings)) {
+    const auto line = trimmed(each);
+    const auto sign = line.find_first_of("=:");
+    if (!line.starts_with("pythonpath") || sign == line.npos) continue;
+    std::string folders(line.substr(sign + 1));
+    std::ranges::replace_if(
+        folders, [](char c) { return std::string_view("[],'\"").find(c) != std::string_view::npos; }, ' ');
+    for (const auto folder : words_in(folders)) to.add({fmt::format("-I {}", folder)});
+  }
+}
+
 }  // namespace
+
+void add_folders_of_work(Shadows& to) {
+  SearchFolders before, now;
+  for (const auto& make : to.targets.makes) {
+    add_folders(make, make.base, to.targets.targets, before);
+    add_folders(make, make.now, to.targets.targets, now);
+  }
+  if (to.targets.work_text) {
+    if (const auto scripts = scripts_of(to.targets.work_text("package.json")))
+      for (const auto& name : to.targets.scripts)
+        if (const auto script = scripts->find(name); script != scripts->end()) now.add({script->second});
+    for (const auto* file : {".pytest.ini", "pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini"})
+      add_python_path(to.targets.work_text(file), now);
+  }
+  to.folders.modules.merge(now.modules);
+  // Programs that a project builds lie where base has its commands look, too.
+  for (const auto& folder : now.programs)
+    if (!before.programs.contains(folder)) to.folders.programs.insert(folder);
+  for (const auto& folder : now.libraries)
+    if (!before.libraries.contains(folder)) to.folders.libraries.insert(folder);
+}
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  for (const auto& words : {not_read(change, shadows.targets), runner_setting(change), named_module(change),
-                            weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
-                            vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
+  for (const auto& words :
+       {not_read(change, shadows.targets), runner_setting(change, shadows.targets), named_module(change),
+        weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
+        vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }

@@ -20,9 +20,15 @@ struct Shadows {
   std::function<bool(const std::string& path)> was_there;
   // Whether there was a file at a path that the plan protects; null: there was none.
   std::function<bool(const std::string& path)> is_protected;
+  // Whether there is a file at a path in the work; null: there is none but those of before.
+  std::function<bool(const std::string& path)> is_there;
   std::vector<std::string> allowed;  // glob patterns of paths that may change
   RunTargets targets;
 };
+
+// Adds the folders that recipes, scripts and settings of the work have programs look into, so that a new file there
+// is seen. REQUIRES: the targets have read the work.
+void add_folders_of_work(Shadows& to);
 
 // How `change` replaces something else, in words; "" when it does not, or is allowed to.
 std::string shadowing(const FileChange& change, const Shadows& shadows);

@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "gates/policy/script_programs.h"
 #include "gates/policy/script_text.h"
+#include "gates/policy/unheard.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -265,26 +266,46 @@ class MakeComparison {
     });
   }
 
-  // A line that the work adds, and whose failure make or the shell hides.
+  // A command that the work adds, and whose failure make or the shell hides. A variable may stand for it.
   std::string hidden(const RuleOf& old, const RuleOf& now) const {
-    const auto has = [](const Rule& rule, const RecipeLine& line) {
-      return std::ranges::find(rule.recipe, line.text, &RecipeLine::text) != rule.recipe.end();
-    };
-    // Failures that the removed lines hid already do not count.
+    const auto commands = commands_in(old), commands_now = commands_in(now);
+    const TargetNames had(commands.begin(), commands.end()), has(commands_now.begin(), commands_now.end());
+    // Failures that the removed commands hid already do not count.
     std::string removed;
-    for (const auto& line : old.rule.recipe)
-      if (!has(now.rule, line)) removed += command_of(line.text).text + "; ";
+    for (const auto& each : commands)
+      if (!has.contains(each)) removed += command_of(each).text + "; ";
     const auto known = hidden_in(removed, targets_);
-    for (const auto& line : now.rule.recipe) {
-      if (has(old.rule, line)) continue;
-      const auto command = command_of(line.text);
+    const bool was_unheard = std::ranges::any_of(commands, [&](const auto& each) {
+      return !has.contains(each) && !unheard_runner(command_of(each).text).empty();
+    });
+    for (const auto& each : commands_now) {
+      if (had.contains(each)) continue;
+      const auto command = command_of(each);
       if (is_housekeeping(command.text)) continue;
+      if (auto why = was_unheard ? "" : unheard_runner(command.text); !why.empty()) return why;
       if (command.ignored) return fmt::format("ignores that `{}` fails", command.text);
       for (const auto& reason : hidden_in(command.text, targets_))
         if (std::ranges::find(known, reason) == known.end())
           return "can pass although a command failed: " + reason;
     }
     return "";
+  }
+
+  // The commands that the shell gets, one for each line of a `define`.
+  static std::vector<std::string> commands_in(const RuleOf& of) {
+    constexpr std::size_t kBytesMax = 4 << 20;  // further lines are not expanded
+    std::vector<std::string> out;
+    std::size_t bytes = 0;
+    for (const auto& line : of.rule.recipe) {
+      const auto text = bytes > kBytesMax ? line.text : of.text_of(line);
+      bytes += text.size();
+      for (std::size_t start = 0; start <= text.size() && out.size() < kCommandsMax;) {
+        const auto end = std::min(text.find('\n', start), text.size());
+        out.emplace_back(trimmed(std::string_view(text).substr(start, end - start)));
+        start = end + 1;
+      }
+    }
+    return out;
   }
 
   // Why a variable that recipes use now names a program without effect; "" when there is none.
@@ -327,6 +348,23 @@ class MakeComparison {
 bool reads(const Makefile& in, std::string_view path) {
   return std::ranges::find(in.files, path) != in.files.end() ||
          std::ranges::any_of(in.includes, [&](const auto& each) { return glob_matches(each.path, path); });
+}
+
+// Whether a recipe may run make in another folder.
+bool may_go_elsewhere(const RunTargets& targets) {
+  const auto names_make = [](const std::string& text) {
+    return text.find("MAKE") != text.npos || text.find("make") != text.npos;
+  };
+  const auto runs_make = [&](const Makefile& in) {
+    return std::ranges::any_of(in.variables, [&](const auto& each) { return names_make(each.second); }) ||
+           std::ranges::any_of(in.rules, [&](const auto& each) {
+             return std::ranges::any_of(each.second.recipe,
+                                        [&](const auto& line) { return names_make(line.text); });
+           });
+  };
+  return targets.makes.empty() || targets.goes_anywhere ||
+         std::ranges::any_of(targets.makes,
+                             [&](const auto& make) { return runs_make(make.base) || runs_make(make.now); });
 }
 
 bool reads_by_name(const MakeFolder& make, std::string_view path) {
@@ -376,7 +414,9 @@ std::string weakened_make(const FileChange& change, const RunTargets& targets) {
     is_read = true;
     if (auto why = weakened_in(make, change, targets); !why.empty()) return why;
   }
-  if (is_read || !is_makefile(name_of(change.path)) || !change.before || !change.after) return "";
+  if (is_read || !is_makefile(name_of(change.path)) || !change.before || !change.after ||
+      !may_go_elsewhere(targets))
+    return "";
   // A Makefile of another folder, which a recipe may go to.
   const auto name = std::string(name_of(change.path));
   const auto folder =

@@ -361,8 +361,14 @@ std::string addopts_in(std::string_view text) {
   std::string_view closes;  // "": the first line that is not indented ends them
   for (const auto line : TextLines(text)) {
     auto value = trimmed(line);
-    if (value.starts_with(kName) && trimmed(value.substr(kName.size())).starts_with('=')) {
-      value = trimmed(trimmed(value.substr(kName.size())).substr(1));
+    // TOML takes a key in quotes, behind dots and in an inline table. INI takes a colon.
+    const auto at = value.find(kName);
+    const bool is_named = at != value.npos && (at == 0 || std::string_view(" {,.\"'").find(value[at - 1]) !=
+                                                              std::string_view::npos);
+    auto rest = trimmed(value.substr(is_named ? at + kName.size() : value.size()));
+    if (rest.starts_with('"') || rest.starts_with('\'')) rest = trimmed(rest.substr(1));
+    if (rest.starts_with('=') || rest.starts_with(':')) {
+      value = trimmed(rest.substr(1));
       open = true;
       closes = value.starts_with('[') ? "]" : value.substr(0, 3);
       if (closes != "]" && closes != "\"\"\"" && closes != "'''") closes = {};

@@ -1,0 +1,23 @@
+// The files of the source that define what a gate's commands run by a name: Makefiles and those that they include,
+// package.json, CMakeLists.txt, Cargo.toml. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gates/policy/makefile.h"
+
+namespace pawl::gates {
+
+struct DefiningFile {
+  std::string path;          // from the root of the source
+  std::string_view program;  // which reads it
+};
+
+// Such files for `commands`, each a list of words. `text_of`: the text that the source has at a path, "" when it has none.
+// Files that a recipe or a script goes to are not among them.
+std::vector<DefiningFile> defining_files(const std::vector<std::vector<std::string>>& commands,
+                                         const TextAt& text_of);
+
+}  // namespace pawl::gates

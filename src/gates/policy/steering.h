@@ -1,0 +1,17 @@
+// Options and variables of a command by which a test runner loads other code, runs a part of its tests, or checks
+// nothing. Pure. A detail of this folder.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace pawl::gates {
+
+// Such options of a command, or of an assignment such as "PYTEST_ADDOPTS=-p x".
+std::set<std::string> steering_in(std::string_view command);
+
+// Whether pytest's own plugin, or one that is usually installed, has this name (-p).
+bool is_installed_plugin(std::string_view name);
+
+}  // namespace pawl::gates
