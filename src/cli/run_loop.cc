@@ -62,7 +62,7 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
 void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, const Left& left) {
   const std::string id = run.run_id;
   const auto& spent = left.spent;
-  if (!spent && any_is_for_a_person(left.waits))
+  if (!spent && views::any_is_for_a_person(left.waits))
     return say_to(out, "Next: set the credential right, then pawl resume {}{} --now\n", id, where);
   if (spent)
     return say_to(out, "Next: pawl budget {0}{1} {2}   then pawl resume {0}{1}\n", id, where,
@@ -121,7 +121,7 @@ int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases
   if (!worked) return worked.error().kind == ErrorKind::kForged ? kLedgerCorrupted : kGeneral;
   if (left.spent) return kNeedsPerson;
   const int code = exit_code_of(run, phases);
-  return any_is_for_a_person(left.waits) ? std::max(code, kNeedsPerson) : code;
+  return views::any_is_for_a_person(left.waits) ? std::max(code, kNeedsPerson) : code;
 }
 
 // As report(). A person must provide a missing credential.
