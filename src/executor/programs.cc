@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "executor/from_host.h"
 #include "os/file.h"
@@ -69,6 +71,26 @@ void add_folders(const std::string& pattern, std::vector<std::string>& to) {
     to.push_back(os::join(pattern.substr(0, star), name) + pattern.substr(star + 2));
 }
 
+// `path`, each link that it leads to, and its file at last; empty when there is none.
+std::vector<std::string> places_on_the_way(const std::string& path) {
+  constexpr int kLinksMax = 40;  // as many as Linux follows
+  const auto real = os::absolute_path(path);
+  if (!real) return {};
+  std::vector<std::string> out = {path};
+  for (int i = 0; i < kLinksMax; ++i) {
+    std::error_code error;
+    const std::filesystem::path link = out.back();
+    const auto target = std::filesystem::read_symlink(link, error);
+    if (error) break;
+    // A relative target begins in the folder where the link lies in fact.
+    const auto folder = os::absolute_path(link.parent_path());
+    if (!folder) break;
+    out.push_back((std::filesystem::path(*folder) / target).lexically_normal());
+  }
+  if (out.back() != *real) out.push_back(*real);
+  return out;
+}
+
 // The program of `#!/usr/bin/env node` or `#!/opt/python/bin/python3`, as it is looked for; "": no such line.
 std::string interpreter_of(const std::string& program) {
   constexpr std::size_t kLineBytesMax = 256;  // Linux reads as many (BINPRM_BUF_SIZE)
@@ -116,9 +138,7 @@ class Host {
     for (const char* place : {inside::kWorkspace, inside::kPlan, inside::kPawl, inside::kTemporary,
                               inside::kLargeFiles, inside::kRun, inside::kSharedMemory})
       if (lies_at_or_below(name, place)) return true;
-    for (const auto& mount : mounts_)
-      if (lies_at_or_below(name, mount.dst)) return is_shown(mount.src + name.substr(mount.dst.size()));
-    return is_shown(name);
+    return is_shown_at(name);
   }
 
   // Where this host has it; "" when it is nowhere that was looked.
@@ -138,27 +158,31 @@ class Host {
   }
 
  private:
-  // Names what would show the program at `path`, and what a link there leads to.
+  // Names what would show the program at `path`, and all that links there lead to.
   void add_mounts(const std::string& path, ProgramPlace& to) const {
-    const auto real = os::absolute_path(path);
-    if (!real) return;
-    const bool link_is_shown = is_below_shown(path);  // a link in /usr/local/bin that leads away
-    const std::string top = link_is_shown ? "" : shown_around(path);
-    if (!link_is_shown && top.empty()) return;
-    std::vector<std::string> mounts;
-    if (!top.empty()) mounts.push_back(spelled(top));
-    to.is_in_path = link_is_shown || top.ends_with("/bin") || path.starts_with(top + "/bin/");
-    const bool is_whole = !top.empty() && lies_at_or_below(*real, os::absolute_path(top).value_or(top));
-    const std::string behind = is_whole || is_below_shown(*real) ? "" : shown_around(*real);
-    if (!is_whole && !is_below_shown(*real) && behind.empty()) return;
-    if (!behind.empty()) mounts.push_back(spelled(behind));
-    to.mounts = std::move(mounts);
+    std::vector<std::string> tops;
+    const auto is_covered = [&](const std::string& place) {
+      return is_below_shown(place) || std::ranges::any_of(tops, [&](const std::string& top) {
+               return lies_at_or_below(place, top) ||
+                      lies_at_or_below(place, os::absolute_path(top).value_or(top));
+             });
+    };
+    for (const auto& place : places_on_the_way(path)) {
+      if (is_covered(place)) continue;
+      tops.push_back(shown_around(place));
+      if (tops.back().empty()) return;
+    }
+    const std::string top = is_below_shown(path) || tops.empty() ? "" : tops.front();
+    to.is_in_path = top.empty() || top.ends_with("/bin") || path.starts_with(top + "/bin/");
+    for (const auto& each : tops) to.mounts.push_back(spelled(each));
   }
 
   // A script of npm or pip starts with a line that names Node or Python, perhaps in another folder.
   void add_interpreter(const std::string& program, ProgramPlace& to) const {
     const auto name = interpreter_of(program);
-    const auto path = name.empty() || is_seen(name) ? std::string() : find(name);
+    // The line names a place of this host, also below /tmp, where a step has files of its own.
+    const bool is_there = name.starts_with('/') ? is_shown_at(name) : is_seen(name);
+    const auto path = name.empty() || is_there ? std::string() : find(name);
     if (path.empty() || std::ranges::any_of(to.mounts, [&](const auto& mount) {
           return spelled(path) == mount || spelled(path).starts_with(mount + "/");
         }))
@@ -169,15 +193,22 @@ class Host {
       if (std::ranges::find(to.mounts, mount) == to.mounts.end()) to.mounts.push_back(std::move(mount));
   }
 
-  // A program of the host whose real file a step sees, too.
+  // Whether a step sees a program at that absolute path.
+  bool is_shown_at(const std::string& path) const {
+    for (const auto& mount : mounts_)
+      if (lies_at_or_below(path, mount.dst)) return is_shown(mount.src + path.substr(mount.dst.size()));
+    return is_shown(path);
+  }
+
+  // A program of the host that a step sees, with each link on the way to its file.
   bool is_shown(const std::string& path) const {
     if (!is_program(path)) return false;
-    const auto real = os::absolute_path(path);
-    if (!real) return false;
-    return std::ranges::any_of(kShownByAll,
-                               [&](const char* base) { return lies_at_or_below(*real, base); }) ||
-           std::ranges::any_of(mounts_,
-                               [&](const auto& mount) { return lies_at_or_below(*real, mount.src); });
+    const auto places = places_on_the_way(path);
+    return !places.empty() && std::ranges::all_of(places, [&](const std::string& place) {
+      return is_below_shown(place) || std::ranges::any_of(mounts_, [&](const auto& mount) {
+               return lies_at_or_below(place, mount.src);
+             });
+    });
   }
 
   static bool is_below_shown(const std::string& path) {
@@ -188,10 +219,14 @@ class Host {
     return std::ranges::any_of(kTooWide, [&](const char* below) { return folder == os::join(home_, below); });
   }
 
-  // The widest of these that may be shown: the folder around `bin`, the file's folder, the file. "": none.
+  // The widest of these that may be shown: the outermost node_modules, because packages of npm load others
+  // that lie beside them; the folder around `bin`, the file's folder, the file. "": none.
   std::string shown_around(const std::string& path) const {
+    constexpr std::string_view kPackages = "/node_modules";
     const std::string folder = os::folder_of(path);
     std::vector<std::string> tops;
+    if (const auto at = path.find(std::string(kPackages) + "/"); at != std::string::npos)
+      tops.push_back(path.substr(0, at + kPackages.size()));
     if (folder.ends_with("/bin")) tops.push_back(os::folder_of(folder));
     tops.push_back(folder);
     tops.push_back(path);

@@ -94,6 +94,37 @@ TEST_F(ProgramsTest, BehindALinkNeedWhatItLeadsTo) {
   EXPECT_THAT(unseen({"tool"}), IsEmpty());
 }
 
+// npm makes the middle link; a user's installer, or the user, the first.
+TEST_F(ProgramsTest, BehindSeveralLinksNeedThemAll) {
+  make_program("opt/app/node_modules/pkg/cli/tool.js");
+  for (const auto& [target, link] : {std::pair("../pkg/cli/tool.js", "opt/app/node_modules/.bin/tool"),
+                                     std::pair("../../opt/links/tool", "first/bin/tool"),
+                                     std::pair("../app/node_modules/.bin/tool", "opt/links/tool")}) {
+    ASSERT_TRUE(os::make_folders(os::folder_of(os::join(home_, link))));
+    ASSERT_EQ(symlink(target, os::join(home_, link).c_str()), 0);
+  }
+  setenv("PATH", (home_ + "/first/bin:/usr/bin:/bin").c_str(), 1);
+  const auto found = unseen({"tool"});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].place.mounts, ElementsAre("~/first", "~/opt/links", "~/opt/app/node_modules"));
+  mount("~/first");
+  mount("~/opt/app/node_modules");
+  EXPECT_EQ(unseen({"tool"}).size(), 1U) << "the second link is missing";
+  mount("~/opt/links");
+  EXPECT_THAT(unseen({"tool"}), IsEmpty());
+}
+
+// A package of npm may start the program of a package beside it.
+TEST_F(ProgramsTest, OfNpmAreShownWithTheirNeighbours) {
+  make_program("lib/node_modules/@scope/tool/bin/tool.js");
+  make_program("lib/node_modules/@scope/tool-linux-x64/bin/tool");
+  ASSERT_TRUE(os::make_folders(home_ + "/bin"));
+  ASSERT_EQ(symlink("../lib/node_modules/@scope/tool/bin/tool.js", (home_ + "/bin/tool").c_str()), 0);
+  const auto found = unseen({"tool"});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found[0].place.mounts, ElementsAre("~/bin", "~/lib/node_modules"));
+}
+
 TEST_F(ProgramsTest, BesideKeysAreShownAlone) {
   make_program("tools/bin/tool");
   ASSERT_TRUE(os::write_atomically(home_ + "/tools/.env", "KEY=1"));

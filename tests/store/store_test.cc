@@ -32,7 +32,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
             (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
                                       "episodes", "cost", "owed", "plans", "wide_rows", "plan_texts",
-                                      "base_places", "judged", "approved", "cost_guards"}));
+                                      "base_places", "judged", "approved", "cost_guards", "waits"}));
   ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);
