@@ -266,9 +266,8 @@ class Credentials(WithRun):
         self.assertIn("files with the value of a credential are never stored: leave it out", feedback)
         self.assertIn("config", feedback)
         self.assert_nowhere()
-        self.pawl("apply", "last")
-        self.assertEqual((self.root / "source/made").read_text(), "done\n")
-        self.assertFalse((self.root / "source/config").exists())
+        changed = [line for line in self.pawl("diff", "last").stdout.splitlines() if line.startswith("diff ")]
+        self.assertEqual(changed, ["diff --git a/made b/made"])
 
     def test_a_file_that_the_source_ignores_fails_nothing_and_is_not_stored(self):
         self.make(agent='echo "API_KEY=$API_KEY" >.env; echo done >made', gate="! [ -e .env ]")

@@ -109,7 +109,7 @@ class Gc(WithRun):
         self.assertEqual({p: p.stat().st_mtime_ns for p in folder.rglob("*")}, before, "it only looked")
         self.assertGreater(would["freed_bytes"], 300000)
         self.assertEqual({k: v for k, v in would.items() if k != "freed_bytes"},
-                         {"dry_run": True, "older_than": "0s", "old_runs": 1, "bases": 3, "layers": 1, "blobs": 1, "steps": 2, "episodes": 0, "homes": 0,
+                         {"dry_run": True, "older_than": "0s", "old_runs": 1, "bases": 3, "layers": 3, "blobs": 1, "steps": 2, "episodes": 0, "homes": 0,
                           "temporaries": 0})
         done = self.gc()
         self.assertEqual({**done, "dry_run": True, "freed_bytes": 0}, {**would, "freed_bytes": 0})

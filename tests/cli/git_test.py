@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The repository at /workspace/.git: what git says in it, and that nothing of it leaves the step."""
 
+import json
 import os
 import signal
-import subprocess
 
 import at_once
 from pawl_runs import WithRun
@@ -16,13 +16,13 @@ WORK = "echo y >file; echo new >added; git diff --stat; git add -A; git commit -
 HOSTILE = """\
 printf '#!/bin/sh\\ntouch /workspace/ran\\n' >.git/hooks-own; chmod +x .git/hooks-own; mkdir -p .git/hooks; cp .git/hooks-own .git/hooks/post-checkout
 git config core.fsmonitor /workspace/.git/hooks-own; git config core.hooksPath /workspace/.git; git config alias.status '!touch ran'
-git config filter.x.clean /workspace/.git/hooks-own; git config include.path /etc/passwd; echo /etc >.git/objects/info-alternates
-mkfifo .git/fifo; ln -s / .git/root; mkdir -p .git/closed/below; chmod 0 .git/closed; git update-ref refs/heads/other HEAD"""
+git config filter.x.clean /workspace/.git/hooks-own; git update-ref refs/heads/other HEAD; echo /etc >.git/objects/info-alternates
+mkfifo .git/fifo; ln -s / .git/root; mkdir -p .git/closed/below; chmod 0 .git/closed; git config include.path /etc/passwd"""
 
 
 class Git(WithRun):
-    def git(self, *args):
-        return subprocess.run(["git", "-C", str(self.root / "source"), *args], check=True, capture_output=True, text=True).stdout
+    def git(self, *args, cwd="source"):
+        return super().git(*args, cwd=cwd)
 
     def log(self, *args):
         return self.pawl("logs", "last", "p1", *args).stdout
@@ -76,16 +76,16 @@ class Git(WithRun):
         self.write("source/file", "x\n")
         self.write("source/.gitignore", "*.o\n")
         self.commit_all("source")
-        text = plan(agent="echo y >file").replace(
-            'run: "true"}', f"run: 'touch a.o made; {HOSTILE.splitlines()[0]}; git config core.fsmonitor no'}}, "
-            "{name: second, run: 'git config core.fsmonitor || git status --porcelain --ignored; ls .git/hooks || true'}")
-        self.write("plan.yaml", text)
+        first = f"touch a.o made; {HOSTILE.splitlines()[0]}; git config core.fsmonitor no"
+        second = "git config core.fsmonitor || git status --porcelain --ignored; ls .git/hooks || true"
+        self.write("plan.yaml", plan(agent="echo y >file").replace(
+            'run: "true"}]', f"run: {json.dumps(first)}}}, {{name: second, run: {json.dumps(second)}}}]"))
         self.pawl("run", "plan.yaml")
         self.assertIn("?? made\n!! a.o\n", self.log())
         self.assertNotIn("post-checkout", self.log())
 
     def test_the_next_phase_finds_the_accepted_work_committed(self):
-        self.make_simple(agent=f'{LOOK}; git show HEAD:"$PAWL_PHASE_ID" 2>&1; echo $PAWL_PHASE_ID >p2', gate=LOOK, phases=2)
+        self.make_simple(agent=f'{LOOK}; git show HEAD:p2 2>&1 || true; echo $PAWL_PHASE_ID >p2', gate=LOOK, phases=2)
         self.commit_all("source")
         self.pawl("run", "plan.yaml")
         second = self.pawl("logs", "last", "p2").stdout
@@ -117,7 +117,7 @@ class Git(WithRun):
         for pid in self.supervisors():
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
-        self.assertIn("probed", {row["type"] for row in self.chains("last")["p1"]})
+        self.assertIn("probed", {row["decision"] for row in self.chains("last")["p1"] if row["type"] == "resume"})
 
     def test_it_counts_against_the_disk_limit(self):
         self.make_simple(agent="head -c 20000000 /dev/urandom | git hash-object -w --stdin; sleep 60", sandbox="{disk_limit_mib: 8}",

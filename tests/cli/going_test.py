@@ -332,7 +332,7 @@ class Disks(WithRun):
     """Each case is in a mount namespace of its own."""
 
     def test_a_full_disk(self):
-        self.make_simple(agent="head -c 3000000 /dev/urandom > big-$PAWL_PHASE_ID", gate="true", phases=20)
+        self.make_simple(agent="head -c 3000000 /dev/urandom > big-$PAWL_PHASE_ID", gate="true", phases=20, git="none")
         small = self.root / "small"
         small.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", small], check=True)
@@ -342,7 +342,7 @@ class Disks(WithRun):
         self.assertRegex(done.stderr, "(?i)no space left|disk is full")
         phases = self.pawl_json("status", "last", "--dir", small / ".pawl")["phases"]
         self.assertEqual(phases[0]["state"], "COMPLETE", "what was committed is still there")
-        self.assertEqual({p["attempts_used"] for p in phases[:4]}, {1}, "and no attempt was burnt for it")
+        self.assertEqual({p["attempts_used"] for p in phases if p["attempts_used"]}, {1}, "and no attempt was burnt for it")
         self.assertTrue(self.pawl_json("verify", "last", "--dir", small / ".pawl")["ok"])
         # With the name of the device: without it, mount(8) repeats the old options, and a user namespace
         # refuses one of them.

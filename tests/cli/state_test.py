@@ -102,7 +102,8 @@ class WithState(PawlTest):
     def setUp(self):
         super().setUp()
         self.write("source/file", "x\n")
-        self.write("plan.yaml", plan(agent="echo y >>file"))
+        # Without the repository that a step gets: git takes one in a tracked folder for a submodule.
+        self.write("plan.yaml", plan(agent="echo y >>file", git="none"))
         self.pawl("run", "plan.yaml")
         self.state = self.root / "source/.pawl"
 

@@ -25,6 +25,7 @@
   COMMAND(verify, kEngine)     \
   COMMAND(attest, kEngine)     \
   COMMAND(check, kEngine)      \
+  COMMAND(agents, kEngine)     \
   COMMAND(export, kEngine)     \
   COMMAND(gc, kEngine)         \
   COMMAND(fork, kEngine)       \
