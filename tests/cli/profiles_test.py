@@ -74,8 +74,9 @@ class WithPrograms(WithRun):
 
     def given(self, phase="p1"):
         """What the program of each attempt got."""
-        said = self.pawl("logs", "last", phase).stdout
-        return [json.loads(line) for line in re.findall(r"GIVEN (.*)", said)]
+        phases = {one["phase_id"]: one["attempts"] for one in self.pawl_json("inspect", "last")["phases"]}
+        said = [self.pawl("logs", "last", phase, "--attempt", str(number + 1)).stdout for number in range(len(phases[phase]))]
+        return [json.loads(line) for text in said for line in re.findall(r"GIVEN (.*)", text)]
 
 
 class Known(WithPrograms):
@@ -204,7 +205,7 @@ curl -sS "$OWN_URL/hello" && echo; curl -sS -m 5 http://127.0.0.1:1/ && exit 1; 
         self.pawl("resume", "last", env=self.home, expect=11)
         self.assertEqual({given["argv"][-2] for given in self.given()}, {"--say"})
         (self.root / "home/.config/pawl/agents/own.yaml").unlink()
-        self.pawl("fork", "last", "--at", "p1", env=self.home)
+        self.pawl("fork", "last", "--from", "p1", env=self.home)
         self.pawl("resume", "last", env=self.home, expect=11)
         self.assertEqual({given["argv"][-2] for given in self.given()}, {"--say"})
         self.assertIn("no profile 'own'", self.pawl("check", "plan.yaml", env=self.home, expect=2).stderr)
@@ -228,9 +229,9 @@ curl -sS "$OWN_URL/hello" && echo; curl -sS -m 5 http://127.0.0.1:1/ && exit 1; 
         self.make("use: own")
         for command in ("check", "run"):
             said = self.pawl(command, "plan.yaml", env=self.home, expect=2).stderr
-            self.assertIn(f"{place}:2:51: error: run: {{goal}} has no place here\n", said)
+            self.assertIn(f"{place}:2:50: error: run: {{goal}} has no place here\n", said)
             self.assertIn(f"{place}:6:1: error: unknown key 'keys' in the profile; did you mean 'key'?\n", said)
-        self.assertIn(f"{place}:2:51: error: ", self.pawl("agents", env=self.home, expect=2).stderr)
+        self.assertIn(f"{place}:2:50: error: ", self.pawl("agents", env=self.home, expect=2).stderr)
         self.profile("own", OWN + "#" * (64 << 10))
         self.assertIn("own.yaml", self.pawl("check", "plan.yaml", env=self.home, expect=2).stderr)
 
@@ -288,8 +289,8 @@ class Listed(WithPrograms):
     def test_a_program_that_may_not_be_shown_or_has_no_version(self):
         self.write("home/bin/pi", "#!/bin/sh\nexit 1\n", 0o755)
         self.write("home/bin/.env", "SECRET=1\n")
-        self.write("home/other/qwen", "#!/bin/sh\nexit 1\n", 0o755)
-        found = self.listed(PATH=f"{self.root}/home/other:{os.environ['PATH']}")
+        self.write("home/other/bin/qwen", "#!/bin/sh\nexit 1\n", 0o755)
+        found = self.listed(PATH=f"{self.root}/home/other/bin:{os.environ['PATH']}")
         self.assertEqual((found["qwen"]["version"], found["qwen"]["can_be_used"]), ("", True))
         self.assertEqual((found["pi"]["mounts"], found["pi"]["can_be_used"]), (["~/bin/pi"], False), "the file alone is not in PATH")
         said = self.pawl("agents", env=self.home).stdout
