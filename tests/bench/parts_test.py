@@ -28,6 +28,8 @@ large.COMMITS, large.ROUNDS = 1, 1
 large.WRITES = large.WRITES.replace(f"range({large.NEW_FILES // 100})", "range(3)")
 runs.PHASES, runs.LEDGER_ROWS, runs.GATED_FOLDERS = 2, 1000, 1
 runs.RESTARTED = {name: 10 * number for number, name in enumerate(runs.RESTARTED, 1)}
+# Differences of two times: on a busy machine, one of a source without files may be below zero.
+DIFFERENCES = ("_by_written", "_git_ready_ms")
 # They install databases and packages first.
 LEFT_OUT = {"savers", "sdk"}
 
@@ -41,7 +43,7 @@ class Parts(unittest.TestCase):
                 with self.subTest(part.says):
                     found = dict(part.measure(place))
                     self.assertEqual(set(found), {figure.name for figure in part.figures})
-                    self.assertTrue(all(value > 0 for figure, value in found.items() if not figure.endswith("_by_written")), found)
+                    self.assertTrue(all(value > 0 for figure, value in found.items() if not figure.endswith(DIFFERENCES)), found)
 
 
 if __name__ == "__main__":
