@@ -222,8 +222,7 @@ static void end_as(const AttemptEnd& end, const std::string& owner, WallTime now
   attempt.build = end.build;
 }
 
-Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEnd>& last,
-                                  const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) {
   PAWL_TRY(auto transaction, begin("finish", lease.run_id));
   PAWL_OK(require_lease(lease, "finish", now, transaction));
@@ -244,7 +243,7 @@ Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEn
     if (out.behind) return out;
   }
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
 
   end_as(end, lease.owner, now, attempt);
@@ -277,15 +276,14 @@ Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEn
   return out;
 }
 
-Result<JudgedAgain> RunStore::judge_again(const Lease& lease, const std::optional<StepEnd>& last,
-                                          const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<JudgedAgain> RunStore::judge_again(const Lease& lease, const Endings& endings, WallTime now) {
   constexpr std::size_t kPhasesNamed = 1000;
   PAWL_TRY(auto transaction, begin("judge_again", lease.run_id));
   PAWL_OK(require_lease(lease, "judge_again", now, transaction));
   JudgedAgain out;
   PAWL_TRY(out.attempt, unfinished_attempt(lease));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(check_tables(lease.run_id));
   PAWL_TRY(const auto layers, accepted_beside(judged_on(out.attempt), 0, kPhasesNamed));

@@ -219,13 +219,11 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
   return append_row(row.run_id, row.phase_id, waited_row(row.attempt_id, resume), now);
 }
 
-Result<std::vector<BudgetRow>> RunStore::record_endings(const Lease& lease,
-                                                        const std::optional<StepEnd>& last,
-                                                        const std::optional<ResumeDecision>& resume,
+Result<std::vector<BudgetRow>> RunStore::record_endings(const Lease& lease, const Endings& endings,
                                                         WallTime now, std::vector<BudgetRow>& budgets) {
   const auto before = budgets;
-  if (last) PAWL_OK(record_end(lease, *last, now, budgets));
-  if (resume) {
+  if (endings.result) PAWL_OK(record_end(lease, *endings.result, now, budgets));
+  if (const auto& resume = endings.resume) {
     PAWL_TRY(const auto lost, step(lease.run_id, lease.phase_id, resume->sandbox_run_id));
     PAWL_OK(close_lost_step(lost, *resume, now, budgets));
   }
@@ -282,9 +280,8 @@ Status RunStore::insert_step(const StepRow& row) {
   return {};
 }
 
-Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
-                                   const std::optional<StepEnd>& previous,
-                                   const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start, const Endings& endings,
+                                   WallTime now) {
   if (start.execution < 1 || start.waits > kWaitsPerAttemptMax ||
       start.spent_executions() > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
@@ -293,7 +290,7 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
   PAWL_TRY(const std::string attempt_id, unfinished_attempt_id(lease));
   Begun out;
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warnings, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, endings, now, budgets));
   StepRow row = row_of_marker(start, lease, attempt_id, now);
   reserve_for(budgets, start, row, out);
   PAWL_OK(write_budgets(lease.run_id, budgets));
@@ -309,26 +306,24 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
   return out;
 }
 
-Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const std::optional<StepEnd>& previous,
-                                                  const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const Endings& endings, WallTime now) {
   PAWL_TRY(auto transaction, begin("end_step", lease.run_id));
   PAWL_OK(require_lease(lease, "end_step", now, transaction));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(auto warnings, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY(auto warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(transaction.commit());
   return warnings;
 }
 
-Status RunStore::wait(const Lease& lease, const std::optional<StepEnd>& previous,
-                      const std::optional<ResumeDecision>& resume, const std::string& not_before,
+Status RunStore::wait(const Lease& lease, const Endings& endings, const std::string& not_before,
                       WallTime now) {
   PAWL_TRY(auto transaction, begin("wait", lease.run_id));
   PAWL_OK(require_lease(lease, "wait", now, transaction));
   PAWL_TRY(auto phase_row, phase(lease.run_id, lease.phase_id));
   PAWL_OK(check_attempts(phase_row));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY([[maybe_unused]] const auto warnings, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY([[maybe_unused]] const auto warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(check_tables(lease.run_id));
   if (!planted("wait_without_its_time")) phase_row.not_before = not_before;
