@@ -124,7 +124,7 @@ int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases
   return views::any_is_for_a_person(waits.providers) ? std::max(code, kNeedsPerson) : code;
 }
 
-// As report(). A person must provide a missing credential.
+// Reports `error`, and returns the exit code. A missing credential needs a person.
 int report_end(const Error& error) {
   const int code = report(error);
   return executor::lacks_credential(error) ? kNeedsPerson : code;
@@ -186,8 +186,8 @@ Status check_backend(const State& state, const std::vector<std::string>& run_ids
   return status;
 }
 
-// Runs before any claim, too. A command of a credential runs on the host, so the plan must be the one that the
-// run was started with.
+// Runs before any claim, as check_backend() does. A command of a credential runs on the host, so the plan must
+// be the one that the run was started with.
 Result<secrets::Redactor::Values> credentials_of(const State& state,
                                                  const std::vector<std::string>& run_ids) {
   for (const auto& run_id : run_ids) {

@@ -17,13 +17,13 @@ constexpr std::size_t kCredentialBytesMin = 8;
 constexpr std::size_t kCredentialBytesMax = 16 << 10;   // of one value; all of an agent fit into a pipe
 constexpr std::size_t kCredentialsBytesMax = 40 << 10;  // of an agent, with the names
 
-// The values as they are now, without the newlines at their ends, by the name of the variable. Waits for
-// commands, 20 seconds at most. kDenied with the errno ENOKEY: one is missing, unreadable, or no credential.
-// The message says which, where it comes from and what to do, and never has a value. kCancelled: a person
-// interrupted.
+// Reads the values as they are now, without the newlines at their ends, by the name of the variable. Waits
+// for commands, 20 seconds at most. kDenied with the errno ENOKEY: a value is missing, unreadable, or no
+// credential. The message names the credential and its source, says what to do, and never has a value.
+// kCancelled: a person interrupted.
 Result<secrets::Redactor::Values> read_credentials(const plan::Phase& phase);
 
-// Whether it is that error.
+// Whether `error` is the kDenied of read_credentials().
 bool lacks_credential(const Error& error);
 
 // The credentials of all phases that are not over, each source once. The same errors. REQUIRES: the ledgers of

@@ -22,7 +22,8 @@ class Ends {
   // Takes a result: from now on the attempt of `one` has it. kForged: an object that the step saw is not as
   // it was stored. The marker is then closed, unless the step was an agent's.
   Status take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run);
-  // There is no result: the marker is to be closed with the decision of `recovery`. `wait`: of kWait.
+  // The step has no result: its marker is closed with the decision of `recovery`. `wait`: present with kWait,
+  // and only then.
   Status lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
               store::RecoveryFound found = store::RecoveryFound::kNothing,
               std::optional<store::Wait> wait = std::nullopt);

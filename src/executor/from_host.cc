@@ -123,8 +123,8 @@ std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount) {
   return out;
 }
 
-// They come first: who shows a toolchain means its programs, and not those of the same names that every sandbox
-// has.
+// The folders come first in PATH: a user who mounts a toolchain means its programs, and not the programs of
+// the same names that every sandbox has.
 void add_bins(const std::vector<sandbox::CopyIn>& mounts, std::vector<std::string>& env) {
   constexpr std::string_view kPath = "PATH=";
   std::string bins;

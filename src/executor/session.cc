@@ -155,7 +155,7 @@ class Session {
     return Done::kMade;
   }
 
-  // As they are now: a token may have run out since the last start.
+  // Reads the credentials again for each start: a token may have run out since the last one.
   Result<secrets::Redactor::Values> credentials_of(const ActiveEpisode& one, const PlannedStep& step) {
     if (step.role != StepRole::kAgent) return secrets::Redactor::Values();
     PAWL_TRY(auto values, read_credentials(one.episode.phase()));
@@ -269,7 +269,7 @@ class Session {
     return Done::kMade;
   }
 
-  // The provider refused the agent. Nothing is spent, and the agent runs again later, as after a lost step.
+  // The provider refused the agent. No execution is spent, and the agent runs again later, as after a lost step.
   // When no wait is left, a person decides.
   Result<Done> refuse(ActiveEpisode& one, const sandbox::SandboxRun& run, const agent::Refusal& refusal) {
     const auto ended = parse_rfc3339(run.ended_at).value_or(now());
@@ -280,7 +280,8 @@ class Session {
       one.lost->outcome = name(found_refused(refusal));
       return done;
     }
-    // It has ended. Until its row says so, its result stays: after a crash it is a refusal again.
+    // The agent has ended. Its result stays until the row has the wait: after a crash the session finds the same
+    // refusal in it again.
     const Running refused = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.lose(one, refused.start, Recovery::kWait, found_refused(refusal), *wait));
     one.waits_for = std::move(wait);
