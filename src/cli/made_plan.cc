@@ -10,6 +10,7 @@
 #include "executor/programs.h"
 #include "os/file.h"
 #include "os/random.h"
+#include "plan/mounts_text.h"
 #include "plan/parse.h"
 
 namespace pawl::cli {
@@ -26,15 +27,13 @@ std::string text_of(const PlanRequest& request, const std::string& source,
   const auto member = [](const char* key, const std::string& value) {
     return value.empty() ? std::string() : fmt::format(", {}: {}", key, in_quotes(value));
   };
-  std::string shown;
-  for (const auto& src : mounts)
-    shown += fmt::format("{}{{src: {}}}", shown.empty() ? "" : ", ", in_quotes(src));
+  const std::string shown = plan::mounts_text(mounts);
   return fmt::format(
       "version: 1\nworkflow: {}\nsource: {{path: {}}}\n{}{}gates:\n  check: {{steps: [{{name: check, run: "
       "{}}}]}}\n"
       "tiers:\n  - phases:\n      - id: work\n        goal: {}\n        agent: {{use: {}{}{}, "
       "time_budget_seconds: 3600}}\n        gates: [check]\n{}",
-      in_quotes(request.agent), in_quotes(source), shown.empty() ? "" : "mounts: [" + shown + "]\n",
+      in_quotes(request.agent), in_quotes(source), shown.empty() ? "" : shown + "\n",
       request.attempts == 0 ? "" : fmt::format("max_attempts: {}\n", request.attempts),
       in_quotes(request.gate), in_quotes(request.goal), in_quotes(request.agent),
       member("model", request.model), member("base_url", request.base_url),

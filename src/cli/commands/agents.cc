@@ -3,6 +3,7 @@
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
 #include "executor/agent_programs.h"
+#include "plan/mounts_text.h"
 
 namespace pawl::cli {
 namespace {
@@ -11,20 +12,8 @@ using executor::AgentProgram;
 
 bool is_found(const AgentProgram& program) { return !program.place.host_path.empty(); }
 
-// A step has it, or would have it with the mounts.
-bool can_be_used(const AgentProgram& program) {
-  return program.place.is_seen || (program.place.is_in_path && !program.place.mounts.empty());
-}
-
 std::string agent_line(const AgentProgram& program) {
   return "agent: {use: " + program.name + (program.profile->needs_model ? ", model: NAME}" : "}");
-}
-
-std::string mounts_line(const AgentProgram& program) {
-  std::string out;
-  for (const auto& src : program.place.mounts)
-    out += (out.empty() ? "mounts: [{src: " : ", {src: ") + src + "}";
-  return out.empty() ? "" : out + "]";
 }
 
 std::string login_text(const AgentProgram& program) {
@@ -41,7 +30,7 @@ Json to_json(const AgentProgram& program) {
           {"own_file", program.own_file},
           {"program", profile.program()},
           {"path", program.place.host_path},
-          {"can_be_used", can_be_used(program)},
+          {"can_be_used", can_be_used(program.place)},
           {"mounts", program.place.mounts},
           {"version", program.version},
           {"tested_version", profile.tested},
@@ -57,10 +46,11 @@ void print(const AgentProgram& program) {
   say("{}  {}  {}{}\n", program.name, program.version.empty() ? "version unknown" : program.version,
       program.place.host_path, program.own_file.empty() ? "" : "  (" + program.own_file + ")");
   say("  login: {}\n", login_text(program));
-  if (!can_be_used(program))
+  if (!can_be_used(program.place))
     return say("  its folder may not be shown to a step: install it below /usr/local\n");
   say("  plan:  {}\n", agent_line(program));
-  if (const auto mounts = mounts_line(program); !mounts.empty()) say("         {}\n", mounts);
+  if (const auto mounts = plan::mounts_text(program.place.mounts); !mounts.empty())
+    say("         {}\n", mounts);
 }
 
 int agents(bool json) {
