@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/lines.h"
 #include "executor/open_world.h"
 #include "executor/steps.h"
 #include "os/file.h"
@@ -41,12 +42,10 @@ Json refused_tries(const State& state, const Json& run) {
   const std::string log = text_in(run, "network_log");
   if (log.empty()) return out;
   const std::string text = os::read_file(state.workspaces->blob_path(log), kNetworkLogBytesMax).value_or("");
-  for (std::size_t start = 0; start < text.size() && out.size() < kRefusedShownMax;) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    if (auto line = parse_json(text.substr(start, end - start));
-        line && text_in(*line, "verdict") != "allowed")
-      out.push_back(*std::move(line));
-    start = end + 1;
+  for (const auto line : TextLines(text)) {
+    if (out.size() == kRefusedShownMax) break;
+    if (auto row = parse_json(line); row && text_in(*row, "verdict") != "allowed")
+      out.push_back(*std::move(row));
   }
   return out;
 }
