@@ -97,7 +97,7 @@ class Reading {
     for (const auto& credential : phase.credentials) {
       const auto& [name, env, file, json, command, at] = credential;
       if (!read_.emplace(name, env, file, json, command).second) continue;
-      const auto left_ms = kReadMsMax - (clock_.mono().micros - begun_.micros) / 1000;
+      const auto left_ms = kReadMsMax - ms_between(begun_, clock_.mono());
       auto value = read_value(credential, std::max<std::int64_t>(1, left_ms));
       if (value) value = checked(*std::move(value));
       if (!value) return std::unexpected(in_words(std::move(value).error(), credential, phase.id));
@@ -172,8 +172,8 @@ Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
   return reading.values();
 }
 
-std::vector<UnseenCredential> unseen_credentials(const plan::Plan& plan) {
-  std::vector<UnseenCredential> out;
+std::vector<plan::Finding> unseen_credentials(const plan::Plan& plan) {
+  std::vector<plan::Finding> out;
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       for (const auto& credential : phase.credentials)

@@ -31,13 +31,9 @@ bool lacks_credential(const Error& error);
 Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
                                                       const std::vector<std::string>& run_ids);
 
-struct UnseenCredential {
-  plan::Place at;  // in the plan
-  std::string message;
-};
 // The credentials that this host does not have, as far as that shows without reading a value or running a
 // command.
-std::vector<UnseenCredential> unseen_credentials(const plan::Plan& plan);
+std::vector<plan::Finding> unseen_credentials(const plan::Plan& plan);
 
 // Where a value comes from, for people: "the environment variable API_KEY".
 std::string source_of(const plan::Credential& credential);

@@ -86,8 +86,8 @@ Result<std::string> with_home(const std::string& path) {
   return os::join(home, path.substr(2));
 }
 
-std::vector<BadMount> bad_mounts(const plan::Common& plan) {
-  std::vector<BadMount> out;
+std::vector<plan::Finding> bad_mounts(const plan::Common& plan) {
+  std::vector<plan::Finding> out;
   std::vector<std::string> places;
   for (const auto& mount : plan.mounts) {
     const auto shown = shown_at(mount);

@@ -257,6 +257,12 @@ void read_spending(const Mapping& budget, Spending& out, Problems& problems) {
     out.tokens = read_integer(tokens, "tokens", {1, kTokensMax}, problems);
 }
 
+void check_egress(const YAML::Node& node, const std::vector<std::string>& entries, Problems& problems) {
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (const auto parsed = net::Allowlist::parse({entries[i]}); !parsed)
+      problems.add(node.IsSequence() && i < node.size() ? node[i] : node, parsed.error().message);
+}
+
 void read_network(const Mapping& mapping, const std::vector<std::string>& own, Step& step,
                   Problems& problems) {
   std::string network = own.empty() ? "none" : "scoped";
@@ -267,9 +273,7 @@ void read_network(const Mapping& mapping, const std::vector<std::string>& own, S
   if (const auto node = mapping.get("egress"); node.IsDefined()) {
     const auto entries = read_strings(node, "egress", problems);
     if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      if (const auto parsed = net::Allowlist::parse({entries[i]}); !parsed)
-        problems.add(node.IsSequence() && i < node.size() ? node[i] : node, parsed.error().message);
+    check_egress(node, entries, problems);
     std::ranges::copy_if(entries, std::back_inserter(step.egress),
                          [&](const auto& entry) { return std::ranges::find(own, entry) == own.end(); });
   }
