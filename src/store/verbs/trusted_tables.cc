@@ -289,9 +289,10 @@ Result<WaitsSoFar> ReadingStore::waits_of(const Claim& claim) {
   PAWL_OK(each_checked_row(claim.run.run_id, claim.phase.phase_id, [&](const LedgerRow& row) -> Status {
     if (row.line.find("\"type\":\"waited\"") == std::string::npos) return {};
     PAWL_TRY(const auto json, parse_json(row.line));
-    if (text_in(json, "attempt_id") != claim.attempt.attempt_id) return {};
+    const auto wait = wait_in(json);
+    if (!wait || text_in(json, "attempt_id") != claim.attempt.attempt_id) return {};
     ++out.count;
-    out.waited_ms += integer_in(json, "delay_ms");
+    out.waited_ms += wait->delay_ms;
     waited.erase(text_in(json, "sandbox_run_id"));
     return {};
   }));
