@@ -19,6 +19,9 @@
 namespace pawl::executor {
 namespace {
 
+// A mutant (base/planted.h).
+bool gates_see_no_work() { return planted("gates_without_the_work"); }
+
 std::string content_of(const Context& context) {
   Json files = Json::array();
   for (const auto& file : context) files.push_back({{"path", file.path}, {"blake3", blake3_hex(file.bytes)}});
@@ -350,7 +353,7 @@ std::vector<std::string> Episode::left_before(const PlannedStep& step) const {
 
 std::string Episode::work_for(const PlannedStep& step) const {
   // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
-  if (step.role != StepRole::kGate || planted("gates_without_the_work")) return {};
+  if (step.role != StepRole::kGate || gates_see_no_work()) return {};
   const auto taken = taken_layers_.find(step.gate_id);
   return taken == taken_layers_.end() ? gate_layer_ : taken->second;
 }

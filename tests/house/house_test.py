@@ -150,6 +150,14 @@ def rule_problems(root, rules, names=None):
     return out
 
 
+# Within a condition a mutant hides the condition: a predicate with a name says what the mutant does.
+MUTANT_IN_CONDITION = re.compile(r"(&&|\|\|)\s*!?planted\(|planted\([^)]*\)\s*(&&|\|\|)")
+
+
+def mutant_problems(text):
+    return [text.count("\n", 0, found.start()) + 1 for found in MUTANT_IN_CONDITION.finditer(code_of(text))]
+
+
 def skip_problems(files):
     return [f"{path}:{text.count(chr(10), 0, found.start()) + 1}: a test that is not run: {found[0].strip()}" for path in files
             for endings, pattern in SKIPS.items() if path.suffix in endings
@@ -202,6 +210,13 @@ class House(unittest.TestCase):
 
     def test_nothing_allocates_between_clone_and_exec(self):
         self.assertEqual(rule_problems(ROOT, ALLOCATES, CHILD), [])
+
+    def test_a_mutant_in_a_condition_has_a_name(self):
+        found = [f"{path}:{line}" for path in sorted((ROOT / "src").rglob("*.cc")) for line in mutant_problems(path.read_text())]
+        self.assertEqual(found, [])
+        for bad in ('if (a && !planted("b")) c();', 'if (planted("b") || a) c();', 'd = a ||\n    planted("b");'):
+            self.assertEqual(len(mutant_problems(bad)), 1, bad)
+        self.assertEqual(mutant_problems('bool b() { return planted("b"); }  // && planted("c")'), [])
 
     def test_files_stay_small(self):
         tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True,

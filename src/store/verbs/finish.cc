@@ -7,6 +7,10 @@
 namespace pawl::store::verbs {
 namespace {
 
+// Mutants (base/planted.h).
+bool seals_no_work() { return planted("seal_without_its_work"); }
+bool sees_no_others() { return planted("accepted_without_the_others"); }
+
 PhaseEvent event_of(const AttemptEnd& end) {
   const std::string_view verdict = end.verdict;
   PAWL_CHECK(end.action == Action::kNone || verdict != "passed");
@@ -56,7 +60,7 @@ Status RunStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(auto query, database_->query("accepted_layer"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool found, query.next());
-    if (found && !planted("seal_without_its_work")) layer = query.text(0);
+    if (found && !seals_no_work()) layer = query.text(0);
   }
   if (!planted("end_without_its_seal"))
     PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
@@ -239,7 +243,7 @@ Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, co
       return out;
     }
     PAWL_TRY(const auto beside, accepted_beside(judged_on(attempt), 0, 1));
-    out.behind = !beside.empty() && !planted("accepted_without_the_others");
+    out.behind = !beside.empty() && !sees_no_others();
     if (out.behind) return out;
   }
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));

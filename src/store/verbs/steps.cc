@@ -9,6 +9,12 @@
 namespace pawl::store::verbs {
 namespace {
 
+// Mutants (base/planted.h).
+bool overwrites_a_cancel() { return planted("cancel_is_overwritten"); }
+bool checks_no_fence() { return planted("fence_check_dropped"); }
+bool charges_no_lost_step() { return planted("lost_steps_cost_nothing"); }
+bool charges_no_cancelled_step() { return planted("cancelled_steps_cost_nothing"); }
+
 std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
   return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
 }
@@ -37,8 +43,8 @@ Status ReadingStore::check_lease(const Lease& lease) {
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "run " + lease.run_id + " has no phase " + lease.phase_id);
   PAWL_TRY(const auto state, phase_state_from_name(query.view(0)));
-  if (state == PhaseState::kCancelled && planted("cancel_is_overwritten")) return {};
-  const bool stale = query.number(1) != lease.fence && !planted("fence_check_dropped");
+  if (state == PhaseState::kCancelled && overwrites_a_cancel()) return {};
+  const bool stale = query.number(1) != lease.fence && !checks_no_fence();
   if (stale || state != PhaseState::kExecuting || query.view(2).empty())
     return fail(ErrorKind::kConflict,
                 "the lease on " + lease.phase_id + " is lost: somebody else has the phase, or it is over");
@@ -201,8 +207,8 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
   if (resume.wait && resume.wait->number > kWaitsPerAttemptMax)
     return fail(ErrorKind::kExhausted, row.label + ": no wait of its attempt is left");
   PAWL_OK(set_step_state(row, StepState::kLost, "", now));
-  const bool is_free = planted("lost_steps_cost_nothing") ||
-                       (planted("cancelled_steps_cost_nothing") && resume.found == RecoveryFound::kOperator);
+  const bool is_free =
+      charges_no_lost_step() || (charges_no_cancelled_step() && resume.found == RecoveryFound::kOperator);
   if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   PAWL_OK(end_step_of_episode(row, resume.told, name(resume.decision)));
   auto settled = row;
