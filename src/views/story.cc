@@ -23,7 +23,7 @@ StepNow now_of(const store::StepRow& step, supervisor::StepFinder& finder) {
     case store::StepState::kDone:
       return StepNow::kDone;
     case store::StepState::kLost:
-      return step.decision == name(store::RecoveryDecision::kWait) ? StepNow::kWaited : StepNow::kNoResult;
+      return has_waited(step) ? StepNow::kWaited : StepNow::kNoResult;
     case store::StepState::kOpen:
       break;
   }

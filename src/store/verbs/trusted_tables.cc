@@ -286,7 +286,7 @@ Status ReadingStore::check_is_first(const Claim& claim) {
 Result<WaitsSoFar> ReadingStore::waits_of(const Claim& claim) {
   std::set<std::string> waited;
   for (const auto& step : claim.steps)
-    if (step.decision == name(RecoveryDecision::kWait)) waited.insert(step.sandbox_run_id);
+    if (has_waited(step)) waited.insert(step.sandbox_run_id);
   WaitsSoFar out;
   if (waited.empty()) return out;
   PAWL_OK(each_checked_row(claim.run.run_id, claim.phase.phase_id, [&](const LedgerRow& row) -> Status {
