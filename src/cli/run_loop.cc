@@ -186,21 +186,9 @@ Status check_backend(const State& state, const std::vector<std::string>& run_ids
   return status;
 }
 
-// Runs before any claim, as check_backend() does. A command of a credential runs on the host, so the plan must
-// be the one that the run was started with.
+// Runs before any claim, as check_backend() does.
 Result<secrets::Redactor::Values> credentials_of(const State& state,
                                                  const std::vector<std::string>& run_ids) {
-  for (const auto& run_id : run_ids) {
-    PAWL_TRY(const auto run, state.store->run(run_id));
-    PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
-    if (!plan.has_credentials) continue;
-    PAWL_TRY(const auto verified,
-             ledger::verify_run(*state.store, run_id, {.public_key = state.sealer->public_key()}));
-    if (!verified.ok) return ledger::not_whole(run_id, verified);
-    if (std::ranges::find(verified.lacks, "planned", &ledger::Lack::member) != verified.lacks.end())
-      return fail(ErrorKind::kForged,
-                  "run " + run_id + ": its ledger does not name its planned rows, which name credentials");
-  }
   auto values = executor::credentials_of_runs(state, run_ids);
   if (!values && executor::lacks_credential(values.error()))
     values.error().message += "\nNo attempt was spent. Provide it, then go on with `pawl resume" +

@@ -26,8 +26,9 @@ Result<secrets::Redactor::Values> read_credentials(const plan::Phase& phase);
 // Whether `error` is the kDenied of read_credentials().
 bool lacks_credential(const Error& error);
 
-// The credentials of all phases that are not over, each source once. The same errors. REQUIRES: the ledgers of
-// the runs verify, because commands of the plan run on the host.
+// The credentials of all phases that are not over, each source once. The same errors. Commands of the plan run on
+// the host, so the ledgers are verified before any is read. kForged: one does not verify, or does not name the
+// planned rows.
 Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
                                                       const std::vector<std::string>& run_ids);
 
