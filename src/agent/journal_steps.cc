@@ -164,7 +164,7 @@ Status JournalStore::complete_step(const std::string& key, std::string result, W
     return fail(ErrorKind::kConflict, "step " + key + " was completed with another result");
   }
   if (known->lost == kGivenUp)
-    return fail(ErrorKind::kConflict, "step " + key + " is lost for ever: nothing completes it any more");
+    return fail(ErrorKind::kConflict, "step " + key + " is lost for ever: no call completes it any more");
   if (known->row.state == kFailed)
     return fail(ErrorKind::kConflict, "step " + key + " has failed: begin it again first");
   PAWL_OK(withdraw_question(*known, kDone, now));

@@ -41,7 +41,8 @@ class PrintedObject {
   Body body_;
 };
 
-// For programs whose lines are added up: more than what is read can have.
+// The limit of printed_objects() for programs whose lines are added up. A text of the size that is read has
+// fewer lines.
 constexpr std::size_t kLinesMax = 100'000;
 
 // The printed objects that contain one of `parts`. Each object must have lines of its own. Returns the last

@@ -20,7 +20,6 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  bool at_end() const { return text_.empty(); }
   void skip_spaces() {
     while (text_.starts_with(' ')) text_.remove_prefix(1);
   }

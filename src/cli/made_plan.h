@@ -9,19 +9,19 @@
 
 namespace pawl::cli {
 
-struct PlanWish {
+struct PlanRequest {
   std::string agent, goal, gate;           // agent "": no plan is to be made
   std::string model, base_url;             // "": the profile's
   std::string folder;                      // the source; "": the current folder
   std::int64_t attempts = 0, best_of = 0;  // 0: the plan's default
 };
 
-void add_plan_wish(const Command& command, PlanWish& wish);
+void add_plan_request(const Command& command, PlanRequest& request);
 // kInvalid: options that need another one. `plan`: the plan's file on the command line, "" when none is there.
-Status check_wish(const PlanWish& wish, const std::string& plan);
+Status check_plan_request(const PlanRequest& request, const std::string& plan);
 // Writes the plan into a new folder below the state folder, which is made if needed, and returns its path.
 // Durable when it returns. The plan mounts what its programs need. kInvalid: no such plan can be.
-// kNotFound: the agent's program is not on this host. REQUIRES: check_wish(), and wish.agent is not "".
-Result<std::string> make_plan(const PlanWish& wish, const StateOptions& state);
+// kNotFound: the agent's program is not on this host. REQUIRES: check_plan_request(), and request.agent is not "".
+Result<std::string> make_plan(const PlanRequest& request, const StateOptions& state);
 
 }  // namespace pawl::cli

@@ -22,6 +22,7 @@
 #include "gates/reading/stop_settings.h"
 #include "os/file.h"
 #include "plan/keys.h"
+#include "plan/mounts_text.h"
 #include "plan/policy.h"
 #include "workspace/built_elsewhere.h"
 #include "workspace/covered.h"
@@ -230,9 +231,8 @@ void check_built(const std::string& shown, const std::string& file, plan::Parsed
 // Programs that end a step with 127, attempt after attempt.
 void check_programs(const std::string& shown, plan::Parsed& parsed) {
   for (const auto& unseen : executor::unseen_programs(*parsed.plan)) {
-    std::string mounts;
     const auto& place = unseen.place;
-    for (const auto& src : place.mounts) mounts += (mounts.empty() ? "{src: " : ", {src: ") + src + "}";
+    const std::string mounts = plan::mounts_text(place.mounts);
     std::string message = fmt::format("{} starts {}, which no step finds", unseen.user, unseen.name);
     if (place.host_path.empty())
       message +=
@@ -243,7 +243,7 @@ void check_programs(const std::string& shown, plan::Parsed& parsed) {
           fmt::format(": it lies at {}, and no folder around it may be shown: install it below /usr/local",
                       place.host_path);
     else
-      message += fmt::format(": it lies at {}. Add to the plan: `mounts: [{}]`{}", place.host_path, mounts,
+      message += fmt::format(": it lies at {}. Add to the plan: `{}`{}", place.host_path, mounts,
                              place.is_in_path ? "" : ", and name it by that path");
     parsed.warnings.push_back(
         {.file = shown, .line = unseen.at.line, .column = unseen.at.column, .message = visible(message)});

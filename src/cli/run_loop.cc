@@ -40,10 +40,10 @@ class Reporter final : public executor::WorkersObserver {
   const Tiers tiers_;
 };
 
-// What a run that is left now waits for.
-struct Left {
+// The reasons why a run that this process leaves does not go on.
+struct RunWaits {
   std::optional<store::BudgetRow> spent;  // its budget, when that is spent
-  views::ProviderWaits waits;
+  views::ProviderWaits providers;
 };
 
 void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,
@@ -59,10 +59,10 @@ void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run
     say_to(out, "  ledger head {}\n", head);
 }
 
-void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, const Left& left) {
+void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, const RunWaits& waits) {
   const std::string id = run.run_id;
-  const auto& spent = left.spent;
-  if (!spent && views::any_is_for_a_person(left.waits))
+  const auto& spent = waits.spent;
+  if (!spent && views::any_is_for_a_person(waits.providers))
     return say_to(out, "Next: set the credential right, then pawl resume {}{} --now\n", id, where);
   if (spent)
     return say_to(out, "Next: pawl budget {0}{1} {2}   then pawl resume {0}{1}\n", id, where,
@@ -113,18 +113,18 @@ int exit_code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& p
   return run.state == store::RunState::kComplete ? kDone : kGeneral;
 }
 
-// The exit code of one run that is left now.
-int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases, const Left& left,
+// The exit code for one run when this process leaves it.
+int code_of(const store::RunRow& run, const std::vector<store::PhaseRow>& phases, const RunWaits& waits,
             const Status& worked) {
   if (os::interrupted() && run.state == store::RunState::kExecuting) return kInterrupted;
   if (!worked && executor::lacks_credential(worked.error())) return kNeedsPerson;
   if (!worked) return worked.error().kind == ErrorKind::kForged ? kLedgerCorrupted : kGeneral;
-  if (left.spent) return kNeedsPerson;
+  if (waits.spent) return kNeedsPerson;
   const int code = exit_code_of(run, phases);
-  return views::any_is_for_a_person(left.waits) ? std::max(code, kNeedsPerson) : code;
+  return views::any_is_for_a_person(waits.providers) ? std::max(code, kNeedsPerson) : code;
 }
 
-// As report(). A person must provide a missing credential.
+// Reports `error`, and returns the exit code. A missing credential needs a person.
 int report_end(const Error& error) {
   const int code = report(error);
   return executor::lacks_credential(error) ? kNeedsPerson : code;
@@ -141,9 +141,9 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
     if (!run || !phases) continue;
     // The summary follows whatever happened, so that a projection that can't be written is not reported.
     static_cast<void>(ledger::project_run(store, state.folder, run_id));
-    const Left left{.spent = views::spent_budget(store, *run),
-                    .waits = views::provider_waits(store, *phases)};
-    const int code = code_of(*run, *phases, left, worked);
+    const RunWaits waits{.spent = views::spent_budget(store, *run),
+                         .providers = views::provider_waits(store, *phases)};
+    const int code = code_of(*run, *phases, waits, worked);
     worst = std::max(worst, code);
     const auto seen = views::seen_in_part(state, *run);
     if (options.state.json) {
@@ -156,9 +156,9 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
     if (seen) say("  {}\n", seen_text(*seen));
     if (code == kInterrupted)
       say("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
-    if (left.spent) say("Stopped: {}; {}.\n", budget_text(*left.spent), what_goes_on(store, *phases));
-    for (const auto& [phase_id, wait] : left.waits) say("  {}\n", visible(wait_text(phase_id, wait)));
-    print_next(stdout, *run, where_option(state, options), left);
+    if (waits.spent) say("Stopped: {}; {}.\n", budget_text(*waits.spent), what_goes_on(store, *phases));
+    for (const auto& [phase_id, wait] : waits.providers) say("  {}\n", visible(wait_text(phase_id, wait)));
+    print_next(stdout, *run, where_option(state, options), waits);
   }
   return worked ? worst : reported;
 }
@@ -186,21 +186,9 @@ Status check_backend(const State& state, const std::vector<std::string>& run_ids
   return status;
 }
 
-// Runs before any claim, too. A command of a credential runs on the host, so the plan must be the one that the
-// run was started with.
+// Runs before any claim, as check_backend() does.
 Result<secrets::Redactor::Values> credentials_of(const State& state,
                                                  const std::vector<std::string>& run_ids) {
-  for (const auto& run_id : run_ids) {
-    PAWL_TRY(const auto run, state.store->run(run_id));
-    PAWL_TRY(const auto plan, executor::common_of(*state.store, run));
-    if (!plan.has_credentials) continue;
-    PAWL_TRY(const auto verified,
-             ledger::verify_run(*state.store, run_id, {.public_key = state.sealer->public_key()}));
-    if (!verified.ok) return ledger::not_whole(run_id, verified);
-    if (std::ranges::find(verified.lacks, "planned", &ledger::Lack::member) != verified.lacks.end())
-      return fail(ErrorKind::kForged,
-                  "run " + run_id + ": its ledger does not name its planned rows, which name credentials");
-  }
   auto values = executor::credentials_of_runs(state, run_ids);
   if (!values && executor::lacks_credential(values.error()))
     values.error().message += "\nNo attempt was spent. Provide it, then go on with `pawl resume" +

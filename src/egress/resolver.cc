@@ -44,7 +44,7 @@ void take_answer(void* to, int status, int, ares_addrinfo* found) {
 // Drives the channel until the answer has arrived, the time is over, or `stop_fd` is readable.
 void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms, int stop_fd) {
   const os::SystemClock clock;
-  const std::int64_t deadline = clock.mono().micros + timeout_ms * 1000;
+  const MonoTime begun = clock.mono();
   while (!answer.done) {
     std::array<ares_socket_t, ARES_GETSOCK_MAXNUM> sockets{};
     const auto mask = static_cast<unsigned>(ares_getsock(channel, sockets.data(), sockets.size()));
@@ -54,7 +54,7 @@ void drive(ares_channel channel, const Answer& answer, std::int64_t timeout_ms, 
                                               (ARES_GETSOCK_WRITABLE(mask, i) ? POLLOUT : 0));
       if (wanted != 0) fds.push_back({.fd = sockets[i], .events = wanted});
     }
-    const std::int64_t left = (deadline - clock.mono().micros) / 1000;
+    const std::int64_t left = timeout_ms - ms_between(begun, clock.mono());
     if (left <= 0) return ares_cancel(channel);
     fds.push_back({.fd = stop_fd, .events = POLLIN});
     poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(left, 100)));

@@ -26,7 +26,7 @@ Attempt::Attempt(const World& world, const store::Claim& claim, const Planned& p
     : world_(&world), claim_(&claim), plan_(&plan) {
   for (const auto& row : claim.steps) {
     executions_[row.step_index] = std::max(executions_[row.step_index], row.execution);
-    if (row.decision == name(store::RecoveryDecision::kWait)) ++waits_[row.step_index];
+    if (has_waited(row)) ++waits_[row.step_index];
   }
 }
 Attempt::Attempt(Attempt&&) noexcept = default;

@@ -67,8 +67,9 @@ class Attempt {  // for one thread
 
   // Computes the next step of `one`, or its result when no step is left. Holds the objects.
   Status find_step(ActiveEpisode& one, Observer& observer);
-  // The number of the next execution of a step, from 1, and of those before it that waited.
+  // The number of the next execution of a step, from 1.
   std::int64_t next_execution(std::int64_t step_index) const;
+  // The number of earlier executions of the step that ended with a wait.
   std::int64_t waits_of(std::int64_t step_index) const;
   // The waits of the attempt so far, with those of this turn.
   store::WaitsSoFar waits() const;

@@ -12,6 +12,7 @@
 #include "executor/from_host.h"
 #include "executor/plans.h"
 #include "executor/programs.h"
+#include "ledger/ledger.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -97,7 +98,7 @@ class Reading {
     for (const auto& credential : phase.credentials) {
       const auto& [name, env, file, json, command, at] = credential;
       if (!read_.emplace(name, env, file, json, command).second) continue;
-      const auto left_ms = kReadMsMax - (clock_.mono().micros - begun_.micros) / 1000;
+      const auto left_ms = kReadMsMax - ms_between(begun_, clock_.mono());
       auto value = read_value(credential, std::max<std::int64_t>(1, left_ms));
       if (value) value = checked(*std::move(value));
       if (!value) return std::unexpected(in_words(std::move(value).error(), credential, phase.id));
@@ -117,6 +118,16 @@ class Reading {
   std::set<std::tuple<std::string, std::string, std::string, std::string, std::vector<std::string>>> read_;
   secrets::Redactor::Values values_;
 };
+
+// The plan must be the one that the run was started with.
+Status check_planned_rows(const State& state, const std::string& run_id) {
+  PAWL_TRY(const auto verified,
+           ledger::verify_run(*state.store, run_id, {.public_key = state.sealer->public_key()}));
+  if (!verified.ok) return ledger::not_whole(run_id, verified);
+  if (std::ranges::find(verified.lacks, "planned", &ledger::Lack::member) == verified.lacks.end()) return {};
+  return fail(ErrorKind::kForged,
+              "run " + run_id + ": its ledger does not name its planned rows, which name credentials");
+}
 
 // "" when the value may be there.
 std::string lack_of(const plan::Credential& credential) {
@@ -157,12 +168,17 @@ Result<secrets::Redactor::Values> read_credentials(const plan::Phase& phase) {
 
 Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
                                                       const std::vector<std::string>& run_ids) {
-  Reading reading;
+  std::vector<store::RunRow> runs;  // those with credentials
   for (const auto& run_id : run_ids) {
-    PAWL_TRY(const auto run, state.store->run(run_id));
+    PAWL_TRY(auto run, state.store->run(run_id));
     PAWL_TRY(const auto common, common_of(*state.store, run));
     if (!common.has_credentials) continue;
-    PAWL_TRY(const auto phases, state.store->phases(run_id));
+    PAWL_OK(check_planned_rows(state, run_id));
+    runs.push_back(std::move(run));
+  }
+  Reading reading;
+  for (const auto& run : runs) {
+    PAWL_TRY(const auto phases, state.store->phases(run.run_id));
     for (const auto& row : phases) {
       if (is_terminal(row.state)) continue;
       PAWL_TRY(const auto phase, phase_of(*state.store, run, row.phase_id));
@@ -172,8 +188,8 @@ Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
   return reading.values();
 }
 
-std::vector<UnseenCredential> unseen_credentials(const plan::Plan& plan) {
-  std::vector<UnseenCredential> out;
+std::vector<plan::Finding> unseen_credentials(const plan::Plan& plan) {
+  std::vector<plan::Finding> out;
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       for (const auto& credential : phase.credentials)

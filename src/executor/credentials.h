@@ -17,27 +17,24 @@ constexpr std::size_t kCredentialBytesMin = 8;
 constexpr std::size_t kCredentialBytesMax = 16 << 10;   // of one value; all of an agent fit into a pipe
 constexpr std::size_t kCredentialsBytesMax = 40 << 10;  // of an agent, with the names
 
-// The values as they are now, without the newlines at their ends, by the name of the variable. Waits for
-// commands, 20 seconds at most. kDenied with the errno ENOKEY: one is missing, unreadable, or no credential.
-// The message says which, where it comes from and what to do, and never has a value. kCancelled: a person
-// interrupted.
+// Reads the values as they are now, without the newlines at their ends, by the name of the variable. Waits
+// for commands, 20 seconds at most. kDenied with the errno ENOKEY: a value is missing, unreadable, or no
+// credential. The message names the credential and its source, says what to do, and never has a value.
+// kCancelled: a person interrupted.
 Result<secrets::Redactor::Values> read_credentials(const plan::Phase& phase);
 
-// Whether it is that error.
+// Whether `error` is the kDenied of read_credentials().
 bool lacks_credential(const Error& error);
 
-// The credentials of all phases that are not over, each source once. The same errors. REQUIRES: the ledgers of
-// the runs verify, because commands of the plan run on the host.
+// The credentials of all phases that are not over, each source once. The same errors. Commands of the plan run on
+// the host, so the ledgers are verified before any is read. kForged: one does not verify, or does not name the
+// planned rows.
 Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
                                                       const std::vector<std::string>& run_ids);
 
-struct UnseenCredential {
-  plan::Place at;  // in the plan
-  std::string message;
-};
 // The credentials that this host does not have, as far as that shows without reading a value or running a
 // command.
-std::vector<UnseenCredential> unseen_credentials(const plan::Plan& plan);
+std::vector<plan::Finding> unseen_credentials(const plan::Plan& plan);
 
 // Where a value comes from, for people: "the environment variable API_KEY".
 std::string source_of(const plan::Credential& credential);

@@ -22,7 +22,7 @@ store::ResumeDecision decision(const store::StepStart& start, Recovery recovery,
 
 Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run) {
   PAWL_OK(unless_forged(one, start));
-  if (result_) PAWL_OK(record());
+  if (endings_.result) PAWL_OK(record());
   store::StepEnd end{.sandbox_run_id = start.sandbox_run_id,
                      .run = json_text(run),
                      .outcome = std::string(sandbox::name(run.outcome)),
@@ -43,7 +43,7 @@ Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::Sa
   // With several episodes the layer is recorded at the end of the attempt, when the chosen episode is known.
   if (start.gate_id == kAgentGate && start.episode == 0) end.agent_layer = run.layer;
   observer_.step_ended(claim_, start, run);
-  result_ = std::move(end);
+  endings_.result = std::move(end);
   unforgotten_.push_back(start.sandbox_run_id);
   if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
   one.episode.record(start.step_index, std::move(run));
@@ -63,7 +63,7 @@ Status Ends::unless_forged(ActiveEpisode& one, const store::StepStart& start) {
 
 Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
                   store::RecoveryFound found, std::optional<store::Wait> wait) {
-  if (resume_) PAWL_OK(record());
+  if (endings_.resume) PAWL_OK(record());
   auto resume = decision(start, recovery, found);
   resume.wait = std::move(wait);
   if (!planted("usage_of_lost_steps_dropped")) {
@@ -78,7 +78,7 @@ Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery re
                        .gate_isolation_class = sandbox::isolation_class_of(claim_.run.backend),
                        .emitted_at = now()});
   lost_.push_back(start.sandbox_run_id);
-  resume_ = std::move(resume);
+  endings_.resume = std::move(resume);
   return {};
 }
 
@@ -92,9 +92,8 @@ Status Ends::note(const store::StepStart& start, Recovery recovery, store::Recov
 void Ends::recorded() {
   // Report the decision only after it is recorded: an operator may have ended the phase meanwhile. The store
   // then refuses the decision, and no step is resumed.
-  if (resume_) observer_.resumed(claim_, *resume_);
-  result_.reset();
-  resume_.reset();
+  if (endings_.resume) observer_.resumed(claim_, *endings_.resume);
+  endings_ = {};
   for (const auto& id : unforgotten_) world_.sandboxes.forget(id);
   for (const auto& id : lost_) world_.sandboxes.forget_lost(id);
   unforgotten_.clear();
@@ -102,8 +101,8 @@ void Ends::recorded() {
 }
 
 Status Ends::record() {
-  if (!result_ && !resume_) return {};
-  PAWL_TRY(const auto warnings, world_.store.end_step(claim_.lease, result_, resume_, now()));
+  if (!endings_.result && !endings_.resume) return {};
+  PAWL_TRY(const auto warnings, world_.store.end_step(claim_.lease, endings_, now()));
   recorded();
   for (const auto& row : warnings) observer_.budget_nears_its_end(claim_, row);
   return {};

@@ -22,16 +22,16 @@ class Ends {
   // Takes a result: from now on the attempt of `one` has it. kForged: an object that the step saw is not as
   // it was stored. The marker is then closed, unless the step was an agent's.
   Status take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run);
-  // There is no result: the marker is to be closed with the decision of `recovery`. `wait`: of kWait.
+  // The step has no result: its marker is closed with the decision of `recovery`. `wait`: present with kWait,
+  // and only then.
   Status lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
               store::RecoveryFound found = store::RecoveryFound::kNothing,
               std::optional<store::Wait> wait = std::nullopt);
   // Records a decision that closes no marker. Durable when it returns.
   Status note(const store::StepStart& start, Recovery recovery, store::RecoveryFound found);
 
-  // The two values for the transaction that records them. Call recorded() after it.
-  const std::optional<store::StepEnd>& result() const { return result_; }
-  const std::optional<store::ResumeDecision>& resume() const { return resume_; }
+  // For the transaction that records them. Call recorded() after it.
+  const store::Endings& endings() const { return endings_; }
   // Drops the values and forgets the spools, which are not needed any more.
   void recorded();
   // Records the values alone: with several episodes more than one step may end before the next marker.
@@ -47,8 +47,7 @@ class Ends {
   const World& world_;
   Observer& observer_;
   const store::Claim& claim_;
-  std::optional<store::StepEnd> result_;         // result of the last step
-  std::optional<store::ResumeDecision> resume_;  // the decision that closes a lost step
+  store::Endings endings_;                       // not recorded yet
   std::vector<std::string> unforgotten_, lost_;  // run ids of ended and of lost steps
 };
 

@@ -19,6 +19,9 @@
 namespace pawl::executor {
 namespace {
 
+// A mutant (base/planted.h).
+bool gates_see_no_work() { return planted("gates_without_the_work"); }
+
 std::string content_of(const Context& context) {
   Json files = Json::array();
   for (const auto& file : context) files.push_back({{"path", file.path}, {"blake3", blake3_hex(file.bytes)}});
@@ -350,7 +353,7 @@ std::vector<std::string> Episode::left_before(const PlannedStep& step) const {
 
 std::string Episode::work_for(const PlannedStep& step) const {
   // A hook and a baseline see the base that this attempt started from: the agent's work could lie to them.
-  if (step.role != StepRole::kGate || planted("gates_without_the_work")) return {};
+  if (step.role != StepRole::kGate || gates_see_no_work()) return {};
   const auto taken = taken_layers_.find(step.gate_id);
   return taken == taken_layers_.end() ? gate_layer_ : taken->second;
 }
@@ -377,6 +380,18 @@ Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) con
     if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
   }
   layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
+  return layers;
+}
+
+// A runner that appends to its report must not find one: the content would count as the step's own.
+Result<std::vector<std::string>> Episode::layers_without_reports(const PlannedStep& step) const {
+  PAWL_TRY(auto layers, layers_of(step));
+  std::vector<std::string> reports;
+  for (const auto& declared : step.step->reports)
+    std::ranges::copy(declared.patterns, std::back_inserter(reports));
+  if (reports.empty()) return layers;
+  PAWL_TRY(auto emptied, world_.objects.deletion_of(claim_->run.base_id, layers, reports));
+  if (!emptied.empty()) layers.insert(layers.begin(), std::move(emptied));
   return layers;
 }
 
@@ -413,17 +428,8 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
   const plan::Step& planned = *step.step;
   sandbox::SandboxSpec spec;
   spec.base_image = planned.limits.base_image;
-  PAWL_TRY(auto layers, layers_of(step));
+  PAWL_TRY(auto layers, layers_without_reports(step));
   spec.workspace = {.base_id = claim_->run.base_id, .layers = std::move(layers)};
-  if (!planned.reports.empty()) {
-    // A runner that appends to its report must not find one: the content would count as the step's own.
-    std::vector<std::string> reports;
-    for (const auto& declared : planned.reports)
-      std::ranges::copy(declared.patterns, std::back_inserter(reports));
-    PAWL_TRY(auto emptied,
-             world_.objects.deletion_of(spec.workspace.base_id, spec.workspace.layers, reports));
-    if (!emptied.empty()) spec.workspace.layers.insert(spec.workspace.layers.begin(), std::move(emptied));
-  }
   PAWL_OK(add_repository(step, spec.workspace));
   const bool hook = step.role == StepRole::kDoctor || step.role == StepRole::kReplan;
   spec.cmd = hook ? hook_command(planned.argv) : planned.argv;

@@ -168,6 +168,7 @@ class Episode {
   std::vector<std::string> left_before(const PlannedStep& step) const;
   std::string work_for(const PlannedStep& step) const;  // the agent's layer as the step sees it; "": none
   Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
+  Result<std::vector<std::string>> layers_without_reports(const PlannedStep& step) const;
   // The repository has the state that the agent began with, or that a gate judges, without what earlier steps
   // of the gate left: git shows them as changes.
   Status add_repository(const PlannedStep& step, sandbox::WorkspaceSpec& to);

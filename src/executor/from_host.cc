@@ -86,8 +86,8 @@ Result<std::string> with_home(const std::string& path) {
   return os::join(home, path.substr(2));
 }
 
-std::vector<BadMount> bad_mounts(const plan::Common& plan) {
-  std::vector<BadMount> out;
+std::vector<plan::Finding> bad_mounts(const plan::Common& plan) {
+  std::vector<plan::Finding> out;
   std::vector<std::string> places;
   for (const auto& mount : plan.mounts) {
     const auto shown = shown_at(mount);
@@ -123,8 +123,8 @@ std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount) {
   return out;
 }
 
-// They come first: who shows a toolchain means its programs, and not those of the same names that every sandbox
-// has.
+// The folders come first in PATH: a user who mounts a toolchain means its programs, and not the programs of
+// the same names that every sandbox has.
 void add_bins(const std::vector<sandbox::CopyIn>& mounts, std::vector<std::string>& env) {
   constexpr std::string_view kPath = "PATH=";
   std::string bins;

@@ -16,13 +16,9 @@ namespace pawl::executor {
 // The path with the home of the user who runs Pawl in place of ~. kInvalid: there is none.
 Result<std::string> with_home(const std::string& path);
 
-struct BadMount {
-  plan::Place at;  // in the plan
-  std::string message;
-};
 // The mounts that no step can have on this host: the source is absent or may not be shown (sandbox/shown.h),
 // or the place inside belongs to Pawl, to the system or to another mount.
-std::vector<BadMount> bad_mounts(const plan::Common& plan);
+std::vector<plan::Finding> bad_mounts(const plan::Common& plan);
 
 // The mounts without their content. Those that no step can have are left out.
 std::vector<sandbox::CopyIn> mounts_without_content(const plan::Common& plan);

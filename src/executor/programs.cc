@@ -303,6 +303,28 @@ std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
   return out;
 }
 
+bool can_be_used(const ProgramPlace& place) {
+  return place.is_seen || (place.is_in_path && !place.mounts.empty());
+}
+
+Result<std::vector<std::string>> mounts_for(const plan::Plan& plan) {
+  std::set<std::string> of_agents;
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases)
+      for (auto& name : plan::programs_of(phase.agent.argv)) of_agents.insert(std::move(name));
+  std::vector<std::string> out;
+  for (const auto& [name, user, at, place] : unseen_programs(plan)) {
+    if (!can_be_used(place) && of_agents.contains(name))
+      return fail(
+          ErrorKind::kNotFound,
+          name + (place.host_path.empty() ? " is not on this machine"
+                                          : " lies where no step may see it: install it below /usr/local"));
+    std::ranges::copy_if(place.mounts, std::back_inserter(out),
+                         [&](const auto& mount) { return std::ranges::find(out, mount) == out.end(); });
+  }
+  return out;
+}
+
 std::string program_on_host(const std::string& name) {
   if (name.starts_with('/')) return is_program(name) ? name : "";
   for (const auto& folder : split_path(os::environment_value("PATH").value_or("")))

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "plan/plan.h"
 
 namespace pawl::executor {
@@ -21,6 +22,9 @@ struct ProgramPlace {
 // Looks for programs as the steps of a plan without mounts would. In the order of `names`.
 std::vector<ProgramPlace> find_programs(const std::vector<std::string>& names);
 
+// Whether steps find the program by its name, with its mounts if it has some.
+bool can_be_used(const ProgramPlace& place);
+
 struct UnseenProgram {
   std::string name;  // as the plan writes it
   std::string user;  // the first that starts it: "agent of phase fix", "step unit of gate check"
@@ -32,6 +36,10 @@ struct UnseenProgram {
 // PATH of a step nor in `mounts`. In the order of the plan, each program once. Programs of the workspace, of
 // /plan and of folders that steps write are left out. A plan with very many commands is looked through in part.
 std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan);
+
+// The mounts that show programs of the plan, each once. A gate may make a program that it starts; that of an
+// agent must be there. kNotFound: an agent's program can't be used.
+Result<std::vector<std::string>> mounts_for(const plan::Plan& plan);
 
 // Where PATH of the user who runs Pawl has the program; "": nowhere. An absolute path is looked at as it is.
 std::string program_on_host(const std::string& name);

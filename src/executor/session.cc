@@ -9,13 +9,13 @@
 #include "executor/attempt.h"
 #include "executor/credentials.h"
 #include "executor/ends.h"
+#include "executor/finish.h"
 #include "executor/joint.h"
 #include "executor/lease_watch.h"
 #include "executor/next_move.h"
 #include "executor/refused.h"
 #include "executor/told.h"
 #include "os/process.h"
-#include "store/overlap.h"
 
 namespace pawl::executor {
 namespace {
@@ -24,7 +24,6 @@ namespace {
 bool starts_before_its_marker() { return planted("marker_after_start"); }
 bool ends_others_unrecorded() { return planted("episodes_end_too_soon"); }
 bool compares_no_spec_hash() { return planted("spec_hash_not_compared"); }
-bool forgets_all_journals() { return planted("episodes_cleared_together"); }
 
 // Whether a step that the session wanted to begin, or to begin again, was refused by the run's budget.
 enum class Done { kMade, kOutOfBudget };
@@ -67,7 +66,7 @@ class Session {
       if (move.kind == Move::Kind::kLeave) return Turn{.kind = Turn::Kind::kOutOfBudget};
       if (move.kind == Move::Kind::kWait) return leave_to_wait();
       if (move.kind == Move::Kind::kFinish) {
-        PAWL_TRY(const auto turn, finish());
+        PAWL_TRY(const auto turn, finish_attempt(world_, observer_, claim_, attempt_, ends_));
         if (turn) return *turn;
         continue;
       }
@@ -156,7 +155,7 @@ class Session {
     return Done::kMade;
   }
 
-  // As they are now: a token may have run out since the last start.
+  // Reads the credentials again for each start: a token may have run out since the last one.
   Result<secrets::Redactor::Values> credentials_of(const ActiveEpisode& one, const PlannedStep& step) {
     if (step.role != StepRole::kAgent) return secrets::Redactor::Values();
     PAWL_TRY(auto values, read_credentials(one.episode.phase()));
@@ -167,7 +166,7 @@ class Session {
   // Writes the marker, with the results that are not recorded yet. No value: the step is given up.
   Result<std::optional<store::Begun>> begin(ActiveEpisode& one, const PlannedStep& step,
                                             const store::StepStart& start) {
-    const auto begun = world_.store.begin_step(claim_.lease, start, ends_.result(), ends_.resume(), now());
+    const auto begun = world_.store.begin_step(claim_.lease, start, ends_.endings(), now());
     if (!begun && begun.error().kind == ErrorKind::kExhausted &&
         start.counted == store::Counted::kDoctorCall) {
       // Another phase of the run used its last call meanwhile.
@@ -270,7 +269,7 @@ class Session {
     return Done::kMade;
   }
 
-  // The provider refused the agent. Nothing is spent, and the agent runs again later, as after a lost step.
+  // The provider refused the agent. No execution is spent, and the agent runs again later, as after a lost step.
   // When no wait is left, a person decides.
   Result<Done> refuse(ActiveEpisode& one, const sandbox::SandboxRun& run, const agent::Refusal& refusal) {
     const auto ended = parse_rfc3339(run.ended_at).value_or(now());
@@ -281,7 +280,8 @@ class Session {
       one.lost->outcome = name(found_refused(refusal));
       return done;
     }
-    // It has ended. Until its row says so, its result stays: after a crash it is a refusal again.
+    // The agent has ended. Its result stays until the row has the wait: after a crash the session finds the same
+    // refusal in it again.
     const Running refused = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.lose(one, refused.start, Recovery::kWait, found_refused(refusal), *wait));
     one.waits_for = std::move(wait);
@@ -290,7 +290,7 @@ class Session {
 
   Result<Turn> leave_to_wait() {
     const auto wait = attempt_.last_wait();
-    PAWL_OK(world_.store.wait(claim_.lease, ends_.result(), ends_.resume(), wait.not_before, now()));
+    PAWL_OK(world_.store.wait(claim_.lease, ends_.endings(), wait.not_before, now()));
     ends_.recorded();
     observer_.waits(claim_, wait);
     return Turn{.kind = Turn::Kind::kWaits, .run_id = claim_.run.run_id, .phase_id = claim_.phase.phase_id};
@@ -370,78 +370,7 @@ class Session {
     return ends_.lose(one, start, Recovery::kCancelled, found_without_result(run.error()));
   }
 
-  // --- the end of the attempt
-
-  // No value: others were accepted meanwhile, and the gates judge it again on top of their work. That happens
-  // at most once for each other phase, because each is accepted once.
-  Result<std::optional<Turn>> finish() {
-    PAWL_OK(attempt_.hold_objects());
-    PAWL_TRY(auto end, end_of({}));
-    end.agent_layer = attempt_.chosen().episode.agent_layer();
-    PAWL_TRY(const auto finished, commit(end));
-    if (finished.behind) {
-      PAWL_OK(judge_again());
-      return std::optional<Turn>();
-    }
-    ends_.recorded();
-    if (finished.state == store::PhaseState::kComplete) forget_journals();
-    world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
-    if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
-    for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
-    observer_.attempt_ended(claim_, end, finished);
-    return std::optional(Turn{.kind = Turn::Kind::kAttempt,
-                              .run_ended = finished.run_ended,
-                              .run_id = claim_.run.run_id,
-                              .phase_id = claim_.phase.phase_id});
-  }
-
-  // Only success removes what an agent has stored, and only for its own episode.
-  void forget_journals() {
-    for (const auto& one : attempt_.all())
-      if (is_forgotten(one)) world_.journals.forget(episode_of(claim_, one.episode.number()));
-  }
-  bool is_forgotten(const ActiveEpisode& one) {
-    if (forgets_all_journals()) return true;
-    return &one == &attempt_.chosen();
-  }
-
-  Status judge_again() {
-    PAWL_TRY(const auto again, world_.store.judge_again(claim_.lease, ends_.result(), ends_.resume(), now()));
-    ends_.recorded();
-    for (const auto& row : again.warnings) observer_.budget_nears_its_end(claim_, row);
-    PAWL_OK(attempt_.judge_again(again));
-    observer_.judged_again(claim_, attempt_.judged_beside());
-    return {};
-  }
-
-  // Looks for an overlap with accepted work. The transaction only looks at work accepted since.
-  Result<store::Finished> commit(store::AttemptEnd& end) {
-    const auto overlaps = [this](const std::string& a, const std::string& b) {
-      return may_overlap(world_.objects, a, b);
-    };
-    const auto finish = [&] {
-      return world_.store.finish(claim_.lease, ends_.result(), ends_.resume(), end, overlaps, now());
-    };
-    PAWL_TRY(auto looked, look_beside(world_.store, attempt_.judged_row(), end.accepted_layer, 0, overlaps));
-    if (!looked.overlapping) {
-      end.looked_up_to = looked.up_to;
-      PAWL_TRY(auto finished, finish());
-      if (!finished.overlapping) return finished;
-      looked.overlapping = std::move(finished.overlapping);
-    }
-    const auto agent_layer = end.agent_layer;
-    PAWL_TRY(end, end_of({attempt_.judged().episode.overlap_signal(*looked.overlapping)}));
-    end.agent_layer = agent_layer;
-    return finish();
-  }
-
-  Result<store::AttemptEnd> end_of(const std::vector<gates::Signal>& extra) {
-    for (auto& one : attempt_.all()) PAWL_OK(one.episode.objects_fit());
-    ActiveEpisode& judged = attempt_.judged();
-    PAWL_TRY(auto end, judged.episode.judge(extra, judged.lost));
-    end.episodes = attempt_.rows();
-    return end;
-  }
+  // --- a lost lease
 
   // The lease was lost. Its new owner re-attaches to the running steps. A step with a closed marker has no
   // owner: an operator ended the phase, perhaps just before the step began.

@@ -10,6 +10,10 @@
 namespace pawl::gates {
 namespace {
 
+// Mutants (base/planted.h).
+bool counts_no_same_failure() { return planted("same_failures_go_on"); }
+bool ignores_open_gates() { return planted("failed_steps_ignored"); }
+
 std::vector<std::string> failing_keys(const std::vector<Signal>& signals) {
   std::vector<std::string> keys;
   for (const auto& signal : signals)
@@ -20,7 +24,7 @@ std::vector<std::string> failing_keys(const std::vector<Signal>& signals) {
 }
 
 bool same_failure_again(const std::string& failure, const AttemptFacts& facts) {
-  if (!facts.same_failure_max || planted("same_failures_go_on")) return false;
+  if (!facts.same_failure_max || counts_no_same_failure()) return false;
   const auto earlier_needed = static_cast<std::size_t>(*facts.same_failure_max - 1);
   if (facts.earlier_failures.size() < earlier_needed) return false;
   return std::all_of(facts.earlier_failures.begin(),
@@ -132,7 +136,7 @@ Verdict decide(const AttemptFacts& facts) {
   const bool judged = std::ranges::any_of(facts.signals, [](const auto& signal) {
     return signal.kind != "agent" && signal.kind != "base" && signal.kind != "mounts";
   });
-  const bool all_gates = facts.open_gates.empty() || planted("failed_steps_ignored");
+  const bool all_gates = facts.open_gates.empty() || ignores_open_gates();
   if (out.failing_signals.empty() && judged && all_gates && !facts.backend_error) {
     out.kind = Verdict::Kind::kPassed;
     return out;

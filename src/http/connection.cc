@@ -265,7 +265,7 @@ asio::awaitable<void> Connection::respond(Exchange& exchange) {
   const MonoTime began = pool_.clock().mono();
   for (;;) {
     co_await until_called([&](std::move_only_function<void()> done) { exchange.respond(std::move(done)); });
-    const std::int64_t waited_ms = (pool_.clock().mono().micros - began.micros) / 1000;
+    const std::int64_t waited_ms = ms_between(began, pool_.clock().mono());
     if (exchange.wait_ms() <= waited_ms || pool_.is_stopping() || !socket_.is_open()) co_return;
     waiting_ = &exchange;
     waits_.expires_after(std::chrono::milliseconds(exchange.wait_ms() - waited_ms));

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
 #include "ledger/tables.h"
@@ -60,11 +61,7 @@ std::string head_text(const store::Head& head) {
 // A head says this of a file whose lines are not rows of a chain.
 Json lines_of(std::string_view text) {
   Json lines = Json::array();
-  while (!text.empty()) {
-    const auto line = text.substr(0, text.find('\n'));
-    lines.push_back(blake3_hex(line));
-    text.remove_prefix(line.size() + 1);
-  }
+  for (const auto line : TextLines(text)) lines.push_back(blake3_hex(line));
   return {{"lines", std::move(lines)}};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
 #include "ledger/run_rows.h"
@@ -251,8 +252,7 @@ class Verifier {
     for (const auto& [name, chain] : chains_) costs.insert(chain.costs.begin(), chain.costs.end());
     std::unordered_set<std::string_view> counted;
     std::int64_t row = 0;
-    for (std::string_view rest = files_.sandbox_cost; !rest.empty();) {
-      const auto line = rest.substr(0, rest.find('\n'));
+    for (const auto line : TextLines(files_.sandbox_cost)) {
       // Rows of older versions do not name the cost row.
       const auto stated = costs.find(sandbox_run_id_of(line));
       if (stated != costs.end() && !has_hash(line, stated->second)) {
@@ -261,7 +261,6 @@ class Verifier {
       } else {
         check_cost_row(line, ++row, started, counted);
       }
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
     // A step that has not ended gets its cost row at its end. In a run that goes on, a step whose end names
     // no cost row is not missed: an older version wrote that end.
@@ -350,8 +349,7 @@ class Verifier {
   UsageBySteps usage_by_steps() {
     UsageBySteps by_step;
     std::int64_t row = 0;
-    for (std::string_view rest = files_.agent_usage; !rest.empty();) {
-      const auto line = rest.substr(0, rest.find('\n'));
+    for (const auto line : TextLines(files_.agent_usage)) {
       auto& lines = by_step[sandbox_run_id_of(line)];
       if (lines.rows++ == 0) lines.first = row + 1;
       const auto facts = store::read_usage_line(line);
@@ -359,7 +357,6 @@ class Verifier {
       if (!facts) problem("changed", kUsageFile, row, facts.error().message);
       if (facts && is_of_another_run(facts->run_id)) problem("forged", kUsageFile, row, kOtherRun);
       lines.text.append(line).append("\n");
-      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     }
     return by_step;
   }

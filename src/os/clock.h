@@ -18,7 +18,7 @@ class Clock {  // thread-safe
   virtual std::string mono_id() const = 0;
   // Returns after `ms` milliseconds, or earlier when a signal arrives.
   virtual void sleep_ms(std::int64_t ms) const = 0;
-  // What is added to UTC for this machine's local time.
+  // The offset of this machine's local time from UTC at that time, in seconds.
   virtual std::int64_t utc_offset_seconds(WallTime at) const = 0;
 };
 

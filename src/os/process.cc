@@ -146,11 +146,11 @@ Result<std::string> read_until_end(const UniqueFd& from, pid_t pid, std::int64_t
   const UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!handle) return fail_errno(errno, "watch a process");
   if (fcntl(from.get(), F_SETFL, O_NONBLOCK) != 0) return fail_errno(errno, "read from a pipe");
-  const auto end = SystemClock().mono().micros + timeout_ms * 1000;
+  const MonoTime begun = SystemClock().mono();
   std::string out;
   pollfd entries[] = {{.fd = handle.get(), .events = POLLIN}, {.fd = from.get(), .events = POLLIN}};
   for (bool over = false; !over;) {
-    const auto left_ms = (end - SystemClock().mono().micros) / 1000;
+    const auto left_ms = timeout_ms - ms_between(begun, SystemClock().mono());
     if (interrupted()) return fail(ErrorKind::kCancelled, "interrupted");
     if (left_ms <= 0)
       return fail(ErrorKind::kUnavailable, "not over after " + std::to_string(timeout_ms / 1000) + " s");
@@ -287,8 +287,8 @@ bool kill_process(const ProcessIdentity& identity, std::int64_t timeout_ms) {
   const auto now = liveness(identity);
   if (now != Liveness::kAlive) return now == Liveness::kDead;
   syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
-  const auto end = SystemClock().mono().micros + timeout_ms * 1000;
-  for (auto left_ms = timeout_ms;; left_ms = (end - SystemClock().mono().micros) / 1000) {
+  const MonoTime begun = SystemClock().mono();
+  for (auto left_ms = timeout_ms;; left_ms = timeout_ms - ms_between(begun, SystemClock().mono())) {
     if (wait_for_exit(identity.pid, std::max<std::int64_t>(left_ms, 0)).gone) return true;
     if (left_ms <= 0) return false;  // Else a signal to this process ended the wait.
   }

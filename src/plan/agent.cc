@@ -1,7 +1,6 @@
-// Reads the agent of a phase: a command of the plan, or a program that a profile knows; and what a step reaches.
+// Reads the agent of a phase: a command of the plan, or a program that a profile knows.
 #include <algorithm>
 
-#include "base/endpoint.h"
 #include "base/nearest.h"
 #include "plan/keys.h"
 #include "plan/script.h"
@@ -125,28 +124,6 @@ void Profiles::read(const std::string& name, const YAML::Node& use, Problems& pr
   if (!parsed.profile) return;
   texts_[name] = text;
   out = *std::move(parsed.profile);
-}
-
-void read_network(const Mapping& mapping, const std::vector<std::string>& own, Step& step,
-                  Problems& problems) {
-  std::string network = own.empty() ? "none" : "scoped";
-  if (const auto node = mapping.get("network"); node.IsDefined())
-    network = read_word(node, "network", {"none", "scoped"}, problems).value_or("none");
-  step.network = network == "scoped" ? Network::kScoped : Network::kNone;
-  if (network == "scoped") step.egress = own;
-  if (const auto node = mapping.get("egress"); node.IsDefined()) {
-    const auto entries = read_strings(node, "egress", problems);
-    if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      if (const auto parsed = net::Allowlist::parse({entries[i]}); !parsed)
-        problems.add(node.IsSequence() && i < node.size() ? node[i] : node, parsed.error().message);
-    std::ranges::copy_if(entries, std::back_inserter(step.egress),
-                         [&](const auto& entry) { return std::ranges::find(own, entry) == own.end(); });
-  }
-  if (network == "scoped" && step.egress.empty())
-    problems.add(mapping.get("network"), "network: scoped needs `egress: [\"HOST:PORT\"]`");
-  if (const auto node = mapping.get("trace"); node.IsDefined())
-    step.trace = read_bool(node, "trace", problems).value_or(false);
 }
 
 void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {

@@ -34,19 +34,11 @@ void read_names(const YAML::Node& node, const std::string& what, Common& plan, P
     if (item.IsScalar()) may_pass(item, problems);
 }
 
-// Why no plan gives a variable of this name; "" when it may. The host's PATH never passes either, and PAWL_...
-// is what Pawl tells agents.
-std::string own_name(const std::string& name) {
-  if (name == "PATH")
-    return " is Pawl's own in every sandbox; a command can set another: `PATH=/workspace/tools:$PATH make`";
-  return name.starts_with("PAWL_") ? ": names that begin with PAWL_ are Pawl's own" : "";
-}
-
 // A name with a value in the plan.
 bool may_be_set(const YAML::Node& node, const Common& plan, Problems& problems) {
   if (!may_pass(node, problems)) return false;
   const std::string& name = node.Scalar();
-  std::string fault = own_name(name);
+  std::string fault = fault_of_own_variable(name);
   if (std::ranges::find(plan.env, name) != plan.env.end())
     fault = " is in `names` and in `set`: leave it out of one of them";
   if (!fault.empty()) problems.add(node, "env: " + name + fault);
@@ -105,7 +97,7 @@ std::string read_place(const YAML::Node& node, const std::string& key, Problems&
 // A name that looks like a secret is welcome here.
 void check_credential_name(const YAML::Node& node, const Common& plan, Problems& problems) {
   const std::string name = node.IsScalar() ? node.Scalar() : "";
-  std::string fault = own_name(name);
+  std::string fault = fault_of_own_variable(name);
   if (!is_variable_name(name))
     fault = " is not a name of an environment variable";
   else if (std::ranges::find(plan.env, name) != plan.env.end() || plan.env_set.contains(name))
@@ -183,6 +175,12 @@ void read_credentials(const Mapping& agent, const Common& plan, Phase& phase, Pr
     phase.credentials.push_back(
         read_credential(entry.second, entry.first.IsScalar() ? entry.first.Scalar() : "", problems));
   }
+}
+
+std::string fault_of_own_variable(const std::string& name) {
+  if (name == "PATH")
+    return " is Pawl's own in every sandbox; a command can set another: `PATH=/workspace/tools:$PATH make`";
+  return name.starts_with("PAWL_") ? ": names that begin with PAWL_ are Pawl's own" : "";
 }
 
 bool is_variable_name(const std::string& text) {

@@ -36,7 +36,7 @@ struct Parsed {
   Place source_at;  // place of `source` in the plan
 };
 
-// The text of a user's own profile (profile.h), and where it lies.
+// A user's own profile (profile.h): its file and its text.
 struct ProfileText {
   std::string file, text;
 };

@@ -21,6 +21,11 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
+struct Finding {  // about a place in the plan
+  Place at;
+  std::string message;
+};
+
 enum class Network { kNone, kScoped };
 enum class RefusedEntries { kRecord, kFail };  // when a step left entries that can't be stored
 enum class OnFailure { kStop, kContinue };

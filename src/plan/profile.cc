@@ -123,7 +123,7 @@ class Reader {
     if (!is_table(node, "set", "names to values")) return;
     for (const auto& entry : node) {
       const std::string& name = entry.first.Scalar();
-      if (!is_variable_name(name) || name == "PATH" || name.starts_with("PAWL_"))
+      if (!is_variable_name(name) || !fault_of_own_variable(name).empty())
         problems_.add(entry.first, "set: '" + name.substr(0, 60) + "' is no name that a profile may set");
       else if (is_secret_variable(name))
         problems_.add(entry.first, "set: " + name +
@@ -195,9 +195,7 @@ class Reader {
     const auto node = top_.get("egress");
     if (!node.IsDefined()) return;
     out_.egress = read_strings(node, "egress", problems_);
-    for (std::size_t i = 0; i < out_.egress.size(); ++i)
-      if (const auto parsed = net::Allowlist::parse({out_.egress[i]}); !parsed)
-        problems_.add(node[i], parsed.error().message);
+    check_egress(node, out_.egress, problems_);
   }
 
   void read_exit_codes() {

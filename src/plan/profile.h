@@ -1,6 +1,6 @@
 // An agent program as Pawl knows it: how it is started, given a goal, a model and an endpoint, and read.
 //
-// A profile is data: a YAML text (docs/agent-profiles.md). Those of known programs lie in src/agent/programs and
+// A profile is data: a YAML text (docs/agent-profiles.md). Those of known programs lie in src/plan/profiles and
 // are compiled in; a user's own are files. A plan names one with `agent: {use: NAME}`, and the step of the
 // agent is made of it. Pure: reads no file. A user writes profiles, so that texts have the bounds of plans.
 #pragma once

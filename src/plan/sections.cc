@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/endpoint.h"
 #include "base/money.h"
 #include "base/nearest.h"
 #include "plan/keys.h"
@@ -254,6 +255,32 @@ void read_spending(const Mapping& budget, Spending& out, Problems& problems) {
   }
   if (const auto tokens = budget.get("tokens"); tokens.IsDefined())
     out.tokens = read_integer(tokens, "tokens", {1, kTokensMax}, problems);
+}
+
+void check_egress(const YAML::Node& node, const std::vector<std::string>& entries, Problems& problems) {
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (const auto parsed = net::Allowlist::parse({entries[i]}); !parsed)
+      problems.add(node.IsSequence() && i < node.size() ? node[i] : node, parsed.error().message);
+}
+
+void read_network(const Mapping& mapping, const std::vector<std::string>& own, Step& step,
+                  Problems& problems) {
+  std::string network = own.empty() ? "none" : "scoped";
+  if (const auto node = mapping.get("network"); node.IsDefined())
+    network = read_word(node, "network", {"none", "scoped"}, problems).value_or("none");
+  step.network = network == "scoped" ? Network::kScoped : Network::kNone;
+  if (network == "scoped") step.egress = own;
+  if (const auto node = mapping.get("egress"); node.IsDefined()) {
+    const auto entries = read_strings(node, "egress", problems);
+    if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
+    check_egress(node, entries, problems);
+    std::ranges::copy_if(entries, std::back_inserter(step.egress),
+                         [&](const auto& entry) { return std::ranges::find(own, entry) == own.end(); });
+  }
+  if (network == "scoped" && step.egress.empty())
+    problems.add(mapping.get("network"), "network: scoped needs `egress: [\"HOST:PORT\"]`");
+  if (const auto node = mapping.get("trace"); node.IsDefined())
+    step.trace = read_bool(node, "trace", problems).value_or(false);
 }
 
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems) {

@@ -32,6 +32,8 @@ void read_number(const Mapping& mapping, const std::string& key, Range range, st
                  Problems& problems);
 // Reads the common part of agents and hooks: run, limits, network. The step's name is "run".
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
+// Adds a problem for each entry of `egress` that base/endpoint.h can't read. `node`: where they stand.
+void check_egress(const YAML::Node& node, const std::vector<std::string>& entries, Problems& problems);
 // Reads network, egress and trace. `own`: entries of `egress` that the step has unless the plan says
 // `network: none`.
 void read_network(const Mapping& mapping, const std::vector<std::string>& own, Step& step,
@@ -84,6 +86,9 @@ Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context
 bool is_name(const std::string& text);           // [A-Za-z0-9][A-Za-z0-9._-]{0,63}
 bool is_phase_id(const std::string& text);       // [a-z0-9][a-z0-9._-]{0,63}
 bool is_variable_name(const std::string& text);  // of an environment variable, at most 128 bytes
+// Says why a plan or a profile may not set a variable of this name: Pawl sets PATH and PAWL_... itself. "": it
+// may.
+std::string fault_of_own_variable(const std::string& name);
 // A safe pattern stays inside the workspace: relative, no "..", no control characters, at most 1024 bytes.
 bool is_safe_pattern(const std::string& text);
 

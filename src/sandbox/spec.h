@@ -115,9 +115,10 @@ struct SandboxRun {
   std::int64_t room_needed = 0;       // free disk bytes that the largest of them needed; 0: unknown
   std::vector<std::string>
       refused;  // paths of the layer that were not stored (devices, sockets, ...), at most 100
-  std::int64_t refused_total = 0;     // number of all such paths
-  std::vector<std::string> withheld;  // those of them that have the value of a credential; at most 100
-  std::int64_t rewritten = 0;         // files that were written without a change: not part of the layer
+  std::int64_t refused_total = 0;  // number of all such paths
+  std::vector<std::string>
+      withheld;                // the refused paths whose file has the value of a credential; at most 100
+  std::int64_t rewritten = 0;  // files that were written without a change: not part of the layer
   std::vector<std::string>
       changed;    // files of SandboxSpec::held that the step changed or removed, at most 100
   Mounts mounts;  // mounts_of() its spec

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/base64.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "secrets/bytes.h"
 #include "secrets/shapes.h"
@@ -111,19 +113,12 @@ class RunOfDigits {
 // The digits that occur wherever `bytes` occur in base64 or base64url, one string for each place at which
 // they may begin.
 std::vector<std::string> base64_cores(std::string_view bytes) {
-  constexpr std::string_view kOfBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<std::string> out;
   for (std::size_t before = 0; before < 3; ++before) {
     const std::string whole = std::string(before, '\0') + std::string(bytes);
     // Only the digits that depend on no neighbouring byte.
     const std::size_t first = (before * 8 + 5) / 6, end = whole.size() * 8 / 6;
-    std::string core;
-    for (std::size_t digit = first; digit < end; ++digit) {
-      unsigned value = 0;
-      for (std::size_t bit = digit * 6; bit < digit * 6 + 6; ++bit)
-        value = value << 1U | (static_cast<unsigned char>(whole[bit / 8]) >> (7 - bit % 8) & 1U);
-      core += kOfBase64[value];
-    }
+    std::string core = to_base64(whole).substr(first, end - first);
     out.push_back(core);
     std::ranges::replace(core, '+', '-');
     std::ranges::replace(core, '/', '_');
@@ -147,13 +142,10 @@ std::string wide(std::string_view text) {
   return out;
 }
 
-std::string hex_of(std::string_view bytes, bool upper) {
-  std::string out;
-  for (const char c : bytes) {
-    const unsigned byte = static_cast<unsigned char>(c);
-    out += upper ? fmt::format("{:02X}", byte) : fmt::format("{:02x}", byte);
-  }
-  return out;
+std::string in_capitals(std::string digits) {
+  std::ranges::transform(digits, digits.begin(),
+                         [](char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return digits;
 }
 
 }  // namespace
@@ -256,7 +248,8 @@ std::string packed_pattern(const std::vector<std::string>& values) {
     append_json_string(json, value);
     for (const auto& bytes : {value, json.substr(1), wide(value)})
       for (const auto& core : add(bytes)) add(core);
-    for (const bool upper : {false, true}) add(hex_of(first, upper));
+    add(to_hex(first));
+    add(in_capitals(to_hex(first)));
     for (const auto& core : base64_cores(first)) parts.push_back(hex_pattern(core));
     parts.push_back(hex_pattern(first));
   }

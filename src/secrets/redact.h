@@ -73,8 +73,12 @@ class Redactor {  // thread-safe
   };
 
  private:
+  // Longer than any secret. A longer line is cut between secrets.
+  static constexpr std::size_t kPendingMax = 64 << 10;
+
   std::size_t sure(std::string_view text) const;
   std::size_t cut_near(std::string_view text, std::size_t least) const;
+  bool has_few_bytes_after(std::string_view text, std::size_t least, std::size_t plain_min) const;
 
   struct Rules;
   static std::shared_ptr<const Rules> rules_for(const std::string& key, const Values& values);

@@ -187,6 +187,19 @@ JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& deci
       .number("delay_ms", wait.delay_ms);
 }
 
+std::optional<Wait> wait_in(const Json& row) {
+  if (text_in(row, "type") != "waited") return std::nullopt;
+  return Wait{.number = integer_in(row, "number"),
+              .provider = text_in(row, "provider"),
+              .message = text_in(row, "message"),
+              .credential = text_in(row, "credential"),
+              .status = integer_in(row, "status"),
+              .reset = text_in(row, "reset"),
+              .source = text_in(row, "source"),
+              .not_before = text_in(row, "not_before"),
+              .delay_ms = integer_in(row, "delay_ms")};
+}
+
 namespace {
 
 JsonMembers operator_row_of(const std::string& action, std::string_view phase_id, const Operator& who,

@@ -36,6 +36,8 @@ JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& deci
                        std::optional<std::int64_t> spent_ms = std::nullopt);
 // REQUIRES: decision.wait.
 JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& decision);
+// The wait of such a row; no value: `row` is of another type.
+std::optional<Wait> wait_in(const Json& row);
 JsonMembers operator_row(const std::string& action, const Operator& who, const PhaseRow& before,
                          PhaseState after);
 JsonMembers run_operator_row(const std::string& action, const Operator& who, RunState state);

@@ -7,6 +7,9 @@
 namespace pawl::store {
 namespace {
 
+// A mutant (base/planted.h).
+bool compares_no_layers() { return planted("layers_not_compared"); }
+
 constexpr std::size_t kLayersAtOnce = 256;  // a page; bounds the memory used
 
 }  // namespace
@@ -14,7 +17,7 @@ constexpr std::size_t kLayersAtOnce = 256;  // a page; bounds the memory used
 Result<Looked> look_beside(Reader& store, const AttemptRow& attempt, const std::string& layer,
                            std::int64_t after, const Overlaps& overlaps) {
   Looked out{.overlapping = std::nullopt, .up_to = after};
-  while (!layer.empty() && !planted("layers_not_compared")) {
+  while (!layer.empty() && !compares_no_layers()) {
     PAWL_TRY(auto layers, store.accepted_beside(attempt, out.up_to, kLayersAtOnce));
     if (layers.empty()) break;
     for (auto& other : layers) {

@@ -191,4 +191,6 @@ bool is_terminal(PhaseState state) {
   return true;
 }
 
+bool has_waited(const StepRow& row) { return row.decision == name(RecoveryDecision::kWait); }
+
 }  // namespace pawl::store

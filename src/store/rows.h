@@ -162,6 +162,8 @@ struct StepRow {
   std::int64_t told_seq = 0;
   std::string decision;
 };
+// Whether the provider refused the agent of the step, which runs again in a later execution.
+bool has_waited(const StepRow& row);
 
 // The units of budgets.
 inline constexpr std::string_view kSandboxMs = "sandbox_ms";  // wall time in sandboxes

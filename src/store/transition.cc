@@ -10,6 +10,11 @@
 namespace pawl::store {
 namespace {
 
+// Mutants (base/planted.h).
+bool approves_as_passed() { return planted("approved_as_passed"); }
+bool approves_only_escalated() { return planted("only_escalated_is_approved"); }
+bool trusts_the_wall_clock() { return planted("lease_by_wall_clock"); }
+
 using enum PhaseState;
 using enum PhaseEvent;
 
@@ -59,10 +64,8 @@ Result<Transition> apply(const PhaseRow& phase, PhaseEvent event) {
                                          ": it is too late, or too early, to " + std::string(rule->word) +
                                          " it");
   }
-  if (event == kOperatorApprove && planted("approved_as_passed"))
-    return Transition{kComplete, PhaseOutcome::kPassed};
-  if (event == kOperatorApprove && phase.outcome != PhaseOutcome::kEscalate &&
-      planted("only_escalated_is_approved"))
+  if (event == kOperatorApprove && approves_as_passed()) return Transition{kComplete, PhaseOutcome::kPassed};
+  if (event == kOperatorApprove && phase.outcome != PhaseOutcome::kEscalate && approves_only_escalated())
     return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " was not escalated");
   if (event == kAttemptRetryable && phase.attempts_used >= phase.max_attempts)
     return Transition{kFailed, PhaseOutcome::kEscalate};
@@ -81,9 +84,8 @@ RunState run_state_of(const std::vector<PhaseRow>& phases) {
 bool lease_is_live(const PhaseRow& phase, const ClaimRequest& request) {
   if (phase.lease_owner.empty()) return false;
   const bool same_clock = !request.mono_id.empty() && phase.lease_mono_id == request.mono_id;
-  const bool over = same_clock && !planted("lease_by_wall_clock")
-                        ? phase.lease_until_mono <= request.mono.micros
-                        : phase.lease_expires_at <= rfc3339(request.now);
+  const bool over = same_clock && !trusts_the_wall_clock() ? phase.lease_until_mono <= request.mono.micros
+                                                           : phase.lease_expires_at <= rfc3339(request.now);
   return !over && (!request.owner_is_dead || !request.owner_is_dead(phase.lease_owner));
 }
 

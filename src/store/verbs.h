@@ -220,6 +220,12 @@ struct ResumeDecision {  // the decision about an open marker that a claim found
   bool owes = false;
 };
 
+// The ends of steps that are not recorded yet.
+struct Endings {
+  std::optional<StepEnd> result;         // of the step that ended
+  std::optional<ResumeDecision> resume;  // closes a step that was lost
+};
+
 // Unsettled usage: a step that an operator ended. Its agent can report usage until its process is gone.
 struct Owed {
   StepRow step;
@@ -319,40 +325,35 @@ class Verbs {
   // Returns the decision of claim() at this moment. Reads only.
   virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
 
-  // 2. Writes the marker of the next step and the result of the previous one. When the marker repeats a lost
-  //    step, also the decision that closes it. Rows: [executed], [resume], pre_execute. kExhausted: execution
-  //    > 3, or no doctor call is left. Settles the ended steps against the budgets (a lost step: the time
-  //    since its marker, at most its reservation; tokens and money: as reported), then reserves for the new
-  //    one. A run exceeds its cap by less than one reservation, or by what an agent spends before its end.
-  virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start,
-                                   const std::optional<StepEnd>& previous,
-                                   const std::optional<ResumeDecision>& resume, WallTime now) = 0;
-  // Records the same ends without a marker, while other episodes of the attempt run. Returns the budgets that
+  // 2. Writes the marker of the next step, with the endings. Rows: [executed], [resume], pre_execute.
+  //    kExhausted: execution > 3, or no doctor call is left. Settles the ended steps against the budgets (a
+  //    lost step: the time since its marker, at most its reservation; tokens and money: as reported), then
+  //    reserves for the new one. A run exceeds its cap by less than one reservation, or by what an agent
+  //    spends before its end.
+  virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start, const Endings& endings,
+                                   WallTime now) = 0;
+  // Records the endings without a marker, while other episodes of the attempt run. Returns the budgets that
   // pass kWarnedPercent now. Rows: [executed], [resume].
-  virtual Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
-                                                  const std::optional<ResumeDecision>& resume,
+  virtual Result<std::vector<BudgetRow>> end_step(const Lease& lease, const Endings& endings,
                                                   WallTime now) = 0;
-  // Records the same ends and gives the phase back: its attempt goes on at `not_before`, or when a person says
+  // Records the endings and gives the phase back: its attempt goes on at `not_before`, or when a person says
   // so (kUntilAPerson). Rows: [executed], [resume], for a wait also `waited`. Signs the head. kExhausted: no
   // wait of the attempt is left.
-  virtual Status wait(const Lease& lease, const std::optional<StepEnd>& previous,
-                      const std::optional<ResumeDecision>& resume, const std::string& not_before,
+  virtual Status wait(const Lease& lease, const Endings& endings, const std::string& not_before,
                       WallTime now) = 0;
   // Records the decisions reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
-  // 3. Ends the attempt: result of the last step, signals, cost, phase state and seals; with the last open
+  // 3. Ends the attempt: endings, signals, cost, phase state and seals; with the last open
   //    phase it ends the run. After a failed attempt with attempts left the phase stays EXECUTING without a
   //    lease; after the last it is FAILED. FAILED in a tier with on_failure stop makes every QUEUED phase
   //    SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain phase_sealed
   //    (a terminal phase), run_sealed (the run ended). Signs the head.
-  virtual Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
-                                  const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+  virtual Result<Finished> finish(const Lease& lease, const Endings& endings, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) = 0;
 
   // Begins a round after Finished::behind; then judged_on() has all accepted work. Row: judged_again, signed.
-  virtual Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
-                                          const std::optional<ResumeDecision>& resume, WallTime now) = 0;
+  virtual Result<JudgedAgain> judge_again(const Lease& lease, const Endings& endings, WallTime now) = 0;
 
   // True: the lease is still valid. Reads only, cheap enough to ask often.
   virtual Result<bool> holds(const Lease& lease) = 0;

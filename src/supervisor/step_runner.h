@@ -42,10 +42,15 @@ struct Salvage {
   sandbox::SandboxRun run;                // valid with exit code 0
 };
 
-class StepRunner {  // thread-safe
+// For a caller that reads, and starts no step.
+class StepFinder {  // thread-safe
  public:
-  virtual ~StepRunner() = default;
+  virtual ~StepFinder() = default;
+  virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
+};
 
+class StepRunner : public StepFinder {  // thread-safe
+ public:
   // Starts the supervisor and returns. `backend`: a name for sandbox::make_backend. `context`: the files that a
   // copy_in without a src shows; its content hash binds them. `agent`: no value for a step of a gate or a hook.
   // The hash does not bind it, because the amount that a run may spend and the credentials change. An agent
@@ -54,7 +59,6 @@ class StepRunner {  // thread-safe
   virtual Status start(const std::string& sandbox_run_id, const std::string& backend,
                        const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
                        const std::optional<AgentStep>& agent) = 0;
-  virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
   // Blocks until the supervisor has ended, or until `stop` (called a few times a second) returns true. In the
   // latter case the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor
   // itself failed (for example, a full disk) and the result is lost.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ranges>
 
+#include "store/ledger_rows.h"
+
 namespace pawl::views {
 namespace {
 
@@ -17,17 +19,9 @@ std::optional<store::Wait> provider_wait(store::Store& store, const store::Phase
   for (const auto& row : *rows | std::views::reverse) {
     if (row.line.find("\"type\":\"waited\"") == std::string::npos) continue;
     const auto json = parse_json(row.line);
-    if (!json || text_in(*json, "type") != "waited") continue;
-    if (text_in(*json, "not_before") != phase.not_before) return std::nullopt;
-    return store::Wait{.number = integer_in(*json, "number"),
-                       .provider = text_in(*json, "provider"),
-                       .message = text_in(*json, "message"),
-                       .credential = text_in(*json, "credential"),
-                       .status = integer_in(*json, "status"),
-                       .reset = text_in(*json, "reset"),
-                       .source = text_in(*json, "source"),
-                       .not_before = phase.not_before,
-                       .delay_ms = integer_in(*json, "delay_ms")};
+    auto wait = json ? store::wait_in(*json) : std::nullopt;
+    if (!wait) continue;
+    return wait->not_before == phase.not_before ? wait : std::nullopt;
   }
   return std::nullopt;
 }

@@ -11,11 +11,11 @@
 
 namespace pawl::views {
 
-// The wait that set not_before of the phase, as its ledger row says. No value: the phase does not wait, or for
-// another reason.
+// The wait that set not_before of the phase, from its ledger row `waited`. No value: the phase does not wait, or
+// it waits for another reason.
 std::optional<store::Wait> provider_wait(store::Store& store, const store::PhaseRow& phase);
 
-// Each of these phases that waits so, by phase_id.
+// Pairs of a phase_id and the wait of its phase; a phase without such a wait has none.
 using ProviderWaits = std::vector<std::pair<std::string, store::Wait>>;
 ProviderWaits provider_waits(store::Store& store, const std::vector<store::PhaseRow>& phases);
 

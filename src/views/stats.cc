@@ -62,7 +62,7 @@ Status add_phase(store::Store& store, const store::PhaseRow& phase, const store:
   PAWL_TRY(const auto steps, store.steps(phase.run_id, phase.phase_id));
   for (const auto& step : steps) {
     ++to.steps;
-    const bool waited = step.decision == name(store::RecoveryDecision::kWait);
+    const bool waited = has_waited(step);
     if (step.state == store::StepState::kLost && !waited) ++to.lost_steps;
   }
   PAWL_TRY(const Json decisions, decisions_of(store, phase.run_id, phase.phase_id));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/lines.h"
 #include "executor/open_world.h"
 #include "executor/steps.h"
 #include "os/file.h"
@@ -17,16 +18,16 @@ constexpr std::uint64_t kNetworkLogBytesMax = 64 << 20;
 constexpr std::size_t kRefusedShownMax = 100;    // for one step
 constexpr std::int64_t kOperatorRowsRead = 500;  // from the run's chain, which has a row for each phase
 
-StepNow now_of(const store::StepRow& step, supervisor::StepRunner& client) {
+StepNow now_of(const store::StepRow& step, supervisor::StepFinder& finder) {
   switch (step.state) {
     case store::StepState::kDone:
       return StepNow::kDone;
     case store::StepState::kLost:
-      return step.decision == name(store::RecoveryDecision::kWait) ? StepNow::kWaited : StepNow::kNoResult;
+      return has_waited(step) ? StepNow::kWaited : StepNow::kNoResult;
     case store::StepState::kOpen:
       break;
   }
-  const auto found = client.find(step.sandbox_run_id);
+  const auto found = finder.find(step.sandbox_run_id);
   const bool lives = found && *found != supervisor::Found::kNothing;
   return lives ? StepNow::kRunning : StepNow::kNoResult;
 }
@@ -41,20 +42,18 @@ Json refused_tries(const State& state, const Json& run) {
   const std::string log = text_in(run, "network_log");
   if (log.empty()) return out;
   const std::string text = os::read_file(state.workspaces->blob_path(log), kNetworkLogBytesMax).value_or("");
-  for (std::size_t start = 0; start < text.size() && out.size() < kRefusedShownMax;) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    if (auto line = parse_json(text.substr(start, end - start));
-        line && text_in(*line, "verdict") != "allowed")
-      out.push_back(*std::move(line));
-    start = end + 1;
+  for (const auto line : TextLines(text)) {
+    if (out.size() == kRefusedShownMax) break;
+    if (auto row = parse_json(line); row && text_in(*row, "verdict") != "allowed")
+      out.push_back(*std::move(row));
   }
   return out;
 }
 
 class Reader {
  public:
-  Reader(const State& state, const Page& page, supervisor::StepRunner& client)
-      : state_(state), page_(page), client_(client) {}
+  Reader(const State& state, const Page& page, supervisor::StepFinder& finder)
+      : state_(state), page_(page), finder_(finder) {}
 
   Result<PhaseStory> phase(const store::PhaseRow& row) {
     PhaseStory out{.row = row};
@@ -90,7 +89,7 @@ class Reader {
     std::ranges::stable_sort(steps, {}, &store::StepRow::started_at);  // base first, then the agent
     for (auto& step : steps) {
       PAWL_TRY(Json run, json_or_empty(step.run));
-      const StepNow now = now_of(step, client_);
+      const StepNow now = now_of(step, finder_);
       Json refused = refused_tries(state_, run);
       out.steps.push_back(
           {.row = std::move(step), .run = std::move(run), .now = now, .refused = std::move(refused)});
@@ -109,7 +108,7 @@ class Reader {
 
   const State& state_;
   const Page& page_;
-  supervisor::StepRunner& client_;
+  supervisor::StepFinder& finder_;
 };
 
 // The phases of the page.
@@ -167,11 +166,11 @@ Result<Story> story_of(const State& state, const std::string& run_id, const Page
   PAWL_TRY(out.budgets, store.budgets(run_id));
   PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
   out.seen_in_part = seen_in_part(state, out.run);
-  PAWL_TRY(const auto client, executor::installed_step_runner(state));
+  PAWL_TRY(const auto finder, executor::installed_step_runner(state));
   PAWL_TRY(auto phases, phases_of(store, run_id, page));
   out.more_phases = phases.size() > page.phases_max;
   if (out.more_phases) phases.pop_back();
-  Reader reader(state, page, *client);
+  Reader reader(state, page, *finder);
   for (const auto& row : phases) {
     PAWL_TRY(PhaseStory phase, reader.phase(row));
     out.phases.push_back(std::move(phase));

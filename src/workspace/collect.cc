@@ -73,7 +73,7 @@ Result<struct stat> status_of(const os::HeldTree::Place& here) {
   return status;
 }
 
-// The repository that Pawl gives a workspace, at its top. Nothing in it is read: a command may have put there
+// The repository that Pawl gives a workspace, at its top. Pawl reads no file of it: a command may have put there
 // what it wants.
 constexpr std::string_view kOwnGit = ".git";
 

@@ -133,7 +133,7 @@ bool has_bit(std::string_view map, std::uint64_t bit) {
 
 std::unexpected<Error> unreadable(const std::string& index) {
   return std::unexpected(Error{.kind = ErrorKind::kCorrupt,
-                               .message = index + " is no index of git, so that nobody can say what git "
+                               .message = index + " is no index of git, so it does not say what git "
                                                   "tracks. `git status` says what is wrong with it",
                                .path = index});
 }

@@ -1,5 +1,5 @@
-// What known agent programs print when the provider of their model refuses them. The lines were recorded at
-// the places that refusal.cc names.
+// Known agent programs print these lines when the provider of their model refuses them. The lines were
+// recorded at the places that refusal.cc names.
 #include "agent/refusal.h"
 
 #include <gtest/gtest.h>

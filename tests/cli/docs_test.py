@@ -41,6 +41,24 @@ def shell_blocks(text):
             yield re.sub(r"^    ", "", block, flags=re.M)
 
 
+def rows_of(page):
+    """The functions and the paths that each row of a page's tables names. A row without a first cell continues the one above."""
+    rows = []
+    for line in page.splitlines():
+        cells = line.split("|")[1:-1]
+        if not cells:
+            continue
+        if cells[0].strip() or not rows:
+            rows.append(([], []))
+        rows[-1][0].extend(re.findall(r"`(?:\w+::)?([a-z_]\w*)\(\)`", line))
+        rows[-1][1].extend(re.findall(r"`((?:src|tests|docs)/[\w./-]+)`", line))
+    return rows
+
+
+def files_at(path):
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+
+
 class Docs(PawlTest):
     def test_the_first_plan_of_the_readme_runs_as_it_says(self):
         shown = re.search(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.S)[1]
@@ -152,6 +170,19 @@ class Docs(PawlTest):
         for page in PAGES:
             for name in re.findall(r"`((?:scripts|tests|examples|docs|src|cmake)/[\w./-]+)`", page.read_text()):
                 self.assertTrue((ROOT / name).exists() or list(ROOT.glob(name + "*")), f"{page}: {name}")
+
+    def test_the_page_about_extensions_names_what_is_there(self):
+        page = (ROOT / "docs/extending.md").read_text()
+        for name in re.findall(r"`((?:scripts|tests|examples|docs|src|cmake)/[\w./-]+)`", page):
+            if not re.search(r"\b[A-Z]{3,}\b", name):  # stands for what a reader adds
+                self.assertTrue((ROOT / name).exists(), name)
+        checked = 0
+        for functions, paths in rows_of(page):
+            text = "".join(file.read_text(errors="replace") for path in paths for file in files_at(ROOT / path))
+            for function in functions if paths else ():
+                self.assertRegex(text, rf"\b{function}\b", f"{function}() stands in none of {paths}")
+                checked += 1
+        self.assertGreater(checked, 20)
 
     def test_every_migration_goes_up_and_down(self):
         names = {p.name for p in (ROOT / "src/store/sqlite/sql/migrations").iterdir()}

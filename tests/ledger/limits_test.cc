@@ -202,7 +202,7 @@ TEST_F(Limits, ARunsColumnsAreWhatItsRowsSay) {
 TEST_F(Limits, ADoctorsCallIsCountedUponWhatWasCounted) {
   const auto held = claim();
   ASSERT_TRUE(held && held->claim && begin(*held->claim));
-  ASSERT_TRUE(store_->end_step(held->claim->lease, ended(), std::nullopt, now_));
+  ASSERT_TRUE(store_->end_step(held->claim->lease, {.result = ended()}, now_));
   store::StepStart call{.sandbox_run_id = "call",
                         .step_index = 1,
                         .gate_id = "doctor",
@@ -210,9 +210,7 @@ TEST_F(Limits, ADoctorsCallIsCountedUponWhatWasCounted) {
                         .label = "one.doctor.run.attempt1",
                         .sandbox_spec_hash = "h",
                         .counted = store::Counted::kDoctorCall};
-  const auto begins = [&] {
-    return store_->begin_step(held->claim->lease, call, std::nullopt, std::nullopt, now_);
-  };
+  const auto begins = [&] { return store_->begin_step(held->claim->lease, call, {}, now_); };
   sql("UPDATE runs SET doctor_calls = 3");
   refused(begins());
   sql("UPDATE runs SET doctor_calls = 0");
@@ -231,7 +229,7 @@ TEST_F(Limits, WhatOperatorsAndReplannersChangeIsHonest) {
   ASSERT_TRUE(store_->operator_max_attempts("r", 1, {}, now_));
   EXPECT_EQ(store_->phase("r", "one")->max_attempts, 3) << "what is used";
   honest();
-  ASSERT_TRUE(store_->finish(held->claim->lease, ended(), std::nullopt, replanned(), never, now_));
+  ASSERT_TRUE(store_->finish(held->claim->lease, {.result = ended()}, replanned(), never, now_));
   honest();
   attempt("failed_retryable");
   honest();
@@ -257,11 +255,11 @@ TEST_F(Limits, ARoundWasJudgedOnWhatHadBeenAcceptedByThen) {
     const auto behind = finish(*two->claim, "passed", "M");
     ASSERT_TRUE(behind && behind->behind);
     const auto end = [&] {
-      const auto again = store_->judge_again(two->claim->lease, ended(), std::nullopt, now_);
+      const auto again = store_->judge_again(two->claim->lease, {.result = ended()}, now_);
       ASSERT_TRUE(again) << again.error().message;
       store::AttemptEnd failed{
           .verdict = "failed_retryable", .summary = "s", .feedback = Json::object(), .reason = "why"};
-      ASSERT_TRUE(store_->finish(two->claim->lease, std::nullopt, std::nullopt, failed, never, now_));
+      ASSERT_TRUE(store_->finish(two->claim->lease, {}, failed, never, now_));
     };
     if (!is_forged) {
       end();
@@ -283,7 +281,7 @@ TEST_F(Limits, ARoundWasJudgedOnWhatHadBeenAcceptedByThen) {
 TEST_F(Limits, AForkHasItsOwnCounts) {
   const auto held = claim();
   ASSERT_TRUE(held && held->claim && begin(*held->claim));
-  ASSERT_TRUE(store_->finish(held->claim->lease, ended(), std::nullopt, replanned(), never, now_));
+  ASSERT_TRUE(store_->finish(held->claim->lease, {.result = ended()}, replanned(), never, now_));
   create("fork", store::Fork{.from = {.run_id = "r", .phase_id = "one", .attempt = 2}, .who = {}});
   ASSERT_TRUE(created_) << created_.error().message;
   const auto report = [&] { return verify_run(*store_, "fork", {}); };
@@ -332,7 +330,7 @@ TEST_F(Limits, WhatWasSpentSinceTheHeadCounts) {
                                  .step_name = "unit",
                                  .label = "one.check.unit.attempt1",
                                  .sandbox_spec_hash = "h"},
-                                previous, std::nullopt, now_);
+                                {.result = previous}, now_);
     };
     ASSERT_TRUE(next("gate", first));
     auto second = first;
@@ -380,7 +378,7 @@ TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
                          .label = "one.agent.run.attempt1",
                          .sandbox_spec_hash = "h",
                          .reserved_ms = 60'000};
-  ASSERT_TRUE(store_->begin_step(held->claim->lease, start, std::nullopt, std::nullopt, now_));
+  ASSERT_TRUE(store_->begin_step(held->claim->lease, start, {}, now_));
   now_ = now_.plus_ms(4000);
   const store::ResumeDecision resume{
       .sandbox_run_id = "lost",
@@ -390,7 +388,7 @@ TEST_F(Limits, AStepThatWasLostHasTakenWhatItsRowSays) {
       .lost_cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = "lost"})};
   start.sandbox_run_id = "again";
   start.execution = 2;
-  ASSERT_TRUE(store_->begin_step(held->claim->lease, start, std::nullopt, resume, now_));
+  ASSERT_TRUE(store_->begin_step(held->claim->lease, start, {.resume = resume}, now_));
   EXPECT_EQ(store_->budgets("r")->front().spent, 4000);
   honest();
   sql("UPDATE budgets SET spent = 3999");
@@ -425,7 +423,7 @@ TEST_F(Limits, WhatAgentsToldIsSpent) {
           {.told_seq = 1, .input_tokens = 10, .output_tokens = 5, .usd_nanos = 3'000'000, .line = line}}};
   store::AttemptEnd failed{
       .verdict = "failed_retryable", .summary = "s", .feedback = Json::object(), .reason = "why"};
-  ASSERT_TRUE(store_->finish(held->claim->lease, end, std::nullopt, failed, never, now_));
+  ASSERT_TRUE(store_->finish(held->claim->lease, {.result = end}, failed, never, now_));
   honest();
   for (const std::string unit : {"tokens", "usd_nanos"}) {
     const std::string of_unit = " WHERE unit = '" + unit + "'";

@@ -41,7 +41,7 @@ TEST_F(Trust, ALayerThatCameMeanwhileIsNotSigned) {
   sql(kExtraLayer);
   const auto behind = finish(*held->claim, "passed", "L");
   ASSERT_TRUE(behind && behind->behind) << "as if another had been accepted meanwhile: nothing is written";
-  refused(store_->judge_again(held->claim->lease, ended(), std::nullopt, now_));
+  refused(store_->judge_again(held->claim->lease, {.result = ended()}, now_));
   refused(finish(*held->claim, "failed_retryable"));
   sql("DELETE FROM accepted_layers");
   EXPECT_TRUE(finish(*held->claim, "passed", "L"));
@@ -271,8 +271,7 @@ TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
     end.goal = goal;
     end.advice = {{.hook = "replan", .understood = true, .goal = goal}};
     ASSERT_TRUE(store_->finish(
-        held->claim->lease, ended(), std::nullopt, end, [](const auto&, const auto&) { return false; },
-        now_));
+        held->claim->lease, {.result = ended()}, end, [](const auto&, const auto&) { return false; }, now_));
   };
   for (const std::string change :
        {"", "UPDATE revisions SET goal = 'evil' WHERE revision = 2",

@@ -218,10 +218,10 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   std::int64_t asked = 0, planned = 0;
   for (const auto& step : steps) {
     const std::pair key(step.attempt_id, step.step_index);
-    const bool waited = step.decision == name(store::RecoveryDecision::kWait);
+    const bool waited = has_waited(step);
     if (!waited) ++executions[key];
     if (step.state == store::StepState::kDone) ++results[key];
-    // Of several episodes one may be ended by an earlier one, whatever it said.
+    // With several episodes, an earlier one may end a later one, whatever the later one printed.
     require(step.episode != 0 || step.state != store::StepState::kDone ||
                 !sandboxes_.was_refused(step.sandbox_run_id),
             id, "an agent that its provider refused counts as one that failed");

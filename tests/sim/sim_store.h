@@ -53,26 +53,22 @@ class SimStore final : public store::Store {
     return real().candidate(request);
   }
   Result<store::Begun> begin_step(const store::Lease& lease, const store::StepStart& start,
-                                  const std::optional<store::StepEnd>& previous,
-                                  const std::optional<store::ResumeDecision>& resume, WallTime now) override {
+                                  const store::Endings& endings, WallTime now) override {
     return under(lease, "begin " + start.label, [&] {
-      auto done = real().begin_step(lease, start, previous, resume, now);
+      auto done = real().begin_step(lease, start, endings, now);
       if (done && !done->started && !start.others_run) given_back(lease);
       return done;
     });
   }
-  Result<std::vector<store::BudgetRow>> end_step(const store::Lease& lease,
-                                                 const std::optional<store::StepEnd>& previous,
-                                                 const std::optional<store::ResumeDecision>& resume,
+  Result<std::vector<store::BudgetRow>> end_step(const store::Lease& lease, const store::Endings& endings,
                                                  WallTime now) override {
-    return under(lease, "end " + (previous ? previous->sandbox_run_id : resume->label),
-                 [&] { return real().end_step(lease, previous, resume, now); });
+    return under(lease, "end " + (endings.result ? endings.result->sandbox_run_id : endings.resume->label),
+                 [&] { return real().end_step(lease, endings, now); });
   }
-  Status wait(const store::Lease& lease, const std::optional<store::StepEnd>& previous,
-              const std::optional<store::ResumeDecision>& resume, const std::string& not_before,
+  Status wait(const store::Lease& lease, const store::Endings& endings, const std::string& not_before,
               WallTime now) override {
     return under(lease, "wait of " + lease.phase_id + " until " + not_before, [&] {
-      auto done = real().wait(lease, previous, resume, not_before, now);
+      auto done = real().wait(lease, endings, not_before, now);
       if (done) given_back(lease);
       if (done) waits_[lease.phase_id].not_before = not_before;
       return done;
@@ -82,21 +78,19 @@ class SimStore final : public store::Store {
     return under(lease, std::string(name(resume.decision)) + " " + resume.label,
                  [&] { return real().note_resume(lease, resume, now); });
   }
-  Result<store::Finished> finish(const store::Lease& lease, const std::optional<store::StepEnd>& last,
-                                 const std::optional<store::ResumeDecision>& resume,
+  Result<store::Finished> finish(const store::Lease& lease, const store::Endings& endings,
                                  const store::AttemptEnd& end, const store::Overlaps& overlaps,
                                  WallTime now) override {
     return under(lease, "finish " + lease.phase_id + " " + end.verdict, [&] {
-      auto done = real().finish(lease, last, resume, end, overlaps, now);
+      auto done = real().finish(lease, endings, end, overlaps, now);
       if (done && !done->overlapping && !done->behind) given_back(lease);
       return done;
     });
   }
-  Result<store::JudgedAgain> judge_again(const store::Lease& lease, const std::optional<store::StepEnd>& last,
-                                         const std::optional<store::ResumeDecision>& resume,
+  Result<store::JudgedAgain> judge_again(const store::Lease& lease, const store::Endings& endings,
                                          WallTime now) override {
     return under(lease, "judge again " + lease.phase_id,
-                 [&] { return real().judge_again(lease, last, resume, now); });
+                 [&] { return real().judge_again(lease, endings, now); });
   }
   Result<bool> holds(const store::Lease& lease) override { return real().holds(lease); }
   Status heartbeat(const store::Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override {

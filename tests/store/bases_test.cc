@@ -21,12 +21,12 @@ class BasesTest : public StoreTest {
     auto end = verdict("passed");
     end.accepted_layer = layer;
     auto out = store_->finish(
-        claim.lease, ended(id), std::nullopt, end, [&](const auto&, const auto&) { return overlaps; }, now_);
+        claim.lease, {.result = ended(id)}, end, [&](const auto&, const auto&) { return overlaps; }, now_);
     EXPECT_TRUE(out) << out.error().message;
     if (!out || !out->behind) return out.value_or(Finished());
-    EXPECT_TRUE(store_->judge_again(claim.lease, ended(id), std::nullopt, now_));
+    EXPECT_TRUE(store_->judge_again(claim.lease, {.result = ended(id)}, now_));
     auto again = store_->finish(
-        claim.lease, std::nullopt, std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+        claim.lease, {}, end, [](const auto&, const auto&) { return false; }, now_);
     EXPECT_TRUE(again && !again->behind);
     return again.value_or(Finished());
   }
@@ -35,7 +35,7 @@ class BasesTest : public StoreTest {
     create({{"a", "b"}}, true);
     const auto a = claim("1"), b = claim("2");
     pass(a, step(a), "la");
-    EXPECT_TRUE(store_->judge_again(b.lease, ended(step(b)), std::nullopt, now_));
+    EXPECT_TRUE(store_->judge_again(b.lease, {.result = ended(step(b))}, now_));
     return b;
   }
   AttemptRow newest(const std::string& run, const std::string& id) {
@@ -45,7 +45,7 @@ class BasesTest : public StoreTest {
     auto end = verdict("failed_retryable");
     end.failing_signals = {"parallel.merge"};
     ASSERT_TRUE(store_->finish(
-        claim.lease, ended(id), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_));
+        claim.lease, {.result = ended(id)}, end, [](const auto&, const auto&) { return false; }, now_));
   }
 
   // By attempt_id, as JSON arrays, like the column before the migration.
@@ -135,10 +135,10 @@ TEST_F(BasesTest, WhoPassesBesideOthersIsJudgedOnTopOfThem) {
   auto end = verdict("passed");
   end.accepted_layer = "lb";
   const auto before = store_->ledger(run, "b", 1, 100)->size();
-  EXPECT_TRUE(store_->finish(b.lease, ended(id), std::nullopt, end, none, now_)->behind);
+  EXPECT_TRUE(store_->finish(b.lease, {.result = ended(id)}, end, none, now_)->behind);
   EXPECT_EQ(phase(run, "b").state, PhaseState::kExecuting);
   EXPECT_EQ(store_->ledger(run, "b", 1, 100)->size(), before) << "nothing was written";
-  const auto again = store_->judge_again(b.lease, ended(id), std::nullopt, now_);
+  const auto again = store_->judge_again(b.lease, {.result = ended(id)}, now_);
   ASSERT_TRUE(again);
   EXPECT_EQ(std::pair(again->attempt.joined_round, again->attempt.joined_merge_seq), std::pair(1L, 1L));
   EXPECT_EQ(*store_->base_layers(judged_on(newest(run, "b"))), Layers{"la"});
@@ -147,12 +147,12 @@ TEST_F(BasesTest, WhoPassesBesideOthersIsJudgedOnTopOfThem) {
   // Another layer is accepted meanwhile, so a second round is needed.
   pass(c, step(c), "lc");
   EXPECT_EQ(newest(run, "c").joined_round, 1);
-  EXPECT_TRUE(store_->finish(b.lease, std::nullopt, std::nullopt, end, none, now_)->behind);
-  EXPECT_EQ(store_->judge_again(b.lease, std::nullopt, std::nullopt, now_)->attempt.joined_round, 2);
-  EXPECT_FALSE(store_->finish(b.lease, std::nullopt, std::nullopt, end, none, now_)->behind);
+  EXPECT_TRUE(store_->finish(b.lease, {}, end, none, now_)->behind);
+  EXPECT_EQ(store_->judge_again(b.lease, {}, now_)->attempt.joined_round, 2);
+  EXPECT_FALSE(store_->finish(b.lease, {}, end, none, now_)->behind);
   EXPECT_EQ(phase(run, "b").outcome, PhaseOutcome::kPassed);
   EXPECT_EQ(*store_->base_layers(judged_on(newest(run, "b"))), (Layers{"lc", "la"}));
-  const auto late = store_->judge_again(b.lease, std::nullopt, std::nullopt, now_);
+  const auto late = store_->judge_again(b.lease, {}, now_);
   EXPECT_EQ(late.error().kind, ErrorKind::kConflict) << "the phase is over";
 }
 
@@ -209,7 +209,7 @@ TEST_F(BasesTest, WhatWasLookedAtBeforeIsNotComparedInTheTransaction) {
   end.accepted_layer = "mine";
   end.looked_up_to = looked->up_to;
   compared.clear();
-  ASSERT_TRUE(store_->finish(later.lease, ended(step(later)), std::nullopt, end, compare, now_));
+  ASSERT_TRUE(store_->finish(later.lease, {.result = ended(step(later))}, end, compare, now_));
   EXPECT_EQ(compared, Layers{"newest"});
 }
 

@@ -77,9 +77,9 @@ TEST_F(GroupTest, WhatAVerbSaysIsThereForEverybodyWhenItReturns) {
         ASSERT_TRUE(found && found->claim);
         const Lease& lease = found->claim->lease;
         EXPECT_TRUE(*others->holds(lease));
-        ASSERT_TRUE(mine->begin_step(lease, marker(id, 0), std::nullopt, std::nullopt, now_));
+        ASSERT_TRUE(mine->begin_step(lease, marker(id, 0), {}, now_));
         EXPECT_EQ(others->steps(run, lease.phase_id)->size(), 1U);
-        ASSERT_TRUE(mine->finish(lease, ended(id), std::nullopt, {.verdict = "passed"}, rejects, now_));
+        ASSERT_TRUE(mine->finish(lease, {.result = ended(id)}, {.verdict = "passed"}, rejects, now_));
         EXPECT_EQ(others->attempts(run, lease.phase_id)->at(0).verdict, "passed");
       }
     });
@@ -92,15 +92,14 @@ TEST_F(GroupTest, WhatAVerbSaysIsThereForEverybodyWhenItReturns) {
 TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
   const std::string run = create({{"a", "b", "c"}}, true);
   const Claim b = claim("b");
-  ASSERT_TRUE(store_->begin_step(b.lease, marker("taken", 0), std::nullopt, std::nullopt, now_));
+  ASSERT_TRUE(store_->begin_step(b.lease, marker("taken", 0), {}, now_));
   const Claim other = claim("other");
   Result<ClaimResult> slow = fail(ErrorKind::kUnavailable, "not asked yet");
   std::thread leader([&] { slow = slow_claim(*member(), "leader", 2); });
   std::thread wrong([&] {
     join();
     // The marker with step index -1 fails after its reservation is written.
-    const auto begun =
-        member()->begin_step(other.lease, marker("wrong", -1, 1000), std::nullopt, std::nullopt, now_);
+    const auto begun = member()->begin_step(other.lease, marker("wrong", -1, 1000), {}, now_);
     EXPECT_FALSE(begun);
   });
   std::thread stale([&] {
@@ -108,8 +107,7 @@ TEST_F(GroupTest, AVerbThatFailsTakesOnlyItselfBack) {
     Lease old = b.lease;
     old.fence -= 1;
     EXPECT_TRUE(member()->release(old)) << "a lost lease is no error";
-    EXPECT_EQ(member()->begin_step(old, marker("late", 1), std::nullopt, std::nullopt, now_).error().kind,
-              ErrorKind::kConflict);
+    EXPECT_EQ(member()->begin_step(old, marker("late", 1), {}, now_).error().kind, ErrorKind::kConflict);
   });
   for (auto* thread : {&leader, &wrong, &stale}) thread->join();
   ASSERT_TRUE(slow && slow->claim);
@@ -158,8 +156,7 @@ TEST_F(GroupTest, WhatIsHeldIsFoundAgainWhenItIsFree) {
   EXPECT_FALSE(claims("6"));
 
   const auto failed = workers->finish(
-      c->lease, std::nullopt, std::nullopt, verdict("failed_retryable"),
-      [](const auto&, const auto&) { return false; }, now_);
+      c->lease, {}, verdict("failed_retryable"), [](const auto&, const auto&) { return false; }, now_);
   ASSERT_TRUE(failed);
   EXPECT_EQ(claims("6")->phase.phase_id, "c") << "for its next attempt";
   EXPECT_FALSE(claims("7"));

@@ -98,7 +98,7 @@ TEST_F(MigrationsTest, AStepThatWaitedIsNotForgottenWithoutAWord) {
                              .decision = RecoveryDecision::kWait,
                              .lost_cost_row = cost_row({.run_id = "r", .sandbox_run_id = id}),
                              .wait = Wait{.not_before = std::string(kUntilAPerson)}};
-  ASSERT_TRUE(store_->wait(held.lease, std::nullopt, waits, std::string(kUntilAPerson), now_));
+  ASSERT_TRUE(store_->wait(held.lease, {.resume = waits}, std::string(kUntilAPerson), now_));
   store_.reset();
   EXPECT_EQ(refusal(), ErrorKind::kDenied);
   ASSERT_TRUE(migrate_down("sqlite:" + path_, true, kNobodyKnows));

@@ -18,7 +18,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   end.run = R"({"duration_ms":1500})";
   end.duration_ms = 1500;
   const std::string second = "second";
-  ASSERT_TRUE(store_->begin_step(held.lease, marker(second, 1), end, std::nullopt, now_));
+  ASSERT_TRUE(store_->begin_step(held.lease, marker(second, 1), {.result = end}, now_));
   ASSERT_TRUE(store_->heartbeat(held.lease, os::SystemClock().wall(), {}, 60'000));
   const auto nobody_knows = [](std::string_view) { return false; };
   EXPECT_EQ(migrate_down("sqlite:" + path_, false, nobody_knows).error().kind, ErrorKind::kUnavailable)
@@ -60,7 +60,7 @@ TEST_F(StoreTest, CallsOfTheDoctorOutliveAMigration) {
   auto start = marker("d", 1);
   start.gate_id = "doctor";
   start.counted = Counted::kDoctorCall;
-  ASSERT_TRUE(store_->begin_step(claim().lease, start, std::nullopt, std::nullopt, now_));
+  ASSERT_TRUE(store_->begin_step(claim().lease, start, {}, now_));
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 1)
     ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
@@ -72,7 +72,7 @@ TEST_F(StoreTest, EpisodesAreTakenBackOnlyOnRequest) {
   create({{"a"}});
   auto start = marker("agent", 1);
   start.episode = 1;
-  ASSERT_TRUE(store_->begin_step(claim().lease, start, std::nullopt, std::nullopt, now_));
+  ASSERT_TRUE(store_->begin_step(claim().lease, start, {}, now_));
   store_.reset();
   constexpr std::int64_t kOfEpisodes = 8;  // the migration that added the episodes' rows
   while (schema_status("sqlite:" + path_)->database > kOfEpisodes)

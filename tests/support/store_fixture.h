@@ -103,8 +103,7 @@ class StoreTest : public ::testing::Test {
   }
   std::string step(const Claim& claim, std::int64_t index = 0, std::int64_t reserved_ms = 0) {
     const std::string id = "s" + std::to_string(++steps_);
-    const auto begun =
-        store_->begin_step(claim.lease, marker(id, index, reserved_ms), std::nullopt, std::nullopt, now_);
+    const auto begun = store_->begin_step(claim.lease, marker(id, index, reserved_ms), {}, now_);
     EXPECT_TRUE(begun && begun->started) << begun.error().message;
     return id;
   }
@@ -124,7 +123,7 @@ class StoreTest : public ::testing::Test {
   }
   Result<Finished> finish(const Claim& claim, const std::string& id, const std::string& word) {
     return store_->finish(
-        claim.lease, ended(id), std::nullopt, verdict(word), [](const auto&, const auto&) { return false; },
+        claim.lease, {.result = ended(id)}, verdict(word), [](const auto&, const auto&) { return false; },
         now_);
   }
   PhaseRow phase(const std::string& run, const std::string& id) {

@@ -97,13 +97,13 @@ class Trust : public ::testing::Test {
          .step_name = "run",
          .label = claim.phase.phase_id + ".agent.run.attempt" + std::to_string(claim.attempt.number),
          .sandbox_spec_hash = "h"},
-        std::nullopt, std::nullopt, now_);
+        {}, now_);
   }
   Result<store::Finished> finish(const Claim& claim, const std::string& word, const std::string& layer = "") {
     store::AttemptEnd end{.verdict = word, .summary = "s", .reason = "why", .accepted_layer = layer};
     if (word != "passed") end.feedback = Json::object();
     return store_->finish(
-        claim.lease, ended(), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+        claim.lease, {.result = ended()}, end, [](const auto&, const auto&) { return false; }, now_);
   }
   store::StepEnd ended() const {  // of the step that began last
     const std::string id = "s" + std::to_string(steps_);

@@ -102,7 +102,7 @@ TEST_F(ViewsTest, APhaseWhoseProviderRefusedWaitsForATimeOrForAPerson) {
     auto start = marker("s-" + std::to_string(number), 0);
     start.execution = number;
     start.waits = number - 1;
-    ASSERT_TRUE(store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_));
+    ASSERT_TRUE(store_->begin_step(held.lease, start, {}, now_));
     const store::ResumeDecision waits{
         .sandbox_run_id = start.sandbox_run_id,
         .label = "x",
@@ -111,7 +111,7 @@ TEST_F(ViewsTest, APhaseWhoseProviderRefusedWaitsForATimeOrForAPerson) {
         .lost_cost_row = store::cost_row({.run_id = "r", .sandbox_run_id = start.sandbox_run_id}),
         .wait = store::Wait{
             .number = number, .provider = "openai", .message = "no more", .not_before = not_before}};
-    ASSERT_TRUE(store_->wait(held.lease, std::nullopt, waits, not_before, now_));
+    ASSERT_TRUE(store_->wait(held.lease, {.resume = waits}, not_before, now_));
   };
   const auto run = create({{"a"}});
   refuse(1, "2200-01-01T00:00:00.000000Z");
@@ -145,7 +145,7 @@ TEST_F(ViewsTest, ASpentBudgetIsWhatARunWaitsFor) {
   auto end = ended(step(held));
   end.duration_ms = 1000;
   const auto no_overlap = [](const auto&, const auto&) { return false; };
-  ASSERT_TRUE(store_->finish(held.lease, end, std::nullopt, verdict("failed_retryable"), no_overlap, now_));
+  ASSERT_TRUE(store_->finish(held.lease, {.result = end}, verdict("failed_retryable"), no_overlap, now_));
   EXPECT_EQ(status(run).waits_for, WaitsFor::kBudget);
   EXPECT_EQ(status(run).spent->spent, 1000);
   EXPECT_EQ(reason(run).kind, Reason::Kind::kBudgetSpent);

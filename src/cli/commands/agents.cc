@@ -3,6 +3,8 @@
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
 #include "executor/agent_programs.h"
+#include "plan/mounts_text.h"
+#include "views/agent_programs.h"
 
 namespace pawl::cli {
 namespace {
@@ -10,22 +12,6 @@ namespace {
 using executor::AgentProgram;
 
 bool is_found(const AgentProgram& program) { return !program.place.host_path.empty(); }
-
-// A step has it, or would have it with the mounts.
-bool can_be_used(const AgentProgram& program) {
-  return program.place.is_seen || (program.place.is_in_path && !program.place.mounts.empty());
-}
-
-std::string agent_line(const AgentProgram& program) {
-  return "agent: {use: " + program.name + (program.profile->needs_model ? ", model: NAME}" : "}");
-}
-
-std::string mounts_line(const AgentProgram& program) {
-  std::string out;
-  for (const auto& src : program.place.mounts)
-    out += (out.empty() ? "mounts: [{src: " : ", {src: ") + src + "}";
-  return out.empty() ? "" : out + "]";
-}
 
 std::string login_text(const AgentProgram& program) {
   std::string out = program.profile->key.empty()
@@ -35,32 +21,15 @@ std::string login_text(const AgentProgram& program) {
   return out.empty() ? "none known" : out;
 }
 
-Json to_json(const AgentProgram& program) {
-  const auto& profile = *program.profile;
-  return {{"name", program.name},
-          {"own_file", program.own_file},
-          {"program", profile.program()},
-          {"path", program.place.host_path},
-          {"can_be_used", can_be_used(program)},
-          {"mounts", program.place.mounts},
-          {"version", program.version},
-          {"tested_version", profile.tested},
-          {"login", {{"variable", profile.key}, {"is_set", program.has_key}, {"files", program.logins}}},
-          {"egress", plan::egress_of_profile(profile, {})},
-          {"needs_model", profile.needs_model},
-          {"usage", profile.usage},
-          {"continues", !profile.continued.empty()},
-          {"plan", agent_line(program)}};
-}
-
 void print(const AgentProgram& program) {
   say("{}  {}  {}{}\n", program.name, program.version.empty() ? "version unknown" : program.version,
       program.place.host_path, program.own_file.empty() ? "" : "  (" + program.own_file + ")");
   say("  login: {}\n", login_text(program));
-  if (!can_be_used(program))
+  if (!can_be_used(program.place))
     return say("  its folder may not be shown to a step: install it below /usr/local\n");
-  say("  plan:  {}\n", agent_line(program));
-  if (const auto mounts = mounts_line(program); !mounts.empty()) say("         {}\n", mounts);
+  say("  plan:  {}\n", views::plan_line(program));
+  if (const auto mounts = plan::mounts_text(program.place.mounts); !mounts.empty())
+    say("         {}\n", mounts);
 }
 
 int agents(bool json) {
@@ -73,7 +42,7 @@ int agents(bool json) {
       print_problems(program.problems, "error: ");
       good = false;
     } else if (json) {
-      found.push_back(to_json(program));
+      found.push_back(views::to_json(program));
     } else if (is_found(program)) {
       print(program);
     } else {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/lines.h"
 #include "cli/context.h"
 #include "cli/render/terminal.h"
 #include "cli/render/visible.h"
@@ -121,11 +122,7 @@ class Teller {
     if (!attempt.steps.empty()) steps(attempt.steps);
     if (!attempt.episodes.empty()) episodes(attempt.episodes);
     if (!attempt.signals.empty()) signals(attempt.signals);
-    for (std::string rest = row.summary; !rest.empty();) {
-      const auto end = rest.find('\n');
-      out_ += paragraph(visible(std::string_view(rest).substr(0, end)), "    | ", look_);
-      rest.erase(0, end == std::string::npos ? rest.size() : end + 1);
-    }
+    for (const auto line : TextLines(row.summary)) out_ += paragraph(visible(line), "    | ", look_);
     decisions(attempt.decisions, "    ");
   }
 

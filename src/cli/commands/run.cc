@@ -21,7 +21,7 @@ namespace {
 struct RunOptions {
   StateOptions state;
   std::string plan;
-  PlanWish wish;
+  PlanRequest request;
   std::int64_t workers = 1;
   MaxAttempts max_attempts;
 };
@@ -119,12 +119,12 @@ std::variant<Made, int> made(const RunOptions& options) {
 
 // The options with the plan that is to be run; or an exit code.
 std::variant<RunOptions, int> with_plan(RunOptions options) {
-  if (const auto status = check_wish(options.wish, options.plan); !status) {
+  if (const auto status = check_plan_request(options.request, options.plan); !status) {
     report(status.error());
     return kUsage;
   }
-  if (options.wish.agent.empty()) return options;
-  auto file = make_plan(options.wish, options.state);
+  if (options.request.agent.empty()) return options;
+  auto file = make_plan(options.request, options.state);
   if (!file) {
     const int code = report(file.error());
     return file.error().kind == ErrorKind::kInvalid || file.error().kind == ErrorKind::kNotFound ? kUsage
@@ -153,7 +153,7 @@ void add_run(const Command& program) {
   const Command command = program.add("run", "Run a plan: claim phases, run agents, judge them with gates");
   auto options = std::make_shared<RunOptions>();
   command.option("PLAN", options->plan, "The plan's file");
-  add_plan_wish(command, options->wish);
+  add_plan_request(command, options->request);
   command.option("--workers", options->workers, "Phases at once, where the plan allows it", {1, 64});
   add_max_attempts_options(command, options->max_attempts, "phase");
   add_state_options(command, options->state);

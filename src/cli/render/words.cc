@@ -9,6 +9,7 @@
 #include "cli/render/terminal.h"
 #include "cli/render/visible.h"
 #include "executor/steps.h"
+#include "store/ledger_rows.h"
 
 namespace pawl::cli {
 namespace {
@@ -87,11 +88,9 @@ std::string decision_text(const Json& decision) {
   const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
   if (word("type") == "resume")
     return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
-  if (word("type") == "waited")
-    return fmt::format("wait {}: {} by {}, until {} ({})", integer_in(decision, "number"), word("refusal"),
-                       word("provider"),
-                       word("not_before") == store::kUntilAPerson ? "a person says so" : word("not_before"),
-                       word("message"));
+  if (const auto wait = store::wait_in(decision))
+    return fmt::format("wait {}: {} by {}, until {} ({})", wait->number, word("refusal"), wait->provider,
+                       views::is_for_a_person(*wait) ? "a person says so" : wait->not_before, wait->message);
   if (word("type") == "operator")
     return fmt::format("operator: {} by uid {}{}", word("action"), integer_in(decision, "uid"), reason);
   if (!flag_in(decision, "understood")) return word("type") + ": no answer that is understood";

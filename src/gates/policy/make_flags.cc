@@ -55,7 +55,7 @@ constexpr auto kShellOptions = std::to_array<std::string_view>(
 
 // Whether a value of .SHELLFLAGS has the shell run another word than the recipe's line, or only read it.
 bool skips_commands(std::string_view value) {
-  // bash -D prints strings that are to be translated, and runs nothing.
+  // bash -D prints strings that are to be translated, and runs no command.
   if (has_shell_flag(value, 'n') || has_shell_flag(value, 'D')) return true;
   bool takes_name = false;
   for (const auto word : words_in(value)) {

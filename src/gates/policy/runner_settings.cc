@@ -294,10 +294,8 @@ std::set<std::int64_t> foreign_lines(std::string_view content, const FileChange&
   return out;
 }
 
-// The content without such lines.
-std::string own_lines(std::string_view content, const FileChange& change, const Settings& of,
-                      const RunTargets& targets) {
-  const auto foreign = foreign_lines(content, change, of, targets);
+// The content without its foreign lines.
+std::string own_lines(std::string_view content, const std::set<std::int64_t>& foreign) {
   if (foreign.empty()) return std::string(content);
   std::string out;
   std::int64_t number = 0;
@@ -345,8 +343,9 @@ std::string runner_setting(const FileChange& change, const RunTargets& targets) 
             "line {} sets `{}` of {}, which decides what runs in place of a test or a compiler", line.number,
             setting, of.tool);
     // A setting may be spread over lines of which none has the whole.
-    const auto before = own_lines(change.before ? change.before->content : "", change, of, targets),
-               after = own_lines(change.after->content, change, of, targets);
+    const std::string_view was = change.before ? change.before->content : "";
+    const auto before = own_lines(was, foreign_lines(was, change, of, targets)),
+               after = own_lines(change.after->content, foreign);
     for (const auto text : of.texts)
       if (times_spread(after, text, true) > times_spread(before, text, true))
         return fmt::format("sets `{}` of {}, which decides what runs in place of a test or a compiler", text,

@@ -97,7 +97,7 @@ constexpr auto kWrappers = std::to_array<std::string_view>(
     {"!",    "bunx", "c8",     "command", "cross-env", "cross-env-shell", "do",    "dotenv", "elif",
      "else", "env",  "exec",   "if",      "then",      "until",           "while", "nice",   "nohup",
      "npx",  "nyc",  "stdbuf", "time",    "timeout",   "unbuffer",        "xargs", "ionice", "xvfb-run"});
-// As these do behind their `run` or `exec`.
+// Programs that run the words behind their `run` or `exec`.
 constexpr auto kEnvironments =
     std::to_array<std::string_view>({"bundle", "hatch", "pdm", "pipenv", "poetry", "rye", "uv"});
 // Options of interpreters, and of `coverage run`, whose value is the next word.
@@ -225,7 +225,7 @@ Program program_of(ProgramWords words, int depth) {
     const bool is_environment =
         words.size() > 1 && is_among_names(kEnvironments, words[0]) && is_any_of(words[1], {"exec", "run"});
     if (is_environment) words.erase(words.begin());
-    // With -r xargs runs nothing for an empty list.
+    // With -r xargs starts no program for an empty list.
     if (program_name(words[0]) == "xargs" && is_any_of_first(words, {"-r", "--no-run-if-empty"}))
       return {ProgramKind::kOther, "xargs -r"};
     const bool wraps = is_environment || is_among_names(kWrappers, program_name(words[0]));

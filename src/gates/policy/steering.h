@@ -1,5 +1,5 @@
-// Options and variables of a command by which a test runner loads other code, runs a part of its tests, or checks
-// nothing. Pure. A detail of this folder.
+// Options and variables of a command by which a test runner loads other code, runs a part of its tests, or skips
+// each check. Pure. A detail of this folder.
 #pragma once
 
 #include <set>

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "base/lines.h"
 #include "os/clock.h"
 #include "os/process.h"
 
@@ -42,13 +43,9 @@ std::int64_t number(std::string_view text) {
 
 // The text consists of "key value" lines. 0: the key is absent.
 std::int64_t keyed(const std::string& text, std::string_view key) {
-  for (std::size_t start = 0; start < text.size();) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    const std::string_view line(text.data() + start, end - start);
+  for (const auto line : TextLines(text))
     if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
       return number(line.substr(key.size() + 1));
-    start = end + 1;
-  }
   return 0;
 }
 
@@ -58,17 +55,14 @@ bool is_writable_folder(const std::string& path) { return access((path + "/.").c
 
 // The path in the line of /proc/self/cgroup for a hierarchy: "0::/path" (v2) or "N:memory:/path" (v1).
 std::string own_path(const std::string& own, std::string_view controller) {
-  for (std::size_t start = 0; start < own.size();) {
-    const auto end = std::min(own.find('\n', start), own.size());
-    const std::string line = own.substr(start, end - start);
-    start = end + 1;
+  for (const auto line : TextLines(own)) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string list = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string list = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
     const bool match =
         controller.empty() ? list == ",," : list.find("," + std::string(controller) + ",") != list.npos;
-    if (match) return line.substr(second + 1);
+    if (match) return std::string(line.substr(second + 1));
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include <climits>
 #include <vector>
 
+#include "base/lines.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "sandbox/inside.h"
@@ -145,16 +146,14 @@ Result<EtcView> current_view(const std::string& root, const std::string& record)
   PAWL_TRY(const std::string text, os::read_file(record, kRecordBytesMax));
   std::string view;
   std::size_t number = 0;
-  for (std::size_t start = 0; start < text.size(); ++number) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    const std::string line = text.substr(start, end - start);
-    start = end + 1;
+  for (const auto line : TextLines(text)) {
     if (number == 0 && line != kFormat) return stale();
     if (number == 1) view = line;
     const auto blank = line.find(' ');
     if (number > 1 &&
-        (blank == line.npos || stamp_of(root + line.substr(blank + 1)) != line.substr(0, blank)))
+        (blank == line.npos || stamp_of(root + std::string(line.substr(blank + 1))) != line.substr(0, blank)))
       return stale();
+    ++number;
   }
   if (number < 3) return stale();
   auto held = os::FileLock::lock_shared(lock_of(view));

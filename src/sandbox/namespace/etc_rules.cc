@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 
+#include "base/lines.h"
 #include "os/file.h"
 
 namespace pawl::sandbox {
@@ -126,13 +127,9 @@ bool is_among(std::string_view path, std::span<const char* const> patterns) {
 
 // Adds the paths of /etc in a text whose lines end with a path.
 void add_paths(const std::string& text, std::unordered_set<std::string>& to) {
-  for (std::size_t start = 0; start < text.size();) {
-    const auto end = std::min(text.find('\n', start), text.size());
-    const std::string_view line(text.data() + start, end - start);
+  for (const auto line : TextLines(text))
     if (const auto at = line.find(kEtc); at == 0 || (at != std::string_view::npos && line[at - 1] == ' '))
       to.emplace(line.substr(at + kEtc.size()));
-    start = end + 1;
-  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/lines.h"
 #include "os/file.h"
 
 namespace pawl::sandbox {
@@ -162,11 +163,9 @@ class NamelessScan {
     const auto text = os::read_file(thread + "/maps", kMapsBytesMax);
     if (!text) found_.complete = found_.complete && text.error().kind != ErrorKind::kExhausted;
     if (!text || text->empty()) return false;
-    for (std::size_t start = 0; start < text->size();) {
-      const auto end = std::min(text->find('\n', start), text->size());
+    for (const auto line : TextLines(*text)) {
       if (!may_go_on()) return true;
-      look_at_mapping(thread, text->substr(start, end - start));
-      start = end + 1;
+      look_at_mapping(thread, std::string(line));
     }
     return true;
   }

@@ -83,31 +83,26 @@ class GroupedStore final : public verbs::ReadingStore {
   Result<ClaimResult> claim(const ClaimRequest& request) override {
     return group_->run(&RunStore::claim, request);
   }
-  Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
-                           const std::optional<ResumeDecision>& resume, WallTime now) override {
-    return group_->run(&RunStore::begin_step, lease, start, previous, resume, now);
+  Result<Begun> begin_step(const Lease& lease, const StepStart& start, const Endings& endings,
+                           WallTime now) override {
+    return group_->run(&RunStore::begin_step, lease, start, endings, now);
   }
-  Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
-                                          const std::optional<ResumeDecision>& resume,
-                                          WallTime now) override {
-    return group_->run(&RunStore::end_step, lease, previous, resume, now);
+  Result<std::vector<BudgetRow>> end_step(const Lease& lease, const Endings& endings, WallTime now) override {
+    return group_->run(&RunStore::end_step, lease, endings, now);
   }
-  Status wait(const Lease& lease, const std::optional<StepEnd>& previous,
-              const std::optional<ResumeDecision>& resume, const std::string& not_before,
+  Status wait(const Lease& lease, const Endings& endings, const std::string& not_before,
               WallTime now) override {
-    return group_->run(&RunStore::wait, lease, previous, resume, not_before, now);
+    return group_->run(&RunStore::wait, lease, endings, not_before, now);
   }
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override {
     return group_->run(&RunStore::note_resume, lease, resume, now);
   }
-  Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
-                          const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+  Result<Finished> finish(const Lease& lease, const Endings& endings, const AttemptEnd& end,
                           const Overlaps& overlaps, WallTime now) override {
-    return group_->run(&RunStore::finish, lease, last, resume, end, overlaps, now);
+    return group_->run(&RunStore::finish, lease, endings, end, overlaps, now);
   }
-  Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
-                                  const std::optional<ResumeDecision>& resume, WallTime now) override {
-    return group_->run(&RunStore::judge_again, lease, last, resume, now);
+  Result<JudgedAgain> judge_again(const Lease& lease, const Endings& endings, WallTime now) override {
+    return group_->run(&RunStore::judge_again, lease, endings, now);
   }
   Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override {
     return group_->run(&RunStore::heartbeat, lease, now, mono, lease_ms);

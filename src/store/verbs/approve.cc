@@ -6,6 +6,12 @@
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
+namespace {
+
+// A mutant (base/planted.h).
+bool loses_ended_work() { return planted("ended_work_counts_as_lost"); }
+
+}  // namespace
 
 Status RunStore::check_approved(const PhaseRow& phase, const Approved& what, const Overlaps& overlaps) {
   AttemptRow attempt;
@@ -23,7 +29,7 @@ Status RunStore::check_approved(const PhaseRow& phase, const Approved& what, con
   const bool there = std::ranges::any_of(steps, [](const StepRow& step) {
     return step.gate_id == kAgentGate && step.state == StepState::kDone;
   });
-  if (!there || planted("ended_work_counts_as_lost"))
+  if (!there || loses_ended_work())
     return fail(ErrorKind::kNotFound, "what the agent of " + attempt.attempt_id +
                                           " did was lost: there is no work to take; `pawl retry` or `pawl "
                                           "skip` the phase");

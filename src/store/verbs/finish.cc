@@ -7,6 +7,10 @@
 namespace pawl::store::verbs {
 namespace {
 
+// Mutants (base/planted.h).
+bool seals_no_work() { return planted("seal_without_its_work"); }
+bool sees_no_others() { return planted("accepted_without_the_others"); }
+
 PhaseEvent event_of(const AttemptEnd& end) {
   const std::string_view verdict = end.verdict;
   PAWL_CHECK(end.action == Action::kNone || verdict != "passed");
@@ -56,7 +60,7 @@ Status RunStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(auto query, database_->query("accepted_layer"));
     query.bind(phase.run_id).bind(phase.phase_id);
     PAWL_TRY(const bool found, query.next());
-    if (found && !planted("seal_without_its_work")) layer = query.text(0);
+    if (found && !seals_no_work()) layer = query.text(0);
   }
   if (!planted("end_without_its_seal"))
     PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
@@ -222,8 +226,7 @@ static void end_as(const AttemptEnd& end, const std::string& owner, WallTime now
   attempt.build = end.build;
 }
 
-Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEnd>& last,
-                                  const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) {
   PAWL_TRY(auto transaction, begin("finish", lease.run_id));
   PAWL_OK(require_lease(lease, "finish", now, transaction));
@@ -240,11 +243,11 @@ Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEn
       return out;
     }
     PAWL_TRY(const auto beside, accepted_beside(judged_on(attempt), 0, 1));
-    out.behind = !beside.empty() && !planted("accepted_without_the_others");
+    out.behind = !beside.empty() && !sees_no_others();
     if (out.behind) return out;
   }
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
 
   end_as(end, lease.owner, now, attempt);
@@ -277,15 +280,14 @@ Result<Finished> RunStore::finish(const Lease& lease, const std::optional<StepEn
   return out;
 }
 
-Result<JudgedAgain> RunStore::judge_again(const Lease& lease, const std::optional<StepEnd>& last,
-                                          const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<JudgedAgain> RunStore::judge_again(const Lease& lease, const Endings& endings, WallTime now) {
   constexpr std::size_t kPhasesNamed = 1000;
   PAWL_TRY(auto transaction, begin("judge_again", lease.run_id));
   PAWL_OK(require_lease(lease, "judge_again", now, transaction));
   JudgedAgain out;
   PAWL_TRY(out.attempt, unfinished_attempt(lease));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warnings, record_endings(lease, last, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(check_tables(lease.run_id));
   PAWL_TRY(const auto layers, accepted_beside(judged_on(out.attempt), 0, kPhasesNamed));

@@ -6,6 +6,14 @@
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
+namespace {
+
+// Mutants (base/planted.h).
+bool drops_usage_of_ended_agents() { return planted("usage_of_ended_agents_dropped"); }
+bool keeps_cancelled_phases() { return planted("cancelled_phases_stay"); }
+bool keeps_spent_phases() { return planted("spent_phases_stay"); }
+
+}  // namespace
 
 Status RunStore::create_run(const NewRun& run_input, WallTime now) {
   const RunRow& row = run_input.run;
@@ -88,7 +96,7 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
         .lost_cost_row = cost,
         // True for a gate's step as well, which reports no usage: it runs until a process ends it, and the
         // operator's process may die before it does.
-        .owes = step_row.gate_id != kAgentGate || !planted("usage_of_ended_agents_dropped")};
+        .owes = step_row.gate_id != kAgentGate || !drops_usage_of_ended_agents()};
     PAWL_OK(close_lost_step(step_row, decision, now, budgets));
   }
   PAWL_OK(write_budgets(phase_row.run_id, budgets));
@@ -167,7 +175,7 @@ Result<std::vector<std::string>> RunStore::operate(const std::string& run_id, co
     targets.push_back(std::move(row));
   }
   if (event == PhaseEvent::kOperatorRetry && targets.front().state == PhaseState::kCancelled &&
-      planted("cancelled_phases_stay"))
+      keeps_cancelled_phases())
     return fail(ErrorKind::kInvalid, "planted");
   if (event == PhaseEvent::kOperatorRetry && !phase_id.empty()) {
     PAWL_TRY(auto stopped, stopped_because_of(run_id, phase_id));
@@ -241,8 +249,7 @@ Result<std::vector<std::string>> RunStore::operator_go_on(const std::string& run
 // True: the phase is between two attempts and has none left. Its last attempt would have ended it, with this
 // limit.
 Result<bool> RunStore::is_spent(const PhaseRow& row) {
-  if (row.state != PhaseState::kExecuting || row.attempts_used < row.max_attempts ||
-      planted("spent_phases_stay"))
+  if (row.state != PhaseState::kExecuting || row.attempts_used < row.max_attempts || keeps_spent_phases())
     return false;
   PAWL_TRY(auto query, database_->query("unfinished_attempt_id"));
   query.bind(row.run_id).bind(row.phase_id);

@@ -18,19 +18,15 @@ class RunStore : public ReadingStore {
   Status create_run(const NewRun& run, WallTime now) override;
   Status put_plan(const std::string& run_id, const PlanRows& plan) override;
   Result<ClaimResult> claim(const ClaimRequest& request) override;
-  Result<Begun> begin_step(const Lease& lease, const StepStart& start, const std::optional<StepEnd>& previous,
-                           const std::optional<ResumeDecision>& resume, WallTime now) override;
-  Result<std::vector<BudgetRow>> end_step(const Lease& lease, const std::optional<StepEnd>& previous,
-                                          const std::optional<ResumeDecision>& resume, WallTime now) override;
-  Status wait(const Lease& lease, const std::optional<StepEnd>& previous,
-              const std::optional<ResumeDecision>& resume, const std::string& not_before,
+  Result<Begun> begin_step(const Lease& lease, const StepStart& start, const Endings& endings,
+                           WallTime now) override;
+  Result<std::vector<BudgetRow>> end_step(const Lease& lease, const Endings& endings, WallTime now) override;
+  Status wait(const Lease& lease, const Endings& endings, const std::string& not_before,
               WallTime now) override;
   Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) override;
-  Result<Finished> finish(const Lease& lease, const std::optional<StepEnd>& last,
-                          const std::optional<ResumeDecision>& resume, const AttemptEnd& end,
+  Result<Finished> finish(const Lease& lease, const Endings& endings, const AttemptEnd& end,
                           const Overlaps& overlaps, WallTime now) override;
-  Result<JudgedAgain> judge_again(const Lease& lease, const std::optional<StepEnd>& last,
-                                  const std::optional<ResumeDecision>& resume, WallTime now) override;
+  Result<JudgedAgain> judge_again(const Lease& lease, const Endings& endings, WallTime now) override;
   Status heartbeat(const Lease& lease, WallTime now, MonoTime mono, std::int64_t lease_ms) override;
   Status release(const Lease& lease) override;
   Result<std::vector<std::string>> operator_retry(const std::string& run_id, const std::string& phase_id,
@@ -82,8 +78,7 @@ class RunStore : public ReadingStore {
                          std::vector<BudgetRow>& budgets);
   // Settles the ended steps in `budgets`, which the caller writes. Returns the budgets that pass the warning
   // level.
-  Result<std::vector<BudgetRow>> record_endings(const Lease& lease, const std::optional<StepEnd>& last,
-                                                const std::optional<ResumeDecision>& resume, WallTime now,
+  Result<std::vector<BudgetRow>> record_endings(const Lease& lease, const Endings& endings, WallTime now,
                                                 std::vector<BudgetRow>& budgets);
   Status count(const Lease& lease, const StepStart& start);
   Status give_back(const Lease& lease);

@@ -9,6 +9,12 @@
 namespace pawl::store::verbs {
 namespace {
 
+// Mutants (base/planted.h).
+bool overwrites_a_cancel() { return planted("cancel_is_overwritten"); }
+bool checks_no_fence() { return planted("fence_check_dropped"); }
+bool charges_no_lost_step() { return planted("lost_steps_cost_nothing"); }
+bool charges_no_cancelled_step() { return planted("cancelled_steps_cost_nothing"); }
+
 std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
   return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
 }
@@ -37,8 +43,8 @@ Status ReadingStore::check_lease(const Lease& lease) {
   PAWL_TRY(const bool row, query.next());
   if (!row) return fail(ErrorKind::kNotFound, "run " + lease.run_id + " has no phase " + lease.phase_id);
   PAWL_TRY(const auto state, phase_state_from_name(query.view(0)));
-  if (state == PhaseState::kCancelled && planted("cancel_is_overwritten")) return {};
-  const bool stale = query.number(1) != lease.fence && !planted("fence_check_dropped");
+  if (state == PhaseState::kCancelled && overwrites_a_cancel()) return {};
+  const bool stale = query.number(1) != lease.fence && !checks_no_fence();
   if (stale || state != PhaseState::kExecuting || query.view(2).empty())
     return fail(ErrorKind::kConflict,
                 "the lease on " + lease.phase_id + " is lost: somebody else has the phase, or it is over");
@@ -201,8 +207,8 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
   if (resume.wait && resume.wait->number > kWaitsPerAttemptMax)
     return fail(ErrorKind::kExhausted, row.label + ": no wait of its attempt is left");
   PAWL_OK(set_step_state(row, StepState::kLost, "", now));
-  const bool is_free = planted("lost_steps_cost_nothing") ||
-                       (planted("cancelled_steps_cost_nothing") && resume.found == RecoveryFound::kOperator);
+  const bool is_free =
+      charges_no_lost_step() || (charges_no_cancelled_step() && resume.found == RecoveryFound::kOperator);
   if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   PAWL_OK(end_step_of_episode(row, resume.told, name(resume.decision)));
   auto settled = row;
@@ -219,13 +225,11 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
   return append_row(row.run_id, row.phase_id, waited_row(row.attempt_id, resume), now);
 }
 
-Result<std::vector<BudgetRow>> RunStore::record_endings(const Lease& lease,
-                                                        const std::optional<StepEnd>& last,
-                                                        const std::optional<ResumeDecision>& resume,
+Result<std::vector<BudgetRow>> RunStore::record_endings(const Lease& lease, const Endings& endings,
                                                         WallTime now, std::vector<BudgetRow>& budgets) {
   const auto before = budgets;
-  if (last) PAWL_OK(record_end(lease, *last, now, budgets));
-  if (resume) {
+  if (endings.result) PAWL_OK(record_end(lease, *endings.result, now, budgets));
+  if (const auto& resume = endings.resume) {
     PAWL_TRY(const auto lost, step(lease.run_id, lease.phase_id, resume->sandbox_run_id));
     PAWL_OK(close_lost_step(lost, *resume, now, budgets));
   }
@@ -282,9 +286,8 @@ Status RunStore::insert_step(const StepRow& row) {
   return {};
 }
 
-Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
-                                   const std::optional<StepEnd>& previous,
-                                   const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start, const Endings& endings,
+                                   WallTime now) {
   if (start.execution < 1 || start.waits > kWaitsPerAttemptMax ||
       start.spent_executions() > kExecutionsPerStepMax)
     return fail(ErrorKind::kExhausted, start.label + ": no execution is left");
@@ -293,7 +296,7 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
   PAWL_TRY(const std::string attempt_id, unfinished_attempt_id(lease));
   Begun out;
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(out.warnings, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY(out.warnings, record_endings(lease, endings, now, budgets));
   StepRow row = row_of_marker(start, lease, attempt_id, now);
   reserve_for(budgets, start, row, out);
   PAWL_OK(write_budgets(lease.run_id, budgets));
@@ -309,26 +312,24 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start,
   return out;
 }
 
-Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const std::optional<StepEnd>& previous,
-                                                  const std::optional<ResumeDecision>& resume, WallTime now) {
+Result<std::vector<BudgetRow>> RunStore::end_step(const Lease& lease, const Endings& endings, WallTime now) {
   PAWL_TRY(auto transaction, begin("end_step", lease.run_id));
   PAWL_OK(require_lease(lease, "end_step", now, transaction));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY(auto warnings, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY(auto warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(transaction.commit());
   return warnings;
 }
 
-Status RunStore::wait(const Lease& lease, const std::optional<StepEnd>& previous,
-                      const std::optional<ResumeDecision>& resume, const std::string& not_before,
+Status RunStore::wait(const Lease& lease, const Endings& endings, const std::string& not_before,
                       WallTime now) {
   PAWL_TRY(auto transaction, begin("wait", lease.run_id));
   PAWL_OK(require_lease(lease, "wait", now, transaction));
   PAWL_TRY(auto phase_row, phase(lease.run_id, lease.phase_id));
   PAWL_OK(check_attempts(phase_row));
   PAWL_TRY(auto budgets, known_budgets(lease.run_id));
-  PAWL_TRY([[maybe_unused]] const auto warnings, record_endings(lease, previous, resume, now, budgets));
+  PAWL_TRY([[maybe_unused]] const auto warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(check_tables(lease.run_id));
   if (!planted("wait_without_its_time")) phase_row.not_before = not_before;

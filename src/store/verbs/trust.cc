@@ -12,6 +12,10 @@
 namespace pawl::store::verbs {
 namespace {
 
+// Mutants (base/planted.h).
+bool checks_no_signature() { return planted("signatures_not_checked"); }
+bool continues_no_rows() { return planted("rows_not_continued"); }
+
 std::unexpected<Error> forged(const std::string& run_id, const std::string& what) {
   return fail(ErrorKind::kForged, "the ledger of run " + run_id + " is not what was signed: " + what +
                                       ". Nothing was written; see `pawl verify " + run_id +
@@ -82,7 +86,7 @@ Status ReadingStore::check_again(const std::string& run_id, Trusted& known) {
   PAWL_TRY(auto found, head(run_id));
   if (!found) return forged(run_id, "it has no signed head");
   const bool same = found->body == known.head.body && found->signature == known.head.signature;
-  if (!same && !sealer_->has_signed(*found) && refuses() && !planted("signatures_not_checked"))
+  if (!same && !sealer_->has_signed(*found) && refuses() && !checks_no_signature())
     return forged(run_id, "its head is not signed by the key of this state folder");
   known.own_ended = {};
   known.own_caps.clear();
@@ -106,7 +110,7 @@ Status ReadingStore::check_run_chain(const std::string& run_id, Trusted& known) 
     if (!more) break;
     const LedgerRow row{.chain = "", .seq = query.number(1), .hash = query.text(2), .line = query.text(3)};
     const bool continues = row.seq == known.run.rows + 1 && sealer_->continues(row, known.run.head);
-    if (!continues && refuses() && !planted("rows_not_continued"))
+    if (!continues && refuses() && !continues_no_rows())
       return forged(run_id, "row " + std::to_string(row.seq) + " of the run does not continue it");
     known.run = {.chain = "", .rows = row.seq, .head = row.hash};
     PAWL_OK(note_row_of_run(run_id, row, known));

@@ -14,6 +14,10 @@
 namespace pawl::store::verbs {
 namespace {
 
+// Mutants (base/planted.h).
+bool compares_no_accepted_work() { return planted("accepted_work_not_compared"); }
+bool compares_no_caps() { return planted("caps_not_compared"); }
+
 std::unexpected<Error> contradicted(const std::string& run_id, const std::string& what) {
   return fail(ErrorKind::kForged, "the tables of run " + run_id + " are not what its ledger says: " + what +
                                       ". Nothing was written; see `pawl verify " + run_id +
@@ -66,7 +70,7 @@ Status ReadingStore::check_tables(const std::string& run_id) {
   if (known.tables_epoch == memory_.epoch || !os::walls().signer) return {};
   const auto ended = ended_of(known);
   PAWL_TRY(const auto layers, accepted_layers(run_id));
-  if (const auto phase_id = ended.contradicted_by(layers); phase_id && !planted("accepted_work_not_compared"))
+  if (const auto phase_id = ended.contradicted_by(layers); phase_id && !compares_no_accepted_work())
     return contradicted(run_id, "the accepted work of phase " + *phase_id);
   PAWL_OK(check_source(run_id, known.started));
   PAWL_OK(check_places(run_id, known.started));
@@ -74,8 +78,7 @@ Status ReadingStore::check_tables(const std::string& run_id) {
   auto caps = known.own_caps;
   caps.insert(known.caps.begin(), known.caps.end());
   PAWL_TRY(const auto budgets, known_budgets(run_id));
-  if (const auto unit = cap_contradicted(known.started, caps, budgets);
-      !unit.empty() && !planted("caps_not_compared"))
+  if (const auto unit = cap_contradicted(known.started, caps, budgets); !unit.empty() && !compares_no_caps())
     return contradicted(run_id, "its budget of " + std::string(unit));
   known.tables_epoch = memory_.epoch;
   return {};
@@ -283,15 +286,16 @@ Status ReadingStore::check_is_first(const Claim& claim) {
 Result<WaitsSoFar> ReadingStore::waits_of(const Claim& claim) {
   std::set<std::string> waited;
   for (const auto& step : claim.steps)
-    if (step.decision == name(RecoveryDecision::kWait)) waited.insert(step.sandbox_run_id);
+    if (has_waited(step)) waited.insert(step.sandbox_run_id);
   WaitsSoFar out;
   if (waited.empty()) return out;
   PAWL_OK(each_checked_row(claim.run.run_id, claim.phase.phase_id, [&](const LedgerRow& row) -> Status {
     if (row.line.find("\"type\":\"waited\"") == std::string::npos) return {};
     PAWL_TRY(const auto json, parse_json(row.line));
-    if (text_in(json, "attempt_id") != claim.attempt.attempt_id) return {};
+    const auto wait = wait_in(json);
+    if (!wait || text_in(json, "attempt_id") != claim.attempt.attempt_id) return {};
     ++out.count;
-    out.waited_ms += integer_in(json, "delay_ms");
+    out.waited_ms += wait->delay_ms;
     waited.erase(text_in(json, "sandbox_run_id"));
     return {};
   }));

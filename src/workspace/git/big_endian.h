@@ -8,6 +8,11 @@
 
 namespace pawl::workspace {
 
+inline void put_16_bits(std::string& out, std::size_t value) {
+  out += static_cast<char>(value >> 8);
+  out += static_cast<char>(value);
+}
+
 inline void put_32_bits(std::string& out, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift);
 }

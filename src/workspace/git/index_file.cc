@@ -16,11 +16,6 @@ constexpr std::size_t kIndexHeadBytes = 12;    // The magic, the version and the
 constexpr std::size_t kIndexEntryBytes = 62;   // Of an entry, before its path.
 constexpr std::size_t kNameLengthMax = 0xFFF;  // A longer path has this length in its flags.
 
-void put16(std::string& out, std::size_t value) {
-  out += static_cast<char>(value >> 8);
-  out += static_cast<char>(value);
-}
-
 // One to eight zeros end an entry, so that its length is a multiple of eight.
 std::size_t length_of_entry(std::size_t path_size) {
   return (kIndexEntryBytes + path_size + 8) & ~std::size_t{7};
@@ -103,7 +98,7 @@ std::string index_text(const IndexItems& items, std::string_view tree_cache) {
          {0U, 0U, item.mtime_s, item.mtime_ns, 0U, 0U, item.mode, 0U, 0U, item.size})
       put_32_bits(out, value);
     out += bytes_of(item.id);
-    put16(out, std::min(item.path.size(), kNameLengthMax));
+    put_16_bits(out, std::min(item.path.size(), kNameLengthMax));
     out += item.path;
     out.append(begin + length_of_entry(item.path.size()) - out.size(), '\0');
   }

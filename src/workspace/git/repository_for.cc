@@ -37,7 +37,7 @@ constexpr std::string_view kHead = "ref: refs/heads/pawl\n";
 constexpr std::string_view kPackedRefs = "# pack-refs with: peeled fully-peeled sorted \n";
 constexpr std::string_view kBranchOfRefs = " refs/heads/pawl\n";
 // The file system of a sandbox gives files other inodes, owners and change times than the index could know:
-// `checkStat` and `trustctime` leave them out. A commit needs a name, and nobody needs a gc.
+// `checkStat` and `trustctime` leave them out. A commit needs a name. The repository is short-lived and needs no gc.
 constexpr std::string_view kRepositoryConfig =
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
     "\tcheckStat = minimal\n\ttrustctime = false\n"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,8 +33,8 @@ TEST_P(Healthy, SaysWhatWorks) {
         EXPECT_EQ(mechanism.status, degraded.contains(limit) ? "degraded" : "works") << limit;
       }
   }
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"namespaces", "memory", "pids", "cpu", "disk", "output", "time",
-                                              "egress", "trace", "overlay", "files", "workspace", "rename"}));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"memory", "pids", "cpu", "disk", "output", "time", "egress",
+                                              "trace", "files", "workspace"}));
   EXPECT_FALSE(make_backend("docker"));
   EXPECT_EQ(isolation_class_of("docker"), "");
 }
@@ -49,25 +48,6 @@ TEST_P(Healthy, CountsOnlyTheRefusalOfTheNameThatItAsksFor) {
   const auto egress = std::ranges::find(health.mechanisms, std::string("egress"), &Mechanism::name);
   ASSERT_NE(egress, health.mechanisms.end());
   EXPECT_EQ(egress->status, "missing");
-}
-
-TEST_P(Healthy, SaysWhenAWallDoesNotHold) {
-  const std::vector<std::pair<const char*, std::string>> walls = {
-      {"seccomp", "seccomp"}, {"landlock", "landlock"}, {"read_only", "read_only"},
-      {"masks", "proc"},      {"session", "session"},   {"descriptors", "descriptors"},
-      {"init", "init"},       {"limits", "rlimits"},    {"supervisor", "supervisor"},
-  };
-  for (const auto& [off, name] : walls) {
-    setenv("PAWL_WALLS_OFF", off, 1);
-    const auto health = (*make_backend(GetParam()))->health(egress::closed_outlets());
-    EXPECT_FALSE(health.usable) << off;
-    for (const auto& mechanism : health.mechanisms)
-      EXPECT_EQ(mechanism.status == "missing",
-                mechanism.name == name ||
-                    (name == "seccomp" && (mechanism.name == "trace" || mechanism.name == "rename")))
-          << off << ": " << mechanism.name;
-  }
-  unsetenv("PAWL_WALLS_OFF");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ class Attempts : public StoreContract {
     auto end = verdict("failed_retryable");
     end.not_before = rfc3339(now_.plus_ms(5000));
     ASSERT_TRUE(store_->finish(
-        held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; },
+        held.lease, {.result = ended(step(held))}, end, [](const auto&, const auto&) { return false; },
         now_));
   }
 };
@@ -188,10 +188,10 @@ TEST_P(Attempts, AnAttemptIsAllOrNothing) {
                                   .step_name = "s",
                                   .label = "l",
                                   .sandbox_spec_hash = "h"},
-                                 ended(id), std::nullopt, now_));
+                                 {.result = ended(id)}, now_));
   const auto rows = store_->ledger(run, "a", 1, 100)->size();
   const auto failed = store_->finish(
-      held.lease, ended(id), std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
+      held.lease, {.result = ended(id)}, verdict("passed"), [](const auto&, const auto&) { return false; },
       now_);
   ASSERT_FALSE(failed);
   EXPECT_EQ(store_->ledger(run, "a", 1, 100)->size(), rows);
@@ -220,7 +220,7 @@ TEST_P(Attempts, AStepIsBegunThreeTimesAtMost) {
                                            .label = "l",
                                            .sandbox_spec_hash = "h",
                                            .execution = execution},
-                                          std::nullopt, lost, now_);
+                                          {.resume = lost}, now_);
     EXPECT_EQ(begun.has_value(), execution <= kExecutionsPerStepMax) << execution;
     id = next;
   }
@@ -259,8 +259,7 @@ TEST_P(Attempts, ManyProcessesOnOneFileShareTheWork) {
         auto found = *store->claim(request("worker" + std::to_string(thread)));
         if (!found.claim) return;
         const auto done = store->finish(
-            found.claim->lease, std::nullopt, std::nullopt, verdict("passed"),
-            [](const auto&, const auto&) { return false; }, now_);
+            found.claim->lease, {}, verdict("passed"), [](const auto&, const auto&) { return false; }, now_);
         ASSERT_TRUE(done) << done.error().message;
       }
     });
@@ -289,7 +288,7 @@ TEST_P(Attempts, CallsOfTheDoctorAreCountedWithTheirMarkers) {
                           .counted = Counted::kDoctorCall};
     std::optional<StepEnd> previous;
     if (open.contains(who)) previous = ended(open[who]);
-    auto begun = store_->begin_step(held[who].lease, start, previous, std::nullopt, now_);
+    auto begun = store_->begin_step(held[who].lease, start, {.result = previous}, now_);
     if (begun) open[who] = start.sandbox_run_id;
     return begun;
   };
@@ -315,7 +314,7 @@ TEST_P(Attempts, AReplanStartsARevisionAndTakesNothingElseBack) {
   end.action_reason = "replanned: stuck";
   end.advice = {{.hook = "replan", .sandbox_run_id = "r", .understood = true, .goal = "another way"}};
   const auto finished = store_->finish(
-      held.lease, ended(step(held)), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+      held.lease, {.result = ended(step(held))}, end, [](const auto&, const auto&) { return false; }, now_);
   ASSERT_TRUE(finished) << finished.error().message;
   EXPECT_EQ(finished->state, PhaseState::kExecuting);
   const auto row = phase(run, "a");
@@ -333,7 +332,7 @@ TEST_P(Attempts, AnAbortCancelsWhatIsNotTerminal) {
   end.action = Action::kAbortRun;
   end.action_reason = "doctor: abort_run";
   const auto finished = store_->finish(
-      a.lease, ended(step(a)), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_);
+      a.lease, {.result = ended(step(a))}, end, [](const auto&, const auto&) { return false; }, now_);
   ASSERT_TRUE(finished) << finished.error().message;
   EXPECT_TRUE(finished->run_ended);
   EXPECT_EQ(finished->ended_steps, std::vector<std::string>{running});
@@ -362,8 +361,8 @@ TEST_P(Attempts, PagesHoldWhatWasAskedFor) {
   for (int i = 0; i < 2; ++i) {
     const auto claimed = claim();
     const auto agent = step(claimed);
-    ASSERT_TRUE(store_->begin_step(claimed.lease, marker("gate-" + std::to_string(i), 1), ended(agent),
-                                   std::nullopt, now_));
+    ASSERT_TRUE(store_->begin_step(claimed.lease, marker("gate-" + std::to_string(i), 1),
+                                   {.result = ended(agent)}, now_));
     ASSERT_TRUE(finish(claimed, "gate-" + std::to_string(i), "failed_retryable"));
   }
   const auto first = *store_->first_phases(run, 2);

@@ -12,7 +12,7 @@ TEST_P(Budget, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   auto end = ended(step(held, 0, 60'000));
   EXPECT_EQ(store_->budgets(run)->front().reserved, 60'000);
   end.duration_ms = 12'000;
-  const auto begun = store_->begin_step(held.lease, marker("gate", 1, 1000), end, std::nullopt, now_);
+  const auto begun = store_->begin_step(held.lease, marker("gate", 1, 1000), {.result = end}, now_);
   ASSERT_TRUE(begun);
   EXPECT_FALSE(begun->started);
   ASSERT_EQ(begun->warnings.size(), 1U);
@@ -32,8 +32,7 @@ TEST_P(Budget, ABudgetStopsBetweenTwoStepsAndLosesNothing) {
   auto last = ended(step(again, 1, 1000));
   last.duration_ms = 4000;
   const auto finished = store_->finish(
-      again.lease, last, std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
-      now_);
+      again.lease, {.result = last}, verdict("passed"), [](const auto&, const auto&) { return false; }, now_);
   ASSERT_TRUE(finished && finished->warnings.size() == 1) << "16 of 20 seconds are 80 percent";
   EXPECT_EQ(store_->budgets(run)->front().spent, 16'000);
   EXPECT_EQ(store_->operator_budget(run, kSandboxMs, 1, {}, now_).error().kind, ErrorKind::kInvalid)
@@ -58,7 +57,7 @@ TEST_P(Budget, StepsThatRunReserveTheirPartOfTheBudget) {
                             .lost_cost_row = "{}"};
   auto again = marker("again", 0, 3000);
   again.execution = 2;
-  ASSERT_TRUE(store_->begin_step(b.lease, again, std::nullopt, lost, now_)->started);
+  ASSERT_TRUE(store_->begin_step(b.lease, again, {.resume = lost}, now_)->started);
   EXPECT_EQ(store_->budgets(run)->front().spent, 4000);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 3000);
   EXPECT_EQ(claim("three").phase.phase_id, "b");

@@ -15,7 +15,7 @@ class Episodes : public StoreContract {
     return start;
   }
   Result<Begun> begin(const Claim& held, const StepStart& start) {
-    return store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_);
+    return store_->begin_step(held.lease, start, {}, now_);
   }
   static ResumeDecision cancelled(const std::string& id, std::int64_t told_seq) {
     return {
@@ -66,8 +66,8 @@ TEST_P(Episodes, AnEndIsRecordedWhileOthersGoOn) {
   // Both agents report the same number of usages: each counts from 1.
   auto first = ended("agent1");
   first.told = {.last_seq = 1, .usage = {{.told_seq = 1, .input_tokens = 1, .line = "{}"}}};
-  ASSERT_TRUE(store_->end_step(held.lease, first, cancelled("agent2", 1), now_));
-  EXPECT_EQ(store_->end_step(held.lease, first, std::nullopt, now_).error().kind, ErrorKind::kConflict)
+  ASSERT_TRUE(store_->end_step(held.lease, {.result = first, .resume = cancelled("agent2", 1)}, now_));
+  EXPECT_EQ(store_->end_step(held.lease, {.result = first}, now_).error().kind, ErrorKind::kConflict)
       << "once";
   EXPECT_EQ(store_->usage_rows(run, 0)->size(), 2U);
   ASSERT_TRUE(store_->release(held.lease));
@@ -77,7 +77,7 @@ TEST_P(Episodes, AnEndIsRecordedWhileOthersGoOn) {
   EXPECT_EQ(again.steps[0].told_seq, 1);
   EXPECT_EQ(again.steps[1].state, StepState::kLost);
   EXPECT_EQ(again.steps[1].decision, "cancelled");
-  EXPECT_EQ(store_->end_step(held.lease, std::nullopt, std::nullopt, now_).error().kind, ErrorKind::kConflict)
+  EXPECT_EQ(store_->end_step(held.lease, {}, now_).error().kind, ErrorKind::kConflict)
       << "the lease is another's";
 }
 
@@ -90,7 +90,7 @@ TEST_P(Episodes, TheEndOfTheAttemptSaysWhichOneCounts) {
   end.episodes = {{.episode = 1, .outcome = "failed", .gates_passed = 1, .changed_lines = 3},
                   {.episode = 2, .outcome = "passed", .gates_passed = 2, .kept_by = "passed"}};
   ASSERT_TRUE(store_->finish(
-      held.lease, ended("agent1"), std::nullopt, end, [](const auto&, const auto&) { return false; }, now_));
+      held.lease, {.result = ended("agent1")}, end, [](const auto&, const auto&) { return false; }, now_));
   const auto rows = *store_->episodes(run, "a");
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].changed_lines, 3);

@@ -25,7 +25,7 @@ class Reports : public StoreContract {
     return start;
   }
   Begun begin(const Claim& claim, const StepStart& start) {
-    const auto begun = store_->begin_step(claim.lease, start, std::nullopt, std::nullopt, now_);
+    const auto begun = store_->begin_step(claim.lease, start, {}, now_);
     EXPECT_TRUE(begun) << begun.error().message;
     return *begun;
   }
@@ -50,7 +50,7 @@ TEST_P(Reports, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
   lost.told.events.push_back({.event = "resumed", .at = "then", .details = {{"session", 2}}});
   auto again = agent("two");
   again.execution = 2;
-  ASSERT_TRUE(store_->begin_step(held.lease, again, std::nullopt, lost, now_));
+  ASSERT_TRUE(store_->begin_step(held.lease, again, {.resume = lost}, now_));
   EXPECT_EQ(store_->usage_rows(run, 0)->size(), 2U) << "of a lost step, too";
   EXPECT_EQ(store_->attempts(run, "a")->back().told_seq, 2);
 
@@ -58,8 +58,7 @@ TEST_P(Reports, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
   end.told = told(1, 3);  // as from a reader that lost its place
   const auto finish = [&] {
     return store_->finish(
-        held.lease, end, std::nullopt, verdict("passed"), [](const auto&, const auto&) { return false; },
-        now_);
+        held.lease, {.result = end}, verdict("passed"), [](const auto&, const auto&) { return false; }, now_);
   };
   EXPECT_FALSE(finish()) << "rows that are there come again";
   EXPECT_EQ(store_->usage_rows(run, 0)->size(), 2U) << "nothing of that happened";
@@ -84,7 +83,7 @@ TEST_P(Reports, AnAgentReservesWhatIsLeftAndTheOthersWait) {
   EXPECT_FALSE(store_->claim(request("two"))->claim);
   auto end = ended("of a");
   end.told = told(1, 2);
-  const auto gate = store_->begin_step(a.lease, marker("gate", 1), end, std::nullopt, now_);
+  const auto gate = store_->begin_step(a.lease, marker("gate", 1), {.result = end}, now_);
   ASSERT_TRUE(gate && gate->started) << "a gate spends no tokens";
   EXPECT_EQ(budget(run, kTokens).spent, 200);
   const Claim later = claim("two");
@@ -101,7 +100,7 @@ TEST_P(Reports, EachBudgetThatNearsItsEndIsTold) {
   begin(held, agent("one"));
   auto end = ended("one");
   end.told = told(1, 2);
-  const auto gate = store_->begin_step(held.lease, marker("gate", 1), end, std::nullopt, now_);
+  const auto gate = store_->begin_step(held.lease, marker("gate", 1), {.result = end}, now_);
   ASSERT_TRUE(gate);
   ASSERT_EQ(gate->warnings.size(), 2U);
   EXPECT_EQ(gate->warnings[0].unit, kTokens);
@@ -118,7 +117,7 @@ TEST_P(Reports, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   for (std::int64_t seq = 1; seq <= 3; ++seq)
     end.told.usage.push_back(
         {.told_seq = seq, .input_tokens = kMost, .output_tokens = kMost, .usd_nanos = kMost, .line = "{}"});
-  ASSERT_TRUE(store_->begin_step(held.lease, marker("gate", 1), end, std::nullopt, now_));
+  ASSERT_TRUE(store_->begin_step(held.lease, marker("gate", 1), {.result = end}, now_));
   EXPECT_GE(budget(run, kTokens).spent, 9'000'000'000'000'000'000) << "it ends at the top";
   EXPECT_FALSE(store_->budgets(run)->empty());
 }
@@ -136,7 +135,7 @@ TEST_P(Reports, GatesGoOnThoughWhatAgentsSpendIsSpent) {
     end.told = told(1, 2);
     end.duration_ms = 12'000;
     const auto gate =
-        store_->begin_step(held.lease, marker("gate of " + run, 1, 1000), end, std::nullopt, now_);
+        store_->begin_step(held.lease, marker("gate of " + run, 1, 1000), {.result = end}, now_);
     ASSERT_TRUE(gate && !gate->started) << "the seconds are spent, too";
     EXPECT_EQ(store_->claim(request_of_run)->not_claimable, NotClaimable::kBudget);
     ASSERT_TRUE(store_->operator_budget(run, kSandboxMs, 20'000, {}, now_));

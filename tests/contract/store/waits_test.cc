@@ -30,7 +30,7 @@ class Waits : public StoreContract {
   // The agent of the claim ends, and its phase waits.
   void wait(const Claim& held, const std::string& id, const std::string& not_before) {
     const auto waited =
-        store_->wait(held.lease, std::nullopt, waits(id, held.waits.count + 1, not_before), not_before, now_);
+        store_->wait(held.lease, {.resume = waits(id, held.waits.count + 1, not_before)}, not_before, now_);
     ASSERT_TRUE(waited) << waited.error().message;
   }
   // One more execution of the agent, which is refused again.
@@ -40,7 +40,7 @@ class Waits : public StoreContract {
     auto start = marker("w" + std::to_string(execution), 0);
     start.execution = execution;
     start.waits = execution - 1;
-    const auto begun = store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_);
+    const auto begun = store_->begin_step(held.lease, start, {}, now_);
     ASSERT_TRUE(begun) << begun.error().message;
     wait(held, start.sandbox_run_id, later());
     now_ = now_.plus_ms(kDelayMs);
@@ -121,7 +121,7 @@ TEST_P(Waits, ALostLeaseCanNotMakeAPhaseWait) {
   const auto held = claim();
   const auto id = step(held);
   ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
-  EXPECT_EQ(store_->wait(held.lease, std::nullopt, waits(id, 1, later()), later(), now_).error().kind,
+  EXPECT_EQ(store_->wait(held.lease, {.resume = waits(id, 1, later())}, later(), now_).error().kind,
             ErrorKind::kConflict);
   EXPECT_EQ(phase(run, "a").not_before, "");
   EXPECT_EQ(store_->refusals(run)->size(), 1U);
@@ -134,11 +134,10 @@ TEST_P(Waits, ExecutionsThatWaitedAreNotSpent) {
   auto start = marker("last", 0);
   start.execution = 6;
   start.waits = 2;
-  EXPECT_EQ(store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_).error().kind,
-            ErrorKind::kExhausted)
+  EXPECT_EQ(store_->begin_step(held.lease, start, {}, now_).error().kind, ErrorKind::kExhausted)
       << "four were spent";
   start.waits = 5;
-  EXPECT_TRUE(store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_));
+  EXPECT_TRUE(store_->begin_step(held.lease, start, {}, now_));
   EXPECT_TRUE(finish(held, "last", "passed"));
 }
 
@@ -150,9 +149,9 @@ TEST_P(Waits, NoAttemptWaitsMoreThanAHundredTimes) {
   auto start = marker("last", 0);
   start.execution = kWaitsPerAttemptMax + 1;
   start.waits = kWaitsPerAttemptMax;
-  ASSERT_TRUE(store_->begin_step(held.lease, start, std::nullopt, std::nullopt, now_));
+  ASSERT_TRUE(store_->begin_step(held.lease, start, {}, now_));
   EXPECT_EQ(
-      store_->wait(held.lease, std::nullopt, waits("last", kWaitsPerAttemptMax + 1, later()), later(), now_)
+      store_->wait(held.lease, {.resume = waits("last", kWaitsPerAttemptMax + 1, later())}, later(), now_)
           .error()
           .kind,
       ErrorKind::kExhausted);
@@ -167,7 +166,7 @@ TEST_P(Waits, AWaitThatNoRowSaysIsForged) {
                             .label = "x",
                             .decision = RecoveryDecision::kWait,
                             .lost_cost_row = cost_row({.run_id = "r", .sandbox_run_id = id})};
-  ASSERT_TRUE(store_->end_step(held.lease, std::nullopt, lost, now_));
+  ASSERT_TRUE(store_->end_step(held.lease, {.resume = lost}, now_));
   ASSERT_TRUE(store_->release(held.lease));
   EXPECT_EQ(store_->claim(request()).error().kind, ErrorKind::kForged);
 }

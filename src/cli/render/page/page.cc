@@ -5,26 +5,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/base64.h"
+#include "base/hash.h"
 #include "cli/render/visible.h"
 #include "cli/render/words.h"
 #include "ledger/dsse.h"
 
 namespace pawl::cli::page {
 namespace {
-
-std::string base64(std::string_view hex) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto nibble = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
-  std::string out;
-  for (std::size_t at = 0; at < hex.size(); at += 6) {  // three bytes give four digits
-    unsigned bits = 0;
-    for (std::size_t i = 0; i < 6; ++i) bits = bits << 4 | (at + i < hex.size() ? nibble(hex[at + i]) : 0);
-    for (int shift = 18; shift >= 0; shift -= 6) out += kDigits[bits >> shift & 63];
-  }
-  for (std::size_t missing = (6 - hex.size() % 6) % 6 / 2, i = 0; i < missing; ++i)
-    out[out.size() - 1 - i] = '=';
-  return out;
-}
 
 struct Totals {
   std::int64_t attempts = 0, steps = 0, lost = 0, refused = 0;
@@ -159,7 +147,7 @@ std::string render(const Content& content) {
   // The policy has the hash of the style sheet, so that an injected style has no effect either.
   const std::string policy =
       fmt::format("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-                  base64(ledger::sha256_hex(css)));
+                  to_base64(from_hex(ledger::sha256_hex(css))));
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
