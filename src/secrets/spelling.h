@@ -103,7 +103,7 @@ std::vector<Decoded> unpacked(std::string_view text);
 // Whether the run `digits` encodes a text with another run of digits. Much faster than unpacked().
 bool may_nest(std::string_view digits);
 
-// Digits of base64 in lines of one width, each after the same prefix ("> ", "+", "# "): without the ends and
+// Digits of base64 in lines of any width, each after the same prefix ("> ", "+", "# "): without the ends and
 // prefixes of these lines. Only where unwrapped() does not join the lines.
 std::vector<Decoded> stacked(std::string_view text);
 

@@ -9,9 +9,9 @@ const Kind& agent() {
       .evidence = "",
       .details = with_refusals({{"outcome", Detail::Type::kText},
                                 {"exit_code", Detail::Type::kInteger},
-                                 {"means", Detail::Type::kText},
-                                 {"withheld_names", Detail::Type::kText},
-                                 {"problem", Detail::Type::kText}}),
+                                {"means", Detail::Type::kText},
+                                {"withheld_names", Detail::Type::kText},
+                                {"problem", Detail::Type::kText}}),
   };
   return kind;
 }
