@@ -35,7 +35,7 @@ constexpr std::size_t kWordMin = 3;    // bytes before a quote within a word
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 bool joins(char c) {
-  return is_blank(c) || c == '+' || c == '.' || c == '&' || c == '|' || c == '\\' || is(c, kEnd);
+  return is_blank(c) || c == '$' || c == '+' || c == '.' || c == '&' || c == '|' || c == '\\' || is(c, kEnd);
 }
 
 bool is_alphanumeric(char c) { return is(c, kBase64) && c != '+' && c != '-' && c != '/' && c != '_'; }
@@ -175,6 +175,10 @@ Stack stack_at(std::string_view text, const Strip& first) {
 std::size_t joint_at(std::string_view text, std::size_t at) {
   const auto digit_at = [&](std::size_t next) { return next < text.size() && is(text[next], kBase64); };
   if (at == 0 || !digit_at(at - 1)) return 0;
+  // bash's `$''` and `$""`.
+  if (text[at] == '$' && at + 2 < text.size() && is_quote(text[at + 1]))
+    return text[at + 1] == text[at + 2] && digit_at(at + 3) ? 3 : 0;
+  if (!is_quote(text[at])) return 0;
   std::size_t end = at + 1;
   const std::size_t most = std::min(text.size(), at + kJointMax);
   while (end < most && joins(text[end])) ++end;
@@ -201,7 +205,7 @@ std::size_t find_last(std::string_view text, std::string_view what) {
 enum class Place { kNone, kFirst, kInside };
 
 Place place_of(std::string_view line) {
-  if (may_go_on(line)) return Place::kFirst;
+  if (may_go_on(line) || is_of_a_dump(line)) return Place::kFirst;
   const auto strip = strip_of(line, {.end = line.size()}, kNarrowMin);
   // A terminal shows words at once. A short line waits only when it looks like none, or behind one that waits.
   const std::size_t turns = strip ? turns_in(line.substr(strip->begin, strip->end - strip->begin)) : 0;
@@ -252,7 +256,7 @@ Decoded unwrapped(std::string_view text) {
 Decoded joined(std::string_view text, std::size_t begin) {
   Decoded out(text, begin);
   for (std::size_t at = begin; at < text.size() && !is(text[at], kEnd);) {
-    const std::size_t joint = is_quote(text[at]) ? joint_at(text, at) : 0;
+    const std::size_t joint = is_quote(text[at]) || text[at] == '$' ? joint_at(text, at) : 0;
     if (joint == 0) {
       ++at;
       continue;
