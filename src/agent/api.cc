@@ -297,6 +297,7 @@ Api::Handled Api::spawn(const Call& call, WallTime now) {
   ObjectText out;
   out.text("child_id", spawned.child_id);
   if (spawned.answer != ChildAnswer::kStart) tell_resumed({{"child", spawned.child_id}}, now);
+  PAWL_OK(look_at_parent(call, child, spawned, now));
   switch (spawned.answer) {
     case ChildAnswer::kStart:
       out.text("answer", "start");

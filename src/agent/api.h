@@ -145,6 +145,7 @@ class Api {
     bool resumed = false;
     bool restart_told = false;
     std::vector<std::string> missing_told;  // missing ids that were reported in this session
+    bool has_spawned = false;
   };
   struct Budget {
     Spent spent;
@@ -194,9 +195,13 @@ class Api {
   // Reports once that the agent resumed. `loaded`: {"loaded", ""} when the process saved or ended before it
   // loaded anything.
   void tell_resumed(const Json& loaded, WallTime now);
-  // The ids that have checkpoints; empty when `id` has checkpoints itself.
+  // The newest ids that have checkpoints; empty when `id` has checkpoints itself.
   Result<std::vector<std::string>> other_ids(const std::string& id);
   Handled not_loaded(const Call& call, const Error& error, WallTime now);
+  // The answer to a list that found none of `asked`, an id or a prefix.
+  Handled not_listed(const Call& call, std::string_view asked, WallTime now);
+  // Reports a child of a parent that no session before knew, where these had children.
+  Status look_at_parent(const Call& call, const ChildSpawn& child, const ChildSpawned& spawned, WallTime now);
   void tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now);
   std::string checkpoint_text(const Checkpoint& checkpoint, const std::string* payload) const;
 

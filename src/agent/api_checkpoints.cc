@@ -105,6 +105,14 @@ Result<Loaded> load_of(Checkpoints& checkpoints, const Call& call, WallTime now)
   return !found && loads_any_checkpoint() ? newest_of(checkpoints, std::move(found), now) : std::move(found);
 }
 
+// As many ids as the details of an event carry.
+std::string named(const std::vector<std::string>& ids) {
+  std::string out;
+  for (const auto& id : ids)
+    if (out.size() + id.size() < kDetailsBytesMax / 4) out += (out.empty() ? "" : ", ") + id;
+  return out;
+}
+
 // A JSON array under construction, with a limit of entries and bytes.
 class ListText {
  public:
@@ -250,12 +258,8 @@ void Api::tell_resumed(const Json& loaded, WallTime now) {
 
 Result<std::vector<std::string>> Api::other_ids(const std::string& id) {
   PAWL_TRY(const auto own, journal_->list({.id = id, .limit = 1}));
-  std::vector<std::string> out;
-  if (!own.empty()) return out;
-  PAWL_TRY(const auto newest, journal_->list({.limit = kNamedMax}));
-  for (const auto& checkpoint : newest)
-    if (std::ranges::find(out, checkpoint.id) == out.end()) out.push_back(checkpoint.id);
-  return out;
+  if (!own.empty()) return std::vector<std::string>();
+  return journal_->ids(kNamedMax);
 }
 
 // Names the ids that exist. An agent with random ids would otherwise pay for everything again, without a
@@ -266,15 +270,48 @@ Api::Handled Api::not_loaded(const Call& call, const Error& error, WallTime now)
   PAWL_TRY(const auto others, other_ids(id));
   if (others.empty()) return std::unexpected(error);
   if (resumes_without_a_load()) tell_resumed({{"loaded", others.front()}}, now);
-  std::string known;
-  for (const auto& other : others)
-    if (known.size() + other.size() < kDetailsBytesMax / 4) known += (known.empty() ? "" : ", ") + other;
+  const std::string known = named(others);
   if (const auto session = session_of(call, now); session && reports_missing(id))
     tell_missing(**session, id, known, now);
   return problem(
       404, "not-found",
       error.message + ", but of " + known + ". An id is the same in every process: ROLE-DEPTH, like main-0",
       others);
+}
+
+// An agent may look for its state by a list: silence would let it pay for everything again, too.
+Api::Handled Api::not_listed(const Call& call, std::string_view asked, WallTime now) {
+  PAWL_TRY(const auto others, journal_->ids(kNamedMax));
+  const std::string id(asked.substr(0, asked.find_last_not_of('/') + 1));
+  // Only what an earlier session saved can be missed: the first one lists each of its new threads.
+  const auto session = session_of(call, now);
+  if (session && (*session)->resumed && !others.empty() && reports_missing(id))
+    tell_missing(**session, std::string(asked), named(others), now);
+  ObjectText out;
+  out.raw("checkpoints", "[]").boolean("more", false);
+  if (!others.empty()) out.raw("known", Json(others).dump());
+  return json_answer(std::move(out).take());
+}
+
+// The first child that a session spawns shows whether it makes the same ids as the sessions before.
+Status Api::look_at_parent(const Call& call, const ChildSpawn& child, const ChildSpawned& spawned,
+                           WallTime now) {
+  PAWL_TRY(auto* session, session_of(call, now));
+  if (session->has_spawned || is_id_of_child(child.parent)) return {};
+  session->has_spawned = true;
+  undo_.emplace_back([this, word = session->word] {
+    if (const auto at = sessions_.find(word); at != sessions_.end()) at->second.has_spawned = false;
+  });
+  if (!session->resumed || spawned.answer != ChildAnswer::kStart || hides_missing_checkpoints()) return {};
+  PAWL_TRY(const auto children, journal_->children());
+  std::vector<std::string> others;
+  for (const auto& other : children) {
+    if (other.child_id == spawned.child_id) continue;
+    if (other.child_id.starts_with(child.parent + "/")) return {};
+    if (others.size() < kNamedMax) others.push_back(other.child_id);
+  }
+  if (!others.empty()) tell_missing(*session, spawned.child_id, named(others), now);
+  return {};
 }
 
 void Api::tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now) {
@@ -341,6 +378,8 @@ Api::Handled Api::list(const Call& call, WallTime now) {
   while (!out.more()) {
     query.limit = out.wanted();
     PAWL_TRY(const auto page, journal_->list(query));
+    const std::string& asked = query.id ? *query.id : query.prefix;
+    if (page.empty() && out.empty() && before == 0 && !asked.empty()) return not_listed(call, asked, now);
     if (page.empty()) break;
     for (const auto& checkpoint : page) {
       payload_bytes += with_payloads ? static_cast<std::size_t>(checkpoint.size) : 0;
@@ -351,9 +390,9 @@ Api::Handled Api::list(const Call& call, WallTime now) {
       }
       query.before = checkpoint.seq;
       if (with_payloads) {
-        tell_resumed({{"loaded", checkpoint.id}, {"seq", checkpoint.seq}}, now);
         // A damaged checkpoint is listed without its payload.
         const auto loaded = journal_->load(checkpoint.id, checkpoint.seq, now);
+        if (loaded) tell_resumed({{"loaded", checkpoint.id}, {"seq", checkpoint.seq}}, now);
         out.add(checkpoint_text(checkpoint, loaded ? &loaded->payload : nullptr));
       } else {
         out.add(checkpoint_text(checkpoint, nullptr));

@@ -82,6 +82,8 @@ class Checkpoints {
   // them is valid. Each damaged checkpoint is reported in one event.
   virtual Result<Loaded> load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) = 0;
   virtual Result<std::vector<Checkpoint>> list(const ListQuery& query) = 0;  // newest first
+  // The ids that have checkpoints, by the newest of each, newest first.
+  virtual Result<std::vector<std::string>> ids(std::int64_t limit) = 0;
   // Removes the checkpoints whose id starts with `prefix`, or with `exactly` equals it. Returns how many.
   virtual Result<std::int64_t> prune(const std::string& prefix, bool exactly) = 0;
 };

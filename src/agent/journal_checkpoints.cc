@@ -373,6 +373,17 @@ Result<std::vector<Checkpoint>> JournalStore::list(const ListQuery& query) {
   }
 }
 
+Result<std::vector<std::string>> JournalStore::ids(std::int64_t limit) {
+  PAWL_TRY(auto rows, connection_->query("newest_ids"));
+  rows.bind(limit);
+  std::vector<std::string> out;
+  for (;;) {
+    PAWL_TRY(const bool row, rows.next());
+    if (!row) return out;
+    out.push_back(rows.text(0));
+  }
+}
+
 Result<std::int64_t> JournalStore::prune(const std::string& prefix, bool exactly) {
   PAWL_OK(exactly ? check_id("id", prefix) : check_word("prefix", prefix));
   PAWL_TRY(auto transaction, begin("agent_prune"));

@@ -38,6 +38,7 @@ class JournalStore final : public Journal {
   Result<std::unique_ptr<Saving>> begin_save(SaveSpec spec, WallTime now) override;
   Result<Loaded> load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) override;
   Result<std::vector<Checkpoint>> list(const ListQuery& query) override;
+  Result<std::vector<std::string>> ids(std::int64_t limit) override;
   Result<std::int64_t> prune(const std::string& prefix, bool exactly) override;
 
   Result<StepBegun> begin_step(const StepBegin& step, WallTime now) override;

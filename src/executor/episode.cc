@@ -87,13 +87,22 @@ void Episode::need_results() {
 }
 
 Status Episode::look_at_objects_of(const PlannedStep& step) {
+  try {
+    PAWL_OK(need_objects_of(step));
+    looks_.begin();
+  } catch (const std::bad_alloc&) {
+    if (step.role == StepRole::kAgent) throw;
+    end_without_memory();
+  }
+  return {};
+}
+
+Status Episode::need_objects_of(const PlannedStep& step) {
   PAWL_TRY(auto layers, layers_of(step));
   looks_.need(claim_->run.base_id, std::move(layers));
   looks_.need(plan_folder_of(step), {});
   sandbox::WorkspaceSpec seen;
-  PAWL_OK(add_repository(step, seen));
-  looks_.begin();
-  return {};
+  return add_repository(step, seen);
 }
 
 Status Episode::renew_layers() {
@@ -422,6 +431,18 @@ sandbox::CopyIn Episode::plan_of(const PlannedStep& step) const {
                          .dst = sandbox::inside::kPlan,
                          .access = sandbox::Access::kReadOnly,
                          .content = folder};
+}
+
+Result<std::optional<Episode::Prepared>> Episode::prepare(const PlannedStep& step) {
+  try {
+    PAWL_TRY(auto context, context_of(step));
+    PAWL_TRY(auto spec, spec_of(step, context));
+    return std::optional(Prepared{.context = std::move(context), .spec = std::move(spec)});
+  } catch (const std::bad_alloc&) {
+    if (step.role == StepRole::kAgent) throw;
+    end_without_memory();
+  }
+  return std::optional<Prepared>();
 }
 
 Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Context& context) {

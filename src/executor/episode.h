@@ -69,8 +69,17 @@ class Episode {
   // The specification of the step's sandbox. From now on the objects that the step sees are needed: see
   // objects_fit().
   Result<sandbox::SandboxSpec> spec_of(const PlannedStep& step, const Context& context);
+  // The context and the specification of a step that begins now. No value: no memory is left to prepare it, and
+  // the attempt has no next step. An agent's step has no work to judge yet: std::bad_alloc goes through then,
+  // and a later process prepares the step again.
+  struct Prepared {
+    Context context;
+    sandbox::SandboxSpec spec;
+  };
+  Result<std::optional<Prepared>> prepare(const PlannedStep& step);
   void look_beside() { looks_.begin(); }
   // Needs the objects of a step that another process started, and starts the look at them on another thread.
+  // Where no memory is left for it, the attempt has no next step, as in prepare().
   Status look_at_objects_of(const PlannedStep& step);
   // All objects from which the attempt was loaded and that its steps see are on disk as they were stored.
   // REQUIRED before a result that follows from them is recorded, and before an agent or a hook is paid.
@@ -131,6 +140,7 @@ class Episode {
   // Called in a handler of std::bad_alloc. The attempt then has no next step, and a person decides. It
   // rethrows where a test turns the isolation mechanism `memory` off.
   void end_without_memory();
+  Status need_objects_of(const PlannedStep& step);
   std::optional<gates::OnBase> from_baseline(const plan::Gate& gate, bool again) const;
   // A second run of a gate on base shows which names move. kKnown: on_base_ has what both runs found.
   enum class SecondRun { kNotNeeded, kAwaited, kKnown };

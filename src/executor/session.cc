@@ -129,8 +129,9 @@ class Session {
                               .episode = step.episode,
                               .counted = counted(step.role),
                               .others_run = attempt_.running() != nullptr};
-    PAWL_TRY(const auto context, one.episode.context_of(step));
-    PAWL_TRY(const auto spec, one.episode.spec_of(step, context));
+    PAWL_TRY(const auto prepared, one.episode.prepare(step));
+    if (!prepared) return Done::kMade;
+    const auto& [context, spec] = *prepared;
     if (step.role == StepRole::kAgent || is_hook(step.role)) PAWL_OK(one.episode.objects_fit());
     start.sandbox_spec_hash = sandbox::spec_hash(spec);
     start.reserved_ms = spec.time_budget_seconds * 1000;

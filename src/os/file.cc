@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "os/crash_point.h"
@@ -224,6 +225,7 @@ Result<MappedFile> MappedFile::open(const std::string& path, std::uint64_t bytes
     return fail(ErrorKind::kExhausted, path + " is larger than " + std::to_string(bytes_max) + " bytes");
   if (size == 0) return MappedFile(std::string_view());
   void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd.get(), 0);
+  if (memory == MAP_FAILED && errno == ENOMEM) throw std::bad_alloc();
   if (memory == MAP_FAILED) return fail_errno(errno, "read", path);
   return MappedFile(std::string_view(static_cast<const char*>(memory), size));
 }

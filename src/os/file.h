@@ -46,7 +46,7 @@ std::unique_ptr<ByteSource> file_source(std::string path, std::uint64_t bytes_ma
 // Maps a file that no process changes any more into memory, without a copy.
 class MappedFile {
  public:
-  // kExhausted: larger than `bytes_max`.
+  // kExhausted: larger than `bytes_max`. Throws std::bad_alloc where no memory is left for it.
   static Result<MappedFile> open(const std::string& path, std::uint64_t bytes_max);
   MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) = delete;

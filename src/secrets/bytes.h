@@ -34,10 +34,10 @@ inline constexpr std::array<unsigned char, 256> kClasses = [] {
   };
   add("\\%&", kEscape);
   add("\r\n", kEnd);
-  add({"'\"\\+\0", 5}, kAdded);
+  add({"'\"\\+$\0", 6}, kAdded);
   add("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_", kBase64);
   add("0123456789abcdefABCDEF", kHex);
-  add(" \t\r\n:,;-\\x", kSeparator);
+  add(" \t\r\n:,;-_\\x'\"", kSeparator);
   add("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", kTelling);
   out[0x1B] |= kTerminal;
   for (std::size_t c = 0x80; c < 0xA0; ++c) out[c] |= kTerminal;

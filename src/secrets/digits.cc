@@ -131,7 +131,7 @@ std::vector<std::string> base64_cores(std::string_view bytes) {
 std::string hex_pattern(std::string_view bytes) {
   std::string out;
   for (const char c : bytes)
-    out += (out.empty() ? "(?i:" : R"([^0-9A-Za-z]{0,2}(?:0?x)?)") +
+    out += (out.empty() ? "(?i:" : R"([^0-9A-Za-z]*(?:0?x)?)") +
            fmt::format("{:02x}", static_cast<unsigned char>(c));
   return out + ")";
 }

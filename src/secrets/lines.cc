@@ -26,8 +26,8 @@ std::size_t digits_at_end(std::string_view line) {
 }
 
 constexpr std::size_t kNarrowMin = 4;  // digits of a line that others may follow; the last one has fewer
-constexpr std::size_t kTwoMin = 8;     // digits of the first of two lines: half of the shortest run
 constexpr std::size_t kWaitMin = 8;    // digits of a line that waits for the next: most words are shorter
+constexpr std::size_t kTurnsMin = 3;   // of a shorter line that waits: see turns_in()
 constexpr std::size_t kLeadMax = 16;   // bytes before them: "> ", "+", "    # "
 constexpr std::size_t kTailMax = 4;    // bytes after them: `" +`, `\`
 constexpr std::size_t kJointMax = 80;  // bytes between two strings that are joined
@@ -35,10 +35,33 @@ constexpr std::size_t kWordMin = 3;    // bytes before a quote within a word
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 bool joins(char c) {
-  return is_blank(c) || c == '+' || c == '.' || c == '&' || c == '|' || c == '\\' || is(c, kEnd);
+  return is_blank(c) || c == '$' || c == '+' || c == '.' || c == '&' || c == '|' || c == '\\' || is(c, kEnd);
 }
 
 bool is_alphanumeric(char c) { return is(c, kBase64) && c != '+' && c != '-' && c != '/' && c != '_'; }
+
+// How often the kind of character changes within `digits` as it does in no word: not at a capital that begins
+// a word, nor at the number that ends one. `line-3`, `Test1` and `README` have none, `readFile` has one.
+std::size_t turns_in(std::string_view digits) {
+  enum Kind : unsigned char { kSign, kLower, kUpper, kNumber };
+  const auto kind_of = [](char c) {
+    if (c >= 'a' && c <= 'z') return kLower;
+    if (c >= 'A' && c <= 'Z') return kUpper;
+    return c >= '0' && c <= '9' ? kNumber : kSign;
+  };
+  std::size_t turns = 0;
+  Kind before = kSign;
+  for (std::size_t at = 0; at < digits.size(); ++at) {
+    const Kind now = kind_of(digits[at]);
+    const bool is_capital = before == kUpper && now == kLower;
+    const auto number_end = now == kNumber ? digits.find_first_not_of("0123456789", at) : 0;
+    const bool ends_a_word =
+        now == kNumber && (number_end == digits.npos || kind_of(digits[number_end]) == kSign);
+    if (before != kSign && now != kSign && now != before && !is_capital && !ends_a_word) ++turns;
+    before = now;
+  }
+  return turns;
+}
 
 struct Line {
   std::size_t begin = 0, end = 0, next = 0;  // `end`: without the newline; `next`: where the next line begins
@@ -81,15 +104,6 @@ std::optional<Strip> last_strip_of(std::string_view text, const Line& line, std:
   return !has_end || std::ranges::any_of(tail, is_alphanumeric) ? std::nullopt : std::optional(out);
 }
 
-// Whether the two lines may begin a stack. All lines of a stack but the last have one size. When the second
-// line is shorter, the first must end within a run.
-bool begins_a_stack(std::string_view text, const Line& first, const Line& second) {
-  if (first.size() < kNarrowMin || second.size() > first.size()) return false;
-  if (first.size() == second.size()) return true;
-  const auto digit_before = [&](std::size_t n) { return base64_digit(text[first.end - n]) >= 0; };
-  return first.size() >= kTwoMin && digit_before(kTailMax + 1) && digit_before(kTwoMin);
-}
-
 // How many of the first `lead` bytes are the same in both lines before their digits.
 std::size_t common_lead(std::string_view text, const Strip& a, const Strip& b, std::size_t lead) {
   const auto of_a = text.substr(a.line.begin, lead);
@@ -114,11 +128,57 @@ Decoded without_leads(std::string_view text, const std::vector<Strip>& strips, s
   return out;
 }
 
+// Lines of digits, one after the other, that have the same prefix.
+struct Stack {
+  std::vector<Strip> strips;
+  std::size_t lead = 0, digits = 0;
+  std::size_t end = 0;               // the line behind it
+  std::optional<std::size_t> other;  // a line whose sign may be a prefix and was taken for a digit
+  bool is_even = true;               // all lines but the last have one size
+
+  // Whether unwrapped() does not join the lines.
+  bool is_hidden() const {
+    const bool is_narrow = strips.front().end - strips.front().begin < kRunMin;
+    return strips.size() > 1 && digits >= kRunMin && (is_narrow || lead > 0 || !is_even);
+  }
+};
+
+Stack stack_at(std::string_view text, const Strip& first) {
+  Stack out{.strips = {first},
+            .lead = first.begin - first.line.begin,
+            .digits = first.end - first.begin,
+            .end = first.line.next};
+  const auto has_padding = [&](const Strip& strip) {
+    return strip.end < strip.line.end && text[strip.end] == '=';
+  };
+  for (bool is_last = has_padding(first); !is_last && out.end < text.size();) {
+    const Line line = line_at(text, out.end);
+    auto strip = strip_of(text, line, kNarrowMin);
+    is_last = !strip;
+    if (!strip) strip = last_strip_of(text, line, out.lead);
+    if (!strip) break;
+    is_last = is_last || has_padding(*strip);
+    const std::size_t both = common_lead(text, first, *strip, out.lead);
+    if (!begins_with_digits(text, first, both) || !begins_with_digits(text, *strip, both)) break;
+    if (both < strip->begin - line.begin && !out.other) out.other = line.begin;
+    out.is_even = out.is_even && out.strips.back().line.size() == first.line.size();
+    out.lead = both;
+    out.digits += strip->end - strip->begin;
+    out.strips.push_back(*strip);
+    out.end = line.next;
+  }
+  return out;
+}
+
 // The length of the joint that begins with the quote at `at`, between two strings that a program puts
 // together; 0 when it is not a joint.
 std::size_t joint_at(std::string_view text, std::size_t at) {
   const auto digit_at = [&](std::size_t next) { return next < text.size() && is(text[next], kBase64); };
   if (at == 0 || !digit_at(at - 1)) return 0;
+  // bash's `$''` and `$""`.
+  if (text[at] == '$' && at + 2 < text.size() && is_quote(text[at + 1]))
+    return text[at + 1] == text[at + 2] && digit_at(at + 3) ? 3 : 0;
+  if (!is_quote(text[at])) return 0;
   std::size_t end = at + 1;
   const std::size_t most = std::min(text.size(), at + kJointMax);
   while (end < most && joins(text[end])) ++end;
@@ -141,18 +201,30 @@ std::size_t find_last(std::string_view text, std::string_view what) {
   }
 }
 
+// How a line that may be one of many short lines of digits belongs to them.
+enum class Place { kNone, kFirst, kInside };
+
+Place place_of(std::string_view line) {
+  if (may_go_on(line) || is_of_a_dump(line)) return Place::kFirst;
+  const auto strip = strip_of(line, {.end = line.size()}, kNarrowMin);
+  // A terminal shows words at once. A short line waits only when it looks like none, or behind one that waits.
+  const std::size_t turns = strip ? turns_in(line.substr(strip->begin, strip->end - strip->begin)) : 0;
+  return turns >= kTurnsMin ? Place::kFirst : turns > 0 ? Place::kInside : Place::kNone;
+}
+
 // How many bytes at the end of `lines` are lines of digits that may continue in the next line.
 std::size_t packed_end(std::string_view lines) {
-  std::size_t begin = lines.size();
-  while (begin > 0) {
+  std::size_t first = lines.size();
+  for (std::size_t begin = first; begin > 0;) {
     std::size_t end = begin - 1;
     if (end > 0 && lines[end] == '\n' && lines[end - 1] == '\r') --end;
     const auto before = lines.substr(0, end).find_last_of("\n\r");
-    const std::size_t line = before == std::string_view::npos ? 0 : before + 1;
-    if (!may_go_on(lines.substr(line, end - line))) break;
-    begin = line;
+    begin = before == std::string_view::npos ? 0 : before + 1;
+    const Place place = place_of(lines.substr(begin, end - begin));
+    if (place == Place::kNone) break;
+    if (place == Place::kFirst) first = begin;
   }
-  return lines.size() - begin;
+  return lines.size() - first;
 }
 
 // The first and last lines of private keys: of OpenSSL and OpenPGP, and of ssh.com.
@@ -184,7 +256,7 @@ Decoded unwrapped(std::string_view text) {
 Decoded joined(std::string_view text, std::size_t begin) {
   Decoded out(text, begin);
   for (std::size_t at = begin; at < text.size() && !is(text[at], kEnd);) {
-    const std::size_t joint = is_quote(text[at]) ? joint_at(text, at) : 0;
+    const std::size_t joint = is_quote(text[at]) || text[at] == '$' ? joint_at(text, at) : 0;
     if (joint == 0) {
       ++at;
       continue;
@@ -199,27 +271,20 @@ Decoded joined(std::string_view text, std::size_t begin) {
 
 std::vector<Decoded> stacked(std::string_view text) {
   std::vector<Decoded> out;
+  std::size_t covered = 0;  // by the stack whose lines are searched again
   for (Line line = line_at(text, 0); line.next < text.size();) {
-    const Line after = line_at(text, line.next);
-    const auto first = begins_a_stack(text, line, after) ? strip_of(text, line, kNarrowMin) : std::nullopt;
-    line = after;
-    if (!first) continue;
-    std::vector<Strip> strips = {*first};
-    std::size_t lead = first->begin - first->line.begin, digits = first->end - first->begin;
-    for (bool is_last = false; !is_last && line.begin < text.size();) {
-      is_last = line.size() < first->line.size();
-      const auto strip = is_last ? last_strip_of(text, line, lead) : strip_of(text, line, kNarrowMin);
-      if (!strip || line.size() > first->line.size()) break;
-      const std::size_t both = common_lead(text, *first, *strip, lead);
-      if (!begins_with_digits(text, *first, both) || !begins_with_digits(text, *strip, both)) break;
-      lead = both;
-      digits += strip->end - strip->begin;
-      strips.push_back(*strip);
+    const auto first = strip_of(text, line, kNarrowMin);
+    if (!first) {
       line = line_at(text, line.next);
+      continue;
     }
-    const bool is_narrow = first->end - first->begin < kRunMin;
-    if (strips.size() > 1 && digits >= kRunMin && (is_narrow || lead > 0))
-      out.push_back(without_leads(text, strips, lead));
+    const Stack stack = stack_at(text, *first);
+    if (stack.is_hidden()) out.push_back(without_leads(text, stack.strips, stack.lead));
+    // Each line is read twice at most, whatever its prefix looks like.
+    const bool again = stack.other && line.begin >= covered;
+    const std::size_t end = std::max(stack.end, covered);
+    covered = again ? end : covered;
+    line = line_at(text, again ? *stack.other : end);
   }
   return out;
 }

@@ -24,15 +24,15 @@ namespace {
 constexpr std::size_t kValueBytesMin = 6;
 constexpr std::size_t kFingerprintDigits = 8;
 
-constexpr std::size_t kValueHintMax = 32;                 // bytes of a value in the first search
-constexpr char kSplit[] = R"([A-Za-z0-9_.-]{0,5}["'`])";  // a string ends soon after a secret's beginning
-constexpr int kRoundsOfPacked = 2;                        // rounds of escapes within decoded digits
-constexpr int kPackedMax = 2;                             // levels of digits: digits, and digits of digits
+constexpr std::size_t kValueHintMax = 32;                    // bytes of a value in the first search
+constexpr char kSplit[] = R"([A-Za-z0-9_.-]{0,5}\$?["'`])";  // a string ends soon after a secret's beginning
+constexpr int kRoundsOfPacked = 2;                           // rounds of escapes within decoded digits
+constexpr int kPackedMax = 2;                                // levels of digits: digits, and digits of digits
 
 struct Value {
   std::string kind;  // "env:NAME"
   std::string fingerprint;
-  std::string bytes, plainest;  // plainest: "" when it is too short
+  std::string bytes, unquoted, plainest;  // "": too short
   std::string lower;
 };
 
@@ -173,6 +173,8 @@ struct Redactor::Rules {
       }
       if (has_any(last, {"\0", 1})) changed = go_on(without_nul(last)) || changed;
       if (changed) look_behind_escapes();
+      if (has_joints(last)) changed = go_on(without_joints(last)) || changed;
+      if (has_any(last, "\\")) find_backslashed(views, last, out);
       if (has_any(last, "\\%&")) changed = go_on(unescaped(last)) || changed;
       if (!has_quoted_printable(last)) continue;
       // Digits after a = may look like an escape.
@@ -185,7 +187,8 @@ struct Redactor::Rules {
   void find_last_spellings(const std::deque<Decoded>& views, std::string_view text, int packed,
                            Hits& out) const {
     Hits found;
-    if (has_plainest || (!values.empty() && has_any(text, {"\"'\\+\0", 5}))) find_plainest(text, found);
+    if (has_plainest || (!values.empty() && has_any(text, {"\"'\\+\0", 5})))
+      find_unquoted(text, &Value::plainest, found);
     if (packed > 0) find_packed_in_lines(text, packed - 1, found);
     add_origins(views, std::move(found), out);
   }
@@ -224,11 +227,24 @@ struct Redactor::Rules {
     }
   }
 
-  void find_plainest(std::string_view text, Hits& out) const {
+  void find_unquoted(std::string_view text, std::string Value::*form, Hits& out) const {
     const Decoded view = unquoted(text);
     Hits found;
-    find_values(view.text(), {.end = view.text().size()}, &Value::plainest, found);
+    find_values(view.text(), {.end = view.text().size()}, form, found);
     add_origins(view, std::move(found), out);
+  }
+
+  // Finds what unescaped() would destroy: a shell quotes any byte by a backslash, also \7 and \b.
+  void find_backslashed(const std::deque<Decoded>& views, std::string_view text, Hits& out) const {
+    Hits found;
+    find_unquoted(text, &Value::unquoted, found);
+    if (has_backslashed(text)) {
+      const Decoded view = without_backslashes(text);
+      Hits known;
+      find_known(view.text(), known);
+      add_origins(view, std::move(known), found);
+    }
+    add_origins(views, std::move(found), out);
   }
 
   // When a program joins a text from strings, the beginning of a secret stands in the first string.
@@ -268,11 +284,20 @@ struct Redactor::Rules {
 
   void find_packed_in_lines(std::string_view text, int packed, Hits& out) const {
     const bool wrapped = find_packed(text, packed, out);
-    for (const auto& stack : stacked(text)) {
-      Hits found;
-      find_packed(stack.text(), packed, found);
-      add_origins(stack, std::move(found), out);
-    }
+    const auto find_in = [&](const std::vector<Decoded>& all, const auto& find) {
+      for (const auto& view : all) {
+        Hits found;
+        find(view.text(), found);
+        add_origins(view, std::move(found), out);
+      }
+    };
+    const auto find_digits = [&](std::string_view digits, Hits& found) {
+      find_packed(digits, packed, found);
+    };
+    find_in(stacked(text), find_digits);
+    find_in(grouped(text), find_digits);
+    find_in(dumped(text),
+            [&](std::string_view bytes, Hits& found) { search(bytes, kRoundsOfPacked, packed, found); });
     if (!wrapped) return;
     // Only digits are joined across lines: a token at the end of a line is not the beginning of the next
     // line.
@@ -356,13 +381,14 @@ std::shared_ptr<const Redactor::Rules> Redactor::rules_for(const std::string& ke
   for (const auto& [name, value] : values) {
     if (value.size() < kValueBytesMin) continue;
     if (value.find_first_of("\n\r") != std::string::npos) rules->of_lines.push_back(value);
-    std::string plain = plainest(value);
-    if (plain.size() < kValueBytesMin) plain.clear();
+    const auto long_enough = [](std::string form) { return form.size() < kValueBytesMin ? "" : form; };
+    std::string plain = long_enough(plainest(value));
     rules->has_plainest = rules->has_plainest || plain != value;
     rules->longest = std::max(rules->longest, std::min(kPendingMax / 2, value.size() * kPackedHintMax));
     rules->values.push_back({.kind = "env:" + name,
                              .fingerprint = rules->fingerprint(value),
                              .bytes = value,
+                             .unquoted = long_enough(unquoted(value).text()),
                              .plainest = std::move(plain),
                              .lower = in_lower_case(value)});
   }

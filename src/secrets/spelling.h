@@ -74,9 +74,19 @@ Decoded without_nul(std::string_view text);
 // Removes the ends of lines that wrap base64 or hexadecimal digits, and the indentation after them.
 Decoded unwrapped(std::string_view text);
 
-// Removes quotes, backslashes and NUL bytes, and replaces each + by a space: what shells, SQL, CSV, forms and
+// Removes quotes, `$`, backslashes and NUL bytes, and replaces each + by a space: what shells, SQL, CSV, forms and
 // UTF-16 add to a value. Only for comparison with another text that was treated the same.
 Decoded unquoted(std::string_view text);
+
+// Removes what stands between the parts of a value: joints of CDATA sections and comments of XML, and bytes that
+// are struck over by the next one (X\b). has_joints() is faster, and says whether `text` may have any.
+bool has_joints(std::string_view text);
+Decoded without_joints(std::string_view text);
+
+// Removes each backslash before a byte: shells quote any byte so, also `\b` and `\7`, which are escapes
+// elsewhere. has_backslashed() is faster, and says whether `text` has some in a row.
+bool has_backslashed(std::string_view text);
+Decoded without_backslashes(std::string_view text);
 
 // The line of `text` that begins at `begin`, and the lines that continue its strings, without the joints
 // between strings: `''`, `" + "`, `' . '`, a quote at the end of a line and one in the next.
@@ -103,9 +113,18 @@ std::vector<Decoded> unpacked(std::string_view text);
 // Whether the run `digits` encodes a text with another run of digits. Much faster than unpacked().
 bool may_nest(std::string_view digits);
 
-// Digits of base64 in lines of one width, each after the same prefix ("> ", "+", "# "): without the ends and
+// Digits of base64 in lines of any width, each after the same prefix ("> ", "+", "# "): without the ends and
 // prefixes of these lines. Only where unwrapped() does not join the lines.
 std::vector<Decoded> stacked(std::string_view text);
+
+// Groups of base64 digits of one width, without the blanks in between.
+std::vector<Decoded> grouped(std::string_view text);
+
+// The bytes of dumps (`xxd`, `hexdump -C`, `od -tx1`, `od -x`), without the columns with offsets and text, and
+// those of lists of decimal and octal numbers.
+std::vector<Decoded> dumped(std::string_view text);
+// Whether `line` may be one of several lines of a dump or of a list.
+bool is_of_a_dump(std::string_view line);
 
 // Whether `line`, without its end, ends within digits, a string or an escape that may continue in the next
 // line.

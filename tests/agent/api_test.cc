@@ -179,6 +179,48 @@ TEST_F(ApiTest, ALoadThatFindsNothingBesideOthersNamesThem) {
   EXPECT_EQ(events("checkpoint_not_found"), 1);
 }
 
+TEST_F(ApiTest, AListThatFindsNothingBesideOthersNamesThem) {
+  EXPECT_FALSE(json(ask("GET", "/v1/checkpoints?id=main-0-aa")).contains("known"))
+      << "there is nothing at all";
+  ask("PUT", "/v1/checkpoint?id=review-0", "too");
+  for (int i = 0; i < 20; ++i) ask("PUT", "/v1/checkpoint?id=main-0-aa&keep=0", "paid");
+  open({.key = {"run", "goal", "episode"}});
+  for (const char* query : {"id=main-0-bb", "prefix=thread-7%2F", "prefix=thread-7%2F&payload=true"}) {
+    const auto answer = json(ask("GET", "/v1/checkpoints?" + std::string(query), {}, "s2"));
+    EXPECT_EQ(answer["checkpoints"], Json::array());
+    EXPECT_EQ(answer["known"], Json({"main-0-aa", "review-0"})) << "a busy id hides no other";
+  }
+  EXPECT_EQ(details("checkpoint_not_found"),
+            (std::vector<Json>{{{"id", "main-0-bb"}, {"known", "main-0-aa, review-0"}, {"session", 2}},
+                               {{"id", "thread-7/"}, {"known", "main-0-aa, review-0"}, {"session", 2}}}));
+  EXPECT_EQ(events("resumed"), 0) << "nothing was loaded";
+  for (const char* query : {"", "id=main-0-aa", "id=main-0-aa&before=1", "prefix=main", "prefix=", "limit=1"})
+    EXPECT_FALSE(json(ask("GET", "/v1/checkpoints?" + std::string(query), {}, "s2")).contains("known"))
+        << query;
+  EXPECT_TRUE(json(ask("GET", "/v1/checkpoints?id=main-0%2F1.0", {}, "s2")).contains("known"));
+  EXPECT_EQ(events("checkpoint_not_found"), 2) << "a child that has not saved yet is not missing";
+}
+
+TEST_F(ApiTest, AChildOfAParentThatNoSessionKnewIsTold) {
+  const auto spawn = [&](const std::string& parent, const std::string& session) {
+    ask("POST", "/v1/children/spawn",
+        R"({"parent":")" + parent + R"(","spawn_seq":1,"ordinal":0,"spec_hash":"h"})", session);
+  };
+  spawn("main-0-aa", "s1");
+  spawn("review-0", "s1");
+  open({.key = {"run", "goal", "episode"}});
+  spawn("main-0-aa", "s2");
+  spawn("new-0", "s2");
+  EXPECT_EQ(events("checkpoint_not_found"), 0) << "this session makes the same ids";
+  spawn("main-0-aa/1.0", "s3");
+  EXPECT_EQ(events("checkpoint_not_found"), 0) << "a child of a child";
+  spawn("main-0-bb", "s3");
+  EXPECT_EQ(details("checkpoint_not_found"),
+            (std::vector<Json>{{{"id", "main-0-bb/1.0"},
+                                {"known", "main-0-aa/1.0, review-0/1.0, new-0/1.0, main-0-aa/1.0/1.0"},
+                                {"session", 3}}}));
+}
+
 #ifdef PAWL_TEST_HOOKS
 // With each of these mutants, an agent with random ids pays again, and no row says why.
 TEST_F(ApiTest, WithoutItsDefenceAnIdThatIsNotThereIsSilent) {

@@ -99,6 +99,17 @@ class Memory(WithRun):
         self.assert_passes_with_memory()
         self.assertEqual(self.within("run", "plan.yaml", env=OFF), -signal.SIGABRT)
 
+    def test_many_large_files_fit_into_a_repository(self):
+        self.make(agent=SLEEP + "for i in $(seq 8); do head -c 6000000 /dev/urandom >large$i.bin; done\n",
+                  gate="git status\n")
+        self.assertEqual(self.within("run", "plan.yaml"), 0)
+
+    def test_a_repository_that_does_not_fit(self):
+        self.make(agent=SLEEP + "head -c 60000000 /dev/urandom >large.bin || true\n", gate="git status\n")
+        self.assert_ended_for_want_of_memory(self.within("run", "plan.yaml"))
+        self.assert_passes_with_memory()
+        self.assertEqual(self.within("run", "plan.yaml", env=OFF), -signal.SIGABRT)
+
     def test_a_patch_that_does_not_fit_is_left_out(self):
         self.make(agent="[ -s \"$PAWL_FEEDBACK\" ] && grep 'no memory is left' /pawl/evidence/previous.patch >answer\n"
                         "head -c 9000000 /dev/urandom | base64 >work || true\n",

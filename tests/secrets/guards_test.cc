@@ -209,9 +209,32 @@ TEST(Guarded, AValueEndsWhereItEnds) {
 // Each text repeats the beginning of a guard, of a control string, or of digits that are none. A search that
 // starts again at each of them would take minutes.
 TEST(Guarded, TakeLinearTime) {
-  for (const std::string part : {"password=", "password=(", "password='", "password=\"a\\", "<password ",
-                                 "--password \"", "curl -u 'a:", "a://b:c", "name='password' value=", "\x90q",
-                                 "\x1b]", "\\u{0000", "q", ": ", "q:", "0: "}) {
+  for (const std::string part : {"password=",
+                                 "password=(",
+                                 "password='",
+                                 "password=\"a\\",
+                                 "<password ",
+                                 "--password \"",
+                                 "curl -u 'a:",
+                                 "a://b:c",
+                                 "name='password' value=",
+                                 "\x90q",
+                                 "\x1b]",
+                                 "\\u{0000",
+                                 "<!--",
+                                 "]]><!",
+                                 "a\b",
+                                 "1, ",
+                                 "abcd ",
+                                 "\\a",
+                                 "$'",
+                                 "q",
+                                 ": ",
+                                 "q:",
+                                 "0: ",
+                                 "000000 00 ",
+                                 "q\n",
+                                 "+q\n"}) {
     std::string text;
     while (text.size() < 1'000'000) text += part;
     const auto begin = std::clock();  // the process's own time, on a busy machine, too

@@ -149,6 +149,20 @@ TEST(RedactorStream, PassesWholeLinesOnAtOnce) {
   EXPECT_EQ(stream.finish(), "");
 }
 
+TEST(RedactorStream, WordsAreShownAtOnceAndWhatLooksLikeNoneWaits) {
+  for (const std::string line : {"line-3\n", "Test1\n", "README\n", "  ok\n", "> sha256\n", "'x86-64',\n",
+                                 "12MB\n", "i18n\n", "# iOS\n"}) {
+    Redactor::Stream stream(redactor());
+    EXPECT_EQ(stream.take(line), line);
+  }
+  Redactor::Stream stream(redactor());
+  EXPECT_EQ(stream.take("# cC9zcyB\n"), "");
+  EXPECT_EQ(stream.take("# 3InJkKz\n"), "");
+  EXPECT_THAT(stream.take("# E/\n"), MatchesRegex("# <redacted:env:DB_PASSWORD:[0-9a-f]{8}>\n"));
+  EXPECT_EQ(stream.take("cC9z\nInJk\n"), "") << "behind one that waits";
+  EXPECT_EQ(stream.take("line-1\n"), "cC9z\nInJk\nline-1\n");
+}
+
 TEST(RedactorStream, ALineWithoutAnEndIsBounded) {
   const std::string noise(50'000, '.');
   std::string text;

@@ -1,5 +1,6 @@
 #include "secrets/spelling.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,6 +175,49 @@ const Spellings& spellings() {
         {"\n> cC9zc\n> yB3In\n> JkKzE\n> /\n", "yB3In"},
         {"\ncC9zc\r\nyB3In\r\nJkKzE\r\n/\r\n", "yB3In"},
         {"\ncC9z\ncyB3\nInJk\nKzE/\n", "cyB3"}}},
+      {"dumps",
+       {{"\n00000000: 6162 6364 6566 6768 702f 7373 2077 2272  abcdefghp/ss w\"r\n"
+         "00000010: 642b 313f 0a                             d+1?.\n",
+         "7373 2077"},
+        {"\n00000000  61 62 63 64 65 66 67 68  70 2f 73 73 20 77 22 72  |abcdefghp/ss w\"r|\n"
+         "00000010  64 2b 31 3f 0a                                    |d+1?.|\n",
+         "73 73 20 77"},
+        {"\n0000000 61 62 63 64 65 66 67 68 70 2f 73 73 20 77 22 72\n0000020 64 2b 31 3f 0a\n0000025\n",
+         "73 73 20 77"},
+        {"\n0000000 2f70 7373 7720 7222 2b64 3f31\n000000c\n", "7373 7720"},
+        {"\n0000000 160 057 163 163 040 167 042 162 144 053\n0000012 061 077\n", "163 163 040"},
+        {"\n00000000: 6162 6364 6566 6768 693a 2067 6870 5f5a  abcdefghi: ghp_Z\n"
+         "00000010: 7839 4b71 3257 6d37 5274 3459 6236 4e63  x9Kq2Wm7Rt4Yb6Nc\n"
+         "00000020: 3848 644a 6633 4770 354c 7631 5361 3054  8HdJf3Gp5Lv1Sa0T\n"
+         "00000030: 650a                                     e.\n",
+         "4b71 3257"}}},
+      {"lists of numbers",
+       {{"[112, 47, 115, 115, 32, 119, 34, 114, 100, 43, 49, 63]", "115, 115, 32"},
+        {"{112,47,115,115,32,119,34,114,100,43,49,63}", "115,115,32"},
+        {"x = [\n  112,\n  47,\n  115,\n  115,\n  32,\n  119,\n  34,\n  114,\n  100,\n  43,\n  49,\n  63\n]",
+         "115,\n  32"},
+        {"['70', '2f', '73', '73', '20', '77', '22', '72', '64', '2b', '31', '3f']", "'73', '20'"},
+        {"70_2f_73_73_20_77_22_72_64_2b_31_3f", "73_73_20"}}},
+      {"base64 in groups",
+       {{"cC9z cyB3 InJk KzE/", "cyB3 InJk"},
+        {"x: eHhwL3Nz IHcicmQr MT8=", "IHcicmQr"},
+        {"> dG9rZW46 IGdocF9a eDlLcTJX bTdSdDRZ YjZOYzhI ZEpmM0dw NUx2MVNh MFRl", "bTdSdDRZ"}}},
+      {"quotes that join, comments and struck characters",
+       {{R"(\p\/\s\s\ \w\"\r\d\+\1\?)", R"(\s\s\ \w)"},
+        {R"(\g\h\p\_\Z\x\9\K\q\2\W\m\7\R\t\4\Y\b\6\N\c\8\H\d\J\f\3\G\p\5\L\v\1\S\a\0\T\e)", R"(\7\R\t\4)"},
+        {"ghp_Zx9Kq2$''Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"ghp_Zx9Kq2$\"\"Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"ghp_Z$''x9Kq2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"},
+        {"p/ss$'' w$'\"'rd$\"\"+1?", "ss$'' w"},
+        {"<a>p/ss]]><![CDATA[ w\"rd+1?</a>", "<![CDATA[ w"},
+        {"<a>ghp_Zx9Kq2<!-- x -->Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te</a>", "Wm7Rt4Yb6"},
+        {"_\bp_\b/_\bs_\bs_\b _\bw_\b\"_\br_\bd_\b+_\b1_\b?", "s_\bs"},
+        {"g\bgh\bhp\bp_\b_Z\bZx\bx9\b9K\bKq\bq2\b2Wm7Rt4Yb6Nc8HdJf3Gp5Lv1Sa0Te", "Wm7Rt4Yb6"}}},
+      {"base64 in lines of unequal width",
+       {{"\ncC9zcyB3\nInJkKzE\n/\n", "InJkKz"},
+        {"\ntoken:\n+cC9z\n+cyB3InJk\n+KzE/\n", "cyB3InJk"},
+        {"\n> eHhwL3NzI\n> HcicmQrM\n> T8=\n", "HcicmQr"},
+        {"\nYmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBw\nL3NzIHcicm\nQrMT8gaXMgaW4gaXQK\n", "L3NzIHcicm"}}},
       {"base64",
        {{"cC9zcyB3InJkKzE/", "zcyB3InJk"},
         {"eHAvc3MgdyJyZCsxPw==", "c3MgdyJyZ"},
@@ -293,6 +337,85 @@ TEST(Spellings, EverySecretIsFoundInDigitsOfDigits) {
         }
 }
 
+// The bytes of a value, each as `spell` spells it, with `between` between them.
+template <typename Spell>
+std::string each(std::string_view value, std::string_view between, const Spell& spell) {
+  std::string out;
+  for (const char c : value) (out += out.empty() ? "" : between) += spell(static_cast<unsigned char>(c));
+  return out;
+}
+// Of any text, `between` after each three bytes.
+std::string in_parts(const std::string& text, const std::string& between) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); at += 3) out += (at > 0 ? between : "") + text.substr(at, 3);
+  return out;
+}
+
+std::map<std::string, std::string> ways_to_spell(const std::string& value) {
+  const auto with = [](const char* form) {
+    return [form](unsigned c) { return fmt::format(fmt::runtime(form), c); };
+  };
+  const std::string base64 = to_base64(value), around = to_base64("xy" + value + "z");
+  std::map<std::string, std::string> out = {
+      {"backslashes", each(value, "",
+                           [](char c) {
+                             return std::string{'\\', c};
+                           })},
+      {"\\x", each(value, "", with("\\x{:02x}"))},
+      {"octal", each(value, "", with("\\{:03o}"))},
+      {"\\u", each(value, "", with("\\u{:04x}"))},
+      {"\\u{}", each(value, "", with("\\u{{{:x}}}"))},
+      {"URL", each(value, "", with("%{:02X}"))},
+      {"entities", each(value, "", with("&#{};"))},
+      {"hexadecimal entities", each(value, "", with("&#x{:x};"))},
+      {"quoted-printable", each(value, "", with("={:02X}"))},
+      {"hex", each(value, "", with("{:02x}"))},
+      {"hex with colons", each(value, ":", with("{:02X}"))},
+      {"hex with blanks", each(value, " ", with("{:02x}"))},
+      {"hex with underscores", each(value, "_", with("{:02x}"))},
+      {"hex of C", each(value, ", ", with("0x{:02x}"))},
+      {"strings of hex", each(value, ", ", with("'{:02x}'"))},
+      {"decimal", "[" + each(value, ", ", with("{}")) + "]"},
+      {"octal with blanks", each(value, " ", with("{:03o}"))},
+      {"UTF-16", wide(value, false)},
+      {"UTF-16, big end", wide(value, true)},
+      {"base64", base64},
+      {"base64 of more", around},
+      {"base64 of base64", to_base64(base64)},
+      {"underlined", each(value, "",
+                          [](char c) {
+                            return std::string{'_', '\b', c};
+                          })},
+      {"bold", each(value, "",
+                    [](char c) {
+                      return std::string{c, '\b', c};
+                    })},
+      {"coloured", each(value, "\x1b[1m", [](char c) { return std::string{c}; })},
+      {"CDATA", in_parts(value, "]]><![CDATA[")},
+      {"comments", in_parts(value, "<!-- -->")},
+      {"joints", in_parts(value, "''")},
+      {"joints of bash", in_parts(value, "$''")},
+      {"joints of bash, double", in_parts(value, "$\"\"")},
+      {"dump", "\n00000000: " + each(value, " ", with("{:02x}"))}};
+  out["base64 in groups"] = "";
+  for (std::size_t at = 0; at < base64.size(); at += 4)
+    out["base64 in groups"] += (at > 0 ? " " : "") + base64.substr(at, 4);
+  return out;
+}
+
+// A value's own bytes decide which spelling is mistaken for another one.
+TEST(Spellings, EachSpellingOfEachValueIsFound) {
+  for (const std::string value :
+       {"7b2f0nqr8Vx6", "open my sesame d00r", R"(it's "so" f1ne)", R"(a\7b\x9'$c d)"}) {
+    const Redactor redactor(std::string(64, '0'), {{"VALUE", value}});
+    for (const auto& [way, text] : ways_to_spell(value)) {
+      const std::string out = redactor.redact("before " + text + " behind");
+      EXPECT_THAT(out, HasSubstr("<redacted:env:VALUE:")) << way << ": " << text;
+      EXPECT_LT(out.size(), 80U) << way << ": " << text << "\n" << out;
+    }
+  }
+}
+
 TEST(Spellings, NoneIsFoundWithTheirDefenceOff) {
   setenv("PAWL_WALLS_OFF", "spellings", 1);
   for (const auto& [kind, members] : spellings())
@@ -335,6 +458,11 @@ TEST(Spellings, OrdinaryTextStays) {
         "caf\xE9\x93 \xD0\x90\xD1\x84",
         "\"sk-\" + \"learn\" 'npm_' + name \"ghp_Zx9\" \"short\"",
         "x=2f y=ab color=5f5f5f",
+        "[1, 22, 100, 116, 104, 101] 10 20 30 40 50 60 70",
+        "00000000: 7468 6520 6f72 6469 6e61 7279 2074 6578  the ordinary tex\n00000010: 740a  t.\n",
+        "this that with more than four Word word",
+        "<!-- a comment --> ]]> <![CDATA[text]]> a\bb",
+        "\\w\\d\\s\\b\\1 $'x' $\"y\"",
         "\\u{000000 \\u{} &QUO;",
         "\xE2\x80\x9Cquoted\xE2\x80\x9D \xE2\x9B\x94 \xC2\x9bm"})
     EXPECT_EQ(redacted(text), text);

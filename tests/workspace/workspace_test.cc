@@ -226,7 +226,9 @@ TEST_F(WorkspaceTest, StoresNoEntryWithAWithheldText) {
   EXPECT_EQ(collected->withheld, wanted);
   EXPECT_EQ(collected->refused, wanted);
   std::vector<std::string> stored;
-  for (const auto& entry : *workspaces_->manifest(collected->layer_id)) stored.push_back(entry.path);
+  const auto entries = workspaces_->manifest(collected->layer_id);
+  ASSERT_TRUE(entries);
+  for (const auto& entry : *entries) stored.push_back(entry.path);
   EXPECT_EQ(stored, (std::vector<std::string>{"a", "below", "nearly", "parts"}));
   sh("! grep -rq " + secret + " " + workspaces_->layer_tree(collected->layer_id));
 }

@@ -20,6 +20,7 @@ from .scope import Scopes
 from .transport import Transport
 
 T = TypeVar("T")
+S = TypeVar("S")
 Payload = Union[bytes, bytearray, memoryview, str, Mapping[str, Any], Sequence[Any], int, float, bool, None]
 
 _LOG_BYTES_MAX = 8192  # of a line
@@ -33,6 +34,18 @@ def connect(socket: Optional[str] = None, goal: Optional[str] = None, episode: O
         raise Unavailable("PAWL_SOCKET is not set, so there is no Pawl to talk to. Run this program as the agent of a plan "
                           "(`pawl run plan.yaml`), or start `pawl agentd` and set PAWL_SOCKET to its socket.")
     return Agent(Transport(path, goal or os.environ.get("PAWL_GOAL_ID"), episode or os.environ.get("PAWL_EPISODE_ID")))
+
+
+class Listing(Iterator[S]):
+    """What list() and load_all() give, page by page."""
+
+    def __init__(self, told: Iterator[S], known: List[str]) -> None:
+        self._told = told
+        self.known = known
+        """After the first next(), where nothing was found: the newest ids that have checkpoints."""
+
+    def __next__(self) -> S:
+        return next(self._told)
 
 
 class Agent:
@@ -100,13 +113,15 @@ class Agent:
             raise PawlError(f"the answer has no Pawl-Checkpoint that can be read: {error!r}") from error
         return Loaded(checkpoint, told.body)
 
-    def list(self, *, prefix: str = "", id: Optional[str] = None, before: Optional[int] = None) -> Iterator[Checkpoint]:
-        """Checkpoints without their payloads, newest first."""
-        return map(Checkpoint.of, self._listed(prefix, id, before, False))
+    def list(self, *, prefix: str = "", id: Optional[str] = None, before: Optional[int] = None) -> Listing[Checkpoint]:
+        """Checkpoints without their payloads, newest first. Where there are none, `known` of what it returns names others."""
+        known: List[str] = []
+        return Listing(map(Checkpoint.of, self._listed(prefix, id, before, False, known)), known)
 
-    def load_all(self, *, prefix: str = "", id: Optional[str] = None, before: Optional[int] = None) -> Iterator[Loaded]:
+    def load_all(self, *, prefix: str = "", id: Optional[str] = None, before: Optional[int] = None) -> Listing[Loaded]:
         """The same with their payloads."""
-        return map(Loaded.of, self._listed(prefix, id, before, True))
+        known: List[str] = []
+        return Listing(map(Loaded.of, self._listed(prefix, id, before, True, known)), known)
 
     def prune(self, *, id: Optional[str] = None, prefix: Optional[str] = None) -> int:
         """Removes all checkpoints of an id, or of a prefix. How many there were."""
@@ -115,7 +130,8 @@ class Agent:
         query: Dict[str, Any] = {"id": id} if id is not None else {"prefix": prefix}
         return int(json.loads(self._transport.call("DELETE", "/v1/checkpoints", query).body)["pruned"])
 
-    def _listed(self, prefix: str, id: Optional[str], before: Optional[int], payload: bool) -> Iterator[Dict[str, Any]]:
+    def _listed(self, prefix: str, id: Optional[str], before: Optional[int], payload: bool,
+                known: List[str]) -> Iterator[Dict[str, Any]]:
         query: Dict[str, Any] = {"id": id} if id is not None else {"prefix": prefix}
         if payload:
             query["payload"] = "true"
@@ -123,6 +139,7 @@ class Agent:
             if before is not None:
                 query["before"] = before
             page = json.loads(self._transport.call("GET", "/v1/checkpoints", query).body)
+            known.extend(page.get("known", []))
             for told in page["checkpoints"]:
                 before = told["seq"]
                 yield told

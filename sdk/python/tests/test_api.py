@@ -125,6 +125,14 @@ class Checkpoints(AgentdTest):
         self.assertEqual(one.payload, b"0")
         self.assertIsNone(agent.load("a-1", seqs[0]))
 
+    def test_a_list_that_finds_nothing_names_other_ids(self) -> None:
+        agent = self.connect()
+        agent.save("a-0", "x")
+        listed = agent.list(id="b-0")
+        self.assertEqual((list(listed), listed.known), ([], ["a-0"]))
+        listed = agent.list(id="a-0")
+        self.assertEqual((len(list(listed)), listed.known), (1, []))
+
     def test_lists_of_large_payloads(self) -> None:
         agent = self.connect()
         payload = os.urandom(12 << 20)

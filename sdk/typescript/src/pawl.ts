@@ -106,13 +106,14 @@ export class Pawl {
   // One page. For the next page, `before` is the last seq of this one.
   async list(options: ListOptions = {}): Promise<CheckpointPage> {
     const path = `/v1/checkpoints?${queryOf(options)}`;
-    const page = await this.connection.json<{ checkpoints: (object & { payload?: string })[]; more: boolean }>({ method: "GET", path });
+    type Page = { checkpoints: (object & { payload?: string })[]; more: boolean; known?: string[] };
+    const page = await this.connection.json<Page>({ method: "GET", path });
     const checkpoints = page.checkpoints.map((entry) => {
       const checkpoint = fromWire<Checkpoint>(entry);
       if (entry.payload !== undefined) checkpoint.payload = Buffer.from(entry.payload, "base64");
       return checkpoint;
     });
-    return { checkpoints, more: page.more };
+    return { checkpoints, more: page.more, ...(page.known !== undefined && { known: page.known }) };
   }
 
   // Removes all checkpoints of a prefix or of an id. Returns how many.

@@ -54,6 +54,7 @@ export interface Checkpoint {
 export interface CheckpointPage {
   checkpoints: Checkpoint[]; // newest first
   more: boolean;
+  known?: string[]; // only where nothing was found: the newest ids that have checkpoints
 }
 
 export interface Loaded {

@@ -45,6 +45,13 @@ SELECT seq, id, hash, size, metadata, usd_micros, tokens, milliseconds, fingerpr
 FROM checkpoints WHERE seq IN (
   SELECT seq FROM checkpoints WHERE id >= ?3 AND id < ?4 AND seq < ?1 ORDER BY seq DESC LIMIT ?2)
 ORDER BY seq DESC;
+-- name: newest_ids
+-- Goes from id to id in the index, so that the cost grows with the ids and not with their checkpoints.
+WITH RECURSIVE ids(id) AS (
+  SELECT MIN(id) FROM checkpoints
+  UNION ALL SELECT (SELECT MIN(id) FROM checkpoints WHERE id > ids.id) FROM ids WHERE ids.id IS NOT NULL)
+SELECT ids.id FROM ids WHERE ids.id IS NOT NULL
+ORDER BY (SELECT MAX(seq) FROM checkpoints WHERE checkpoints.id = ids.id) DESC LIMIT ?1;
 -- name: first_id_of_prefix
 SELECT id FROM checkpoints WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT 1;
 -- name: delete_checkpoint

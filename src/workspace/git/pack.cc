@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "os/file.h"
 #include "workspace/git/big_endian.h"
 #include "workspace/workspace.h"
 
@@ -201,9 +202,11 @@ Status PackWriter::finish() {
   if (pwrite(fd_.get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size()))
     return fail_errno(errno, "write", path_);
   Sha1 hash;
-  {
-    PAWL_TRY(const auto all, os::MappedFile::open(path_, kTreeBytesMax));
-    hash.add(all.bytes());
+  const auto all = os::file_source(path_, kTreeBytesMax);
+  for (;;) {
+    PAWL_TRY(const auto piece, all->next());
+    if (piece.empty()) break;
+    hash.add(piece);
   }
   const ObjectId id = hash.end();
   PAWL_OK(write_to(fd_.get(), bytes_of(id), path_));

@@ -29,7 +29,9 @@ namespace pawl::workspace {
 namespace {
 
 constexpr std::string_view kAttributesFile = ".gitattributes";
-constexpr std::int64_t kPackedAtOnceBytes = 16 << 20;  // A larger file is packed alone, and not in memory.
+// A larger file is packed alone, and not in memory. Each thread holds a file and its packed form, and an executor
+// may have little memory left.
+constexpr std::int64_t kPackedAtOnceBytes = 1 << 20;
 constexpr std::size_t kPackedAtOnceFiles = 1024;
 constexpr std::size_t kGitIdDigits = 2 * sizeof(ObjectId);
 
@@ -96,6 +98,7 @@ class CommittedForm {
     found_.repository = GitRepository(raw);
     PAWL_OK(os::append_to_file(os::join(path, ".git/config"), kNoFilters));
     PAWL_TRY(rules_, Rules::open(found_, room));
+    rules_->keep_in_memory(kPackedAtOnceBytes);
     GitFiles files;
     for (const auto& each : attributes_) files[each] = git_file_of(view_, each);
     return rules_->learn(nullptr, files);
@@ -271,7 +274,7 @@ class RepositoryMaker {
     for (auto& file : files) {
       if (file.may_differ) {
         PAWL_TRY(const auto form, committed_form_.of(*file.change));
-        PAWL_OK(form ? pack_form(*form, file) : Status());
+        if (form) file.object = packed(ObjectType::kBlob, form->bytes);  // no larger than the file
       }
       PAWL_OK(pack.add(file.object));
       file.item.id = file.object.id;
@@ -296,14 +299,10 @@ class RepositoryMaker {
     return {};
   }
 
-  static Status pack_form(const Cleaned& form, Added& file) {
-    if (form.file.empty()) {
-      file.object = packed(ObjectType::kBlob, form.bytes);
-      return {};
-    }
+  static Result<ObjectId> add_form(const Cleaned& form, PackWriter& pack) {
+    if (form.file.empty()) return pack.add_large(ObjectType::kBlob, form.bytes);
     PAWL_TRY(const auto bytes, os::MappedFile::open(form.file, kTreeBytesMax));
-    file.object = packed(ObjectType::kBlob, bytes.bytes());
-    return {};
+    return pack.add_large(ObjectType::kBlob, bytes.bytes());
   }
 
   Status add_large(const Change& change, PackWriter& pack) {
@@ -316,14 +315,7 @@ class RepositoryMaker {
     if (committed_form_.may_differ(bytes.bytes())) {
       PAWL_TRY(form, committed_form_.of(change));
     }
-    if (form) {
-      Added file;
-      PAWL_OK(pack_form(*form, file));
-      PAWL_OK(pack.add(file.object));
-      item.id = file.object.id;
-    } else {
-      PAWL_TRY(item.id, pack.add_large(ObjectType::kBlob, bytes.bytes()));
-    }
+    PAWL_TRY(item.id, form ? add_form(*form, pack) : pack.add_large(ObjectType::kBlob, bytes.bytes()));
     added_.push_back(std::move(item));
     return {};
   }

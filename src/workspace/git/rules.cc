@@ -367,7 +367,7 @@ Result<Cleaned> Rules::filtered(const GitFile& file, TextFilter to) const {
   struct stat status {};
   if (lstat(file.full.c_str(), &status) != 0) return fail_errno(errno, "changed file", file.full);
   Cleaned out;
-  if (static_cast<std::uint64_t>(status.st_size) > kPatchedFileBytesMax) {
+  if (static_cast<std::uint64_t>(status.st_size) > in_memory_bytes_max_) {
     out.file = os::join(scratch_, "large");
     PAWL_OK(os::write_atomically(out.file, ""));
   }

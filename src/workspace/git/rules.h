@@ -10,6 +10,7 @@
 
 #include "workspace/git/git.h"
 #include "workspace/git/patch.h"
+#include "workspace/git/patch_text.h"
 #include "workspace/git/text_filter.h"
 #include "workspace/ignore_rules.h"
 
@@ -69,6 +70,8 @@ class Rules {  // For one thread.
   // content, or the text of an id, is too large for memory. kInvalid: only a command could filter the file.
   Result<std::optional<Cleaned>> cleaned(const std::string& path, const GitFile& file,
                                          const git_oid* committed = nullptr) const;
+  // From now on cleaned() writes the form of a larger file to a file.
+  void keep_in_memory(std::uint64_t bytes_max) { in_memory_bytes_max_ = bytes_max; }
   // The filter of `path` that only a command could apply; "" when there is none.
   Result<std::string> command_of(const std::string& path) const;
 
@@ -93,6 +96,7 @@ class Rules {  // For one thread.
   GitIndex index_;                 // As it was when the rules were opened.
   std::set<std::string> filters_;  // Filters that a command is configured for.
   bool has_modes_ = true, has_learnt_ = false;
+  std::uint64_t in_memory_bytes_max_ = kPatchedFileBytesMax;  // See keep_in_memory().
   bool guesses_ = false;                 // core.autocrlf: where no attribute says it, git guesses.
   std::optional<GitFolder> stands_for_;  // See FoundRepository.
   std::string top_;                      // Then: the root of the work tree.
