@@ -34,6 +34,8 @@ std::string describe(const Signal& signal, bool tests_follow) {
       out += "  " + key + ": " + text_of(value) + "\n";
   return out;
 }
+  if (signal.details.contains("egress_refused_hosts"))
+    out += "  a person can allow a host: `egress` of the step names it, as HOST:443\n";
 
 struct FailingTest {
   std::string name, message;

@@ -204,3 +204,18 @@ TEST(Evidence, AReportWithoutATestThatRanProvesNothing) {
 
 }  // namespace
 }  // namespace pawl::gates
+TEST(Evidence, ANameThatWasRefusedCountsOnceALookUp) {
+  std::string log;
+  for (int i = 0; i < 4; ++i)  // two look-ups, each for two kinds of addresses
+    log +=
+        R"({"host":"registry.npmjs.org","port":0,"address":"","verdict":"refused: this name is not allowed"})"
+        "\n";
+  StepFacts fetch = ended("fetch", 1);
+  fetch.egress_refused = 4;
+  MemorySource bytes(log);
+  ASSERT_TRUE(add_refused_hosts(bytes, fetch.refused_hosts));
+  const auto told = evaluate({.gate_id = "g", .required = {"build"}, .steps = {fetch}}).at(0);
+  EXPECT_EQ(told.details["egress_refused_hosts"], "registry.npmjs.org: name refused (2 times)");
+  EXPECT_TRUE(says(said_of(ended("unit", 1), told.details), "`egress` of the step names it"));
+}
+
