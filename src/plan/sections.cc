@@ -5,6 +5,7 @@
 
 #include "base/money.h"
 #include "base/nearest.h"
+#include "plan/fetches.h"
 #include "plan/keys.h"
 #include "plan/script.h"
 
@@ -48,6 +49,15 @@ void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
 }
 
 // A gate's script must not pass when one of its commands failed. `may_fail` does not change that: it allows
+// Such a step ends the run on base after its tools have tried again for a minute.
+void warn_of_no_network(const YAML::Node& run, const Step& step, Problems& problems) {
+  if (step.network != Network::kNone) return;
+  if (const auto need = fetches_by(step.argv))
+    problems.warn(run, "run: `" + need->command + "` fetches packages, and the step has no network: add " +
+                           "`network: scoped, egress: " + need->egress + "`, or show what it fetches with " +
+                           "`mounts` and leave it out");
+}
+
 // an exit code. A hidden failure has no exit code, whether it is a finding or a missing program.
 void read_judging_command(const Mapping& mapping, const Defaults& defaults, Step& step, Problems& problems) {
   const auto run = mapping.get("run");
@@ -77,6 +87,7 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
   read_limits(mapping, kGateSecondsMax, step.limits, problems);
   read_network(mapping, {}, step, problems);
   read_reports(mapping, step, problems);
+  if (const auto run = mapping.get("run"); run.IsDefined()) warn_of_no_network(run, step, problems);
   return step;
 }
 
