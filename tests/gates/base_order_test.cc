@@ -1,4 +1,4 @@
-// Which step of base is named when a gate has no result there.
+// The step of base that is named when a gate has no result there.
 #include <gtest/gtest.h>
 
 #include "gates/base.h"
