@@ -129,7 +129,7 @@ class Episode {
   Status stack_base();
   void need_results();             // the objects that the steps left
   std::string layer_left() const;  // the agent's, with all that the source ignores; "" if none
-  bool wrote_files() const;        // its agent; counts files rewritten unchanged, but not ignored files
+  bool wrote_files() const;        // its agent; with files as they were, without ignored ones
   Status filter_agent_layer();
   Status after_agent();   // look_at_work() once the agent is over; without memory evidence is missing
   Status look_at_work();  // sets the agent's layer without protected paths, and the policy's signal

@@ -98,6 +98,7 @@ gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.exit_code = run.exit_code;
   facts.reason = run.reason;
   facts.egress_refused = run.egress_refused;
+  facts.no_network = step.step->network == plan::Network::kNone;
   add_refused(step, run, facts);
   facts.may_fail = step.step->may_fail;
   facts.declared = evidence_of(*step.step);

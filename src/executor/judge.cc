@@ -119,20 +119,21 @@ gates::Signal together_signal(const std::vector<std::string>& beside, bool holds
   return signal;
 }
 
-// The signal is recorded even when it passes: an agent that only claims to be done looks the same. An agent
-// that rewrote files unchanged did work; it may have undone a change of an earlier attempt.
+// The signal is recorded even when it passes: an agent that only claims to be done looks the same. A change is
+// what a patch can have. An agent that wrote files as they were, a folder or a mode that git does not keep left
+// no work to accept: each attempt starts from the accepted state, so it undid no change of an earlier one.
 gates::Signal empty_signal(bool wrote, const std::string& layer,
                            const std::optional<workspace::Workspaces::Work>& ignored, bool needs_change) {
-  const bool fails = refuses_empty_work(needs_change) && !wrote;
   gates::Signal signal{.kind = "empty",
                        .gate_id = "diff",
-                       .passed = !fails,
+                       .passed = !refuses_empty_work(needs_change),
                        .details = {{"files", 0}},
                        .collector = "diff",
                        .read = layer};
   if (ignored) signal.details["ignored_entries"] = ignored->ignored_entries;
   signal.details["problem"] =
-      wrote     ? "the attempt changed nothing: each file that it wrote is as it was"
+      wrote     ? "the attempt changed nothing: each file that it wrote is as it was, and git keeps no "
+                  "empty folders, times, or permissions but the executable bit"
       : ignored ? "the attempt changed nothing but what the source ignores, which is no work"
                 : "the attempt changed nothing";
   return signal;

@@ -1,11 +1,13 @@
 #include "gates/base.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
 #include "gates/gates.h"
+#include "gates/reading/unresolved.h"
 #include "gates/signal_parts.h"
 #include "gates/signals/kind.h"
 
@@ -48,6 +50,25 @@ std::string refused(const StepFacts& step) {
       step.egress_refused);
 }
 
+bool ran_tests(const StepFacts& step) {
+  return std::ranges::any_of(step.reports,
+                             [](const auto& file) { return file.report && !file.report->tests.empty(); });
+}
+
+// A step that fetches packages fails for every agent. A test that wants a network is another matter: the work
+// may give it a stand-in, so a step whose report has tests goes on.
+std::string without_network(const StepFacts& step) {
+  const bool failed = step.outcome == "exited" && step.exit_code != 0;
+  if (!failed || !step.no_network || ran_tests(step)) return "";
+  const auto hosts = unresolved_hosts(step.output_told + "\n" + step.output_tail);
+  if (hosts.empty()) return "";
+  return fmt::format(
+      "it failed, and it has no network to reach {} by: `network: scoped, egress: [\"{}\"]` in the step "
+      "gives it "
+      "one, or let the step do without",
+      fmt::join(hosts, ", "), fmt::join(hosts, "\", \""));
+}
+
 std::string no_report(const StepFacts& step) {
   if (step.outcome != "exited" || step.exit_code != 0) return "";
   for (const auto& family : step.declared) {
@@ -64,7 +85,7 @@ std::string no_report(const StepFacts& step) {
 std::string why_stopped(const std::string& gate_id, const std::vector<StepFacts>& steps,
                         const Inventories& inventories) {
   for (const auto& step : steps) {
-    for (const auto& why : {not_started(step), refused(step), no_report(step)})
+    for (const auto& why : {not_started(step), refused(step), without_network(step), no_report(step)})
       if (!why.empty()) return where(gate_id, step) + why;
     if (!step_held(step)) break;
   }

@@ -80,6 +80,7 @@ struct StepFacts {
   std::int64_t time_budget_seconds = 0;
   std::string last_test;            // after a timeout: the test that ran last (hang.h)
   std::int64_t egress_refused = 0;  // connections that the step's egress refused
+  bool no_network = false;          // the plan gives the step no network
   // Refused connections by "host:port", as far as the log lists them.
   std::map<std::string, std::int64_t> refused_hosts;
   // The first entries that the step left and that were not stored.

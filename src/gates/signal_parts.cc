@@ -106,6 +106,13 @@ void add_early_stops(const std::vector<StepFacts>& steps, Report& to) {
   }
 }
 
+std::string ended_before(const StepFacts& failed, const StepFacts& step) {
+  const auto how =
+      failed.outcome == "exited" ? fmt::format("exited with {}", failed.exit_code) : failed.outcome;
+  return fmt::format("{} {} on base, so what {} reports there is not known", failed.step_name, how,
+                     step.step_name);
+}
+
 }  // namespace
 
 std::string end_not_known(const StepFacts& step) {
@@ -374,12 +381,20 @@ std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view 
 std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& reports,
                           std::string_view family) {
   constexpr std::int64_t kShellCodesFrom = 126;  // POSIX.1-2017, XCU 2.8.2
+  const StepFacts* failed_before = nullptr;
   for (const auto& step : steps) {
-    if (!step.declared.contains(family)) continue;
+    if (!step.declared.contains(family)) {
+      if (failed_before == nullptr && !step_held(step)) failed_before = &step;
+      continue;
+    }
+    const bool wrote =
+        std::ranges::any_of(step.reports, [&](const auto& file) { return file.family == family; });
+    // This step lacks a result because the earlier one made nothing for it.
+    if (failed_before != nullptr && !step_held(step) && !wrote) return ended_before(*failed_before, step);
     if (step.outcome != "exited") return step.step_name + " " + step.outcome;
     auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);
     if (step.exit_code >= kShellCodesFrom && !counts_failures(step, family)) return ended;
-    if (std::ranges::none_of(step.reports, [&](const auto& file) { return file.family == family; }))
+    if (!wrote)
       return ended + " and wrote no report" +
              (step.stop_option.word.empty()
                   ? ""

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/escapes.h"
 #include "base/lines.h"
+#include "gates/reading/text.h"
 #include "gates/reading/words.h"
 #include "gates/signal_parts.h"
 
@@ -32,6 +34,8 @@ std::string describe(const Signal& signal, bool tests_follow) {
   for (const auto& [key, value] : signal.details.items())
     if (key != "problem" && !(tests_follow && key == "failing"))
       out += "  " + key + ": " + text_of(value) + "\n";
+  if (signal.details.contains("egress_refused_hosts"))
+    out += "  a person can allow a host: `egress` of the step names it, as HOST:443\n";
   return out;
 }
 
@@ -93,26 +97,72 @@ std::string short_of(const std::string& name) {
   return name.size() <= kNameMost ? name : std::string(whole_words(name, kNameMost)) + "...";
 }
 
-std::string list_of(const std::vector<FailingTest>& failing) {
-  constexpr std::size_t kMessageLeast = 60, kMessageMost = 400;
-  if (failing.empty()) return "";
-  const std::size_t count = std::min(failing.size(), kTestsShown);
-  const std::size_t each = std::clamp(kTestBytesMax / count, kMessageLeast, kMessageMost);
-  const auto before = std::ranges::count(failing, true, &FailingTest::on_base);
-  std::string out = fmt::format("failing tests, {} in all{}:\n", failing.size(),
-                                before == 0 ? "" : fmt::format(", {} of them on base, too", before));
-  std::size_t shown = 0;
-  for (const auto& test : failing) {
-    if (shown == kTestsShown) break;
-    const std::string name = "  " + short_of(test.name) + "\n";
-    const std::string message = test.message.empty() ? "" : indented(excerpt(test.message, each));
-    // A name may take more space than a message: it is more useful.
-    if (out.size() + name.size() > kTestBytesMax + kSignalBytesMax / 2) break;
-    out += name;
-    if (out.size() + message.size() <= kTestBytesMax) out += message;
-    ++shown;
+std::string_view reported_by_pytest(std::string_view line) {
+  return line.starts_with("E ") ? trimmed(line.substr(2)) : std::string_view();
+}
+
+// pytest's junit message stands before its traceback, whose lines with an E repeat it.
+std::string without_repeats(std::string_view message) {
+  std::set<std::string_view> repeated;
+  for (const auto line : TextLines(message))
+    if (const auto said = reported_by_pytest(line); !said.empty()) repeated.insert(said);
+  std::string out;
+  for (const auto line : TextLines(message))
+    if (!repeated.contains(trimmed(line))) out += std::string(line) + "\n";
+  return out;
+}
+
+// The line that says most of why a test failed.
+std::string one_line(std::string_view message, std::size_t bytes_max) {
+  std::string_view best;
+  for (const auto line : TextLines(message)) {
+    const auto said = reported_by_pytest(line);
+    if (!said.empty()) return std::string(whole_words(said, bytes_max));
+    if (best.empty()) best = trimmed(line);
   }
-  if (shown < failing.size()) out += fmt::format("  and {} more\n", failing.size() - shown);
+  const std::string telling = telling_lines(message, kTestBytesMax);
+  if (!telling.empty()) best = trimmed(std::string_view(telling).substr(0, telling.find('\n')));
+  return std::string(whole_words(best, bytes_max));
+}
+
+// Every test has its name and a line first, so that no agent mends some of them blindly. What room is left goes to
+// whole messages, the first tests first.
+std::string list_of(const std::vector<FailingTest>& failing) {
+  constexpr std::size_t kLineMost = 70, kMessageMost = 400, kNamesMost = kTestBytesMax + kSignalBytesMax / 2;
+  if (failing.empty()) return "";
+  const auto before = std::ranges::count(failing, true, &FailingTest::on_base);
+  std::string heading = fmt::format("failing tests, {} in all{}:\n", failing.size(),
+                                    before == 0 ? "" : fmt::format(", {} of them on base, too", before));
+  struct Shown {
+    std::string name, said;
+    std::string message;
+  };
+  std::vector<Shown> shown;
+  std::size_t used = heading.size();
+  for (const auto& test : failing) {
+    if (shown.size() == kTestsShown) break;
+    Shown one{
+        .name = "  " + short_of(test.name) + "\n", .said = {}, .message = without_repeats(test.message)};
+    if (used + one.name.size() > kNamesMost) break;
+    used += one.name.size();
+    shown.push_back(std::move(one));
+  }
+  for (auto& one : shown) {
+    auto line = indented(one_line(one.message, kLineMost));
+    if (used + line.size() > kNamesMost) break;
+    used += line.size();
+    one.said = std::move(line);
+  }
+  for (auto& one : shown) {
+    const std::size_t room = one.said.size() + (used < kTestBytesMax ? kTestBytesMax - used : 0);
+    auto whole = one.message.empty() ? "" : indented(excerpt(one.message, std::min(room, kMessageMost)));
+    if (whole.size() <= one.said.size() || whole.size() > room) continue;
+    used += whole.size() - one.said.size();
+    one.said = std::move(whole);
+  }
+  std::string out = std::move(heading);
+  for (const auto& one : shown) out += one.name + one.said;
+  if (shown.size() < failing.size()) out += fmt::format("  and {} more\n", failing.size() - shown.size());
   return out;
 }
 
@@ -131,9 +181,9 @@ std::string_view end_of(std::string_view text, std::size_t bytes_max) {
   return text;
 }
 
-// The whole output when it fits. Otherwise its lines that report failures, or its beginning, and then its
-// end.
-std::string output_of(const StepFacts& step, std::size_t room) {
+// The whole output when it fits. Otherwise its lines that report failures, or its beginning, and then its end.
+// With a list of failing tests, its end only.
+std::string output_of(const StepFacts& step, std::size_t room, bool tests_are_listed) {
   const std::string heading = "output of " + step.step_name;
   const std::string told_heading = heading + ", lines that tell of failures:\n",
                     end_heading = heading + ", its end:\n";
@@ -141,6 +191,8 @@ std::string output_of(const StepFacts& step, std::size_t room) {
   room -= heading.size() + 2;
   if (step.output_told.empty() && step.output_tail.size() <= room) return heading + ":\n" + step.output_tail;
   room -= told_heading.size() + end_heading.size() - heading.size();
+  // The lines that tell of failures are those of the tests above.
+  if (tests_are_listed) return end_heading + std::string(end_of(step.output_tail, room));
   const std::string_view whole = step.output_told.empty() ? step.output_tail : step.output_told;
   std::string told = telling_lines(whole, room * 2 / 3);
   if (told.empty() && step.output_told.empty()) told = unusual_lines(whole, room * 2 / 3);
@@ -177,7 +229,7 @@ std::string summary_of(const AttemptFacts& facts) {
   out = whole_words(out, kSummaryBytesMax);
   out += unread_reports(facts.steps, (kSummaryBytesMax - out.size()) / 2);
   const auto* step = last_failed(facts.steps);
-  if (step != nullptr) out += output_of(*step, kSummaryBytesMax - out.size());
+  if (step != nullptr) out += output_of(*step, kSummaryBytesMax - out.size(), !failing.empty());
   return cut(out, kSummaryBytesMax);
 }
 

@@ -25,6 +25,10 @@ std::optional<std::string> script_of(const std::vector<std::string>& argv);
 // that sets PATH or runs code that it does not show (`eval`, `.`).
 std::vector<std::string> programs_of(const std::vector<std::string>& argv);
 
+// The simple commands that a command starts in any case, as plain words, without programs that start another one
+// (`env A=1`, `timeout 60`).
+std::vector<std::vector<std::string>> commands_of(const std::vector<std::string>& argv);
+
 // Says why `script` can end with 0 although one of its commands failed: one sentence for each reason, without
 // duplicates. It checks the exceptions of `-e` and `pipefail`, and options like `make -i`. A script can hide
 // a failure in ways that this function does not find. Time is proportional to the script's size.

@@ -1,4 +1,4 @@
-// Finds the programs that a command starts in any case.
+// Finds the programs and commands that a command starts in any case.
 #include <algorithm>
 #include <array>
 
@@ -52,8 +52,11 @@ bool changes_names(const ScriptNode& node) {
   return in(node.words) || std::ranges::any_of(node.children, changes_names);
 }
 
-class Programs {
+class Commands {
  public:
+  // `named`: none behind a change of what names mean.
+  explicit Commands(bool named) : named_(named) {}
+
   void add_command(const std::vector<std::string>& argv) {
     if (const auto script = script_of(argv)) return add_script(*script);
     std::vector<ScriptWord> words;
@@ -61,19 +64,19 @@ class Programs {
     add_words(command_words(words));
   }
 
-  std::vector<std::string> found;
+  std::vector<PlainWords> found;
 
  private:
   void add_script(const std::string& text) {
     const auto tree = read_script(text);
-    if (tree.too_deep || changes_names(tree.root)) return;
+    if (tree.too_deep || (named_ && changes_names(tree.root))) return;
     const ScriptFacts facts(tree);
     walk(tree.root, facts);
   }
 
   void add_words(const PlainWords& command) {
     if (command.empty() || !is_literal(command[0]) || is_of_shell(command[0])) return;
-    if (std::ranges::find(found, command[0]) == found.end()) found.push_back(command[0]);
+    found.push_back(command);
     const auto shell = nested_shell(command);
     if (!shell || !shell->script || shell->name != command[0] || depth_ >= kNestedShellsMax) return;
     ++depth_;
@@ -128,15 +131,25 @@ class Programs {
     }
   }
 
+  const bool named_;
   int depth_ = 0;
 };
 
 }  // namespace
 
 std::vector<std::string> programs_of(const std::vector<std::string>& argv) {
-  Programs programs;
-  programs.add_command(argv);
-  return std::move(programs.found);
+  Commands commands(true);
+  commands.add_command(argv);
+  std::vector<std::string> out;
+  for (auto& command : commands.found)
+    if (std::ranges::find(out, command[0]) == out.end()) out.push_back(std::move(command[0]));
+  return out;
+}
+
+std::vector<PlainWords> commands_of(const std::vector<std::string>& argv) {
+  Commands commands(false);
+  commands.add_command(argv);
+  return std::move(commands.found);
 }
 
 }  // namespace pawl::plan

@@ -6,7 +6,9 @@
 #include "base/endpoint.h"
 #include "base/money.h"
 #include "base/nearest.h"
+#include "plan/fetches.h"
 #include "plan/keys.h"
+#include "plan/no_tests.h"
 #include "plan/script.h"
 
 namespace pawl::plan {
@@ -48,6 +50,15 @@ void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
                  "shell: needs `run` as a string; a list of words is run without a shell");
 }
 
+// Such a step ends the run on base after its tools have tried again for a minute.
+void warn_of_no_network(const YAML::Node& run, const Step& step, Problems& problems) {
+  if (step.network != Network::kNone) return;
+  if (const auto need = fetches_by(step.argv))
+    problems.warn(run, "run: `" + need->command + "` fetches packages, and the step has no network: add " +
+                           "`network: scoped, egress: " + need->egress + "`, or show what it fetches with " +
+                           "`mounts` and leave it out");
+}
+
 // A gate's script must not pass when one of its commands failed. `may_fail` does not change that: it allows
 // an exit code. A hidden failure has no exit code, whether it is a finding or a missing program.
 void read_judging_command(const Mapping& mapping, const Defaults& defaults, Step& step, Problems& problems) {
@@ -77,6 +88,7 @@ Step read_step(const YAML::Node& node, const Defaults& defaults, Problems& probl
   step.limits.time_budget_seconds = std::min(step.limits.time_budget_seconds, kGateSecondsMax);
   read_limits(mapping, kGateSecondsMax, step.limits, problems);
   read_network(mapping, {}, step, problems);
+  if (const auto run = mapping.get("run"); run.IsDefined()) warn_of_no_network(run, step, problems);
   read_reports(mapping, step, problems);
   return step;
 }
@@ -361,6 +373,13 @@ void read_base(const Mapping& mapping, Gate& gate, Problems& problems) {
     problems.add(node, "known_failing: base is not run with `baseline: none`; leave one of them out");
 }
 
+void warn_of_listings(const YAML::Node& steps, const Gate& gate, Problems& problems) {
+  std::vector<std::vector<std::string>> commands;
+  for (const auto& step : gate.steps) commands.push_back(step.argv);
+  for (const auto& reason : runners_that_only_list(commands))
+    problems.warn(steps, "run: can pass and run nothing: " + reason);
+}
+
 Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& defaults,
                Problems& problems) {
   Gate gate;
@@ -379,7 +398,10 @@ Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& 
         const std::string& step = gate.steps.back().name;
         if (!step.empty() && !names.insert(step).second)
           problems.add(item, "duplicate step '" + step + "' in gate " + name);
+        for (const auto& reason : reasons_to_run_nothing(gate.steps.back().argv))
+          problems.warn(item, "run: can pass and run nothing: " + reason);
       }
+      warn_of_listings(steps, gate, problems);
     }
   }
   if (mapping.valid()) read_signals(mapping, gate, problems);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "executor/start_run.h"
 #include "workspace/no_commit.h"
@@ -48,6 +49,13 @@ std::vector<std::string> layers_topmost_first(const std::vector<store::LayerRow>
   std::vector<std::string> out;
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
     if (!layer->layer_id.empty()) out.push_back(layer->layer_id);
+  return out;
+}
+
+std::set<std::string> approved_of(const Evidence& evidence) {
+  std::set<std::string> out;
+  for (const auto& phase : evidence.phases)
+    if (phase.outcome == store::PhaseOutcome::kApproved) out.insert(phase.phase_id);
   return out;
 }
 
@@ -113,17 +121,19 @@ Result<workspace::Commits> commits_of(const Evidence& evidence) {
     return fail(ErrorKind::kInvalid,
                 workspace::why_no_commit(run.source_path) + "; use `pawl diff " + run.run_id + "`");
   PAWL_TRY(const WallTime when, parse_rfc3339(run.ended_at));
-  return workspace::Commits{.source = run.source_path,
-                            .base = {.base_id = run.base_id, .git_commit = run.base_commit},
-                            .phases = evidence.accepted,
-                            .message =
-                                [run_id = run.run_id, head = evidence.head](const auto& phase) {
-                                  return fmt::format("{}: {}\n\nPawl-Run: {}\nPawl-Ledger-Head: {}\n",
-                                                     phase.phase_id, phase.goal, run_id, head);
-                                },
-                            .when_seconds = when.micros / 1'000'000,
-                            .left_out = evidence.plan.source_exclude,
-                            .of_work_tree = !evidence.plan.source_ref};
+  return workspace::Commits{
+      .source = run.source_path,
+      .base = {.base_id = run.base_id, .git_commit = run.base_commit},
+      .phases = evidence.accepted,
+      .message =
+          [run_id = run.run_id, head = evidence.head, approved = approved_of(evidence)](const auto& phase) {
+            return fmt::format("{}: {}\n\nPawl-Run: {}\nPawl-Ledger-Head: {}\n{}", phase.phase_id, phase.goal,
+                               run_id, head,
+                               approved.contains(phase.phase_id) ? "Pawl-Outcome: approved\n" : "");
+          },
+      .when_seconds = when.micros / 1'000'000,
+      .left_out = evidence.plan.source_exclude,
+      .of_work_tree = !evidence.plan.source_ref};
 }
 
 Result<std::string> commit_id_of(const workspace::Workspaces& objects, const Evidence& evidence) {
@@ -142,17 +152,18 @@ Json missing_json(const std::vector<store::PhaseRow>& phases) {
 
 Status check_judged(const Evidence& evidence) {
   const auto& last = evidence.last;
-  if (!last || last->row.outcome == store::PhaseOutcome::kApproved) return {};
-  if (!last->attempt) return {};  // a fork shares it
+  if (!last || !last->attempt) return {};  // none was accepted, or a fork shares it
+  const bool approved = last->row.outcome == store::PhaseOutcome::kApproved;
   for (const auto& layer : evidence.layers) {
     if (layer.merge_seq == evidence.layers.back().merge_seq || layer.layer_id.empty()) continue;
     if (std::ranges::find(last->base, layer.layer_id) != last->base.end()) continue;
     return fail(
         ErrorKind::kInvalid,
-        fmt::format("no gate has seen the work of phase {} together with that of phase {}: run the plan "
+        fmt::format("no gate has seen the work of phase {}{} together with that of phase {}: run the plan "
                     "again",
-                    last->row.phase_id, layer.phase_id));
+                    last->row.phase_id, approved ? ", which a person approved," : "", layer.phase_id));
   }
+  if (approved) return {};
   const auto& attempt_id = last->attempt->attempt_id;
   const std::string stack = ledger::stack_of(evidence.files, last->row.phase_id, attempt_id);
   if (stack.empty() || stack == store::stack_hash(evidence.run.base_id, last->base)) return {};

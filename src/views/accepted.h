@@ -65,7 +65,8 @@ bool is_missing(const store::PhaseRow& phase);
 Json missing_json(const std::vector<store::PhaseRow>& phases);
 
 // kInvalid: no gate has judged the last accepted work on top of the rest. An older version accepted such work
-// of phases that ran at once. Work that a person approved passes this check. kForged: its row names another
+// of phases that ran at once. Work that a person approved may have failed its gates, but they have seen the rest:
+// a person who approves one phase does not answer for the gates of the phases beside it. kForged: its row names another
 // stack.
 Status check_judged(const Evidence& evidence);
 

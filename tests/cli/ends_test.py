@@ -208,17 +208,23 @@ class NoWork(Ends):
                 self.assertEqual(self.failing(), [["diff.empty"]])
         self.assertIn("source ignores", self.attempts()[0]["summary"])
 
-    def test_what_is_written_as_it_was_is_told(self):
-        for agent in ("echo x >file", "touch file", "cat file >other && cp other file && rm other", "mkdir folder"):
-            with self.subTest(agent):
-                self.assertIn("changed nothing", self.one(agent, expect=0).stdout)
-                self.assertIn("changed nothing", self.pawl("inspect", "last", "p1").stdout)
-                self.assertIn("the patch is empty", self.pawl("diff", "last").stderr)
+    # Each writes something that a patch can't have.
+    UNSEEN = ("echo x >file", "touch file", "cat file >other && cp other file && rm other", "cat file >other && mv other file",
+              "mkdir folder", "mkdir folder && cd folder && git init -q .", "chmod 600 file", "chmod 666 file",
+              "cp file other && chmod 604 other && mv other file")
 
-    def test_what_git_does_not_see_is_told(self):
-        for agent in ("chmod 600 file", "chmod 666 file", "cp file other && chmod 604 other && mv other file"):
+    def test_what_git_does_not_see_is_no_work(self):
+        for agent in self.UNSEEN:
             with self.subTest(agent):
-                self.assertIn("changed nothing", self.one(agent, expect=0).stdout)
+                self.assertIn("diff.empty", self.one(agent).stdout)
+                self.assertEqual(self.failing(), [["diff.empty"]])
+                self.assertIn("changed nothing", self.pawl("inspect", "last", "p1").stdout)
+                self.assertIn("git keeps no empty folders", self.attempts()[0]["summary"])
+
+    def test_what_git_does_not_see_is_told_where_a_phase_may_be_empty(self):
+        for agent in self.UNSEEN[1::4]:
+            with self.subTest(agent):
+                self.assertIn("changed nothing", self.one(agent, ", may_be_empty: true", expect=0).stdout)
                 self.assertIn("changed nothing", self.pawl("inspect", "last", "p1").stdout)
                 self.assertIn("the patch is empty", self.pawl("diff", "last").stderr)
 

@@ -87,6 +87,25 @@ tiers:
         self.pawl("attest", "last", "-o", "../run.intoto.json", cwd="source")
         self.assertTrue(self.patch_holds(["last"]))
 
+    def test_work_that_a_person_approved_is_not_attested_with_what_its_gates_have_not_seen(self):
+        self.make({"left": "echo 7 >id_left", "right": "echo 'exit 1' >t_right.sh"})
+        self.run_phases(["left", "right"], "true")
+        self.pawl("approve", "last", "right", "--reason", "it is right", cwd="source")
+        refused = self.pawl("attest", "last", "-o", "../run.intoto.json", cwd="source", expect=1)
+        self.assertRegex(refused.stderr, "right, which a person approved, together with that of phase left")
+        self.pawl("apply", "last", cwd="source")
+        log = self.git("log", "--format=%s %(trailers:key=Pawl-Outcome)", "-2", self.branch(), cwd="source")
+        self.assertEqual(log.count("Pawl-Outcome: approved"), 1)
+
+    def test_work_that_a_person_approved_on_top_of_another_is_attested(self):
+        self.make({"left": "echo 7 >id_left", "right": "echo 'exit 1' >t_right.sh"})
+        self.run_phases(["left", "right"], "false")
+        self.pawl("approve", "last", "right", "--reason", "it is right", cwd="source")
+        self.pawl("attest", "last", "-o", "../run.intoto.json", cwd="source")
+
+    def branch(self):
+        return "pawl/" + self.pawl_json("status", "last", cwd="source")["run_id"]
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -95,6 +95,42 @@ TEST(Summary, TwentyTestsAndHowManyMore) {
       << said;
 }
 
+TEST(Summary, EachOfTwentyTestsHasAMessage) {
+  std::string suite = "<testsuite>", output;
+  for (int i = 0; i < 30; ++i) {
+    const auto n = std::to_string(i);
+    suite += "<testcase classname='tests.test_calc' name='test_add_" + n +
+             "'><failure message='AssertionError: assert " + n +
+             " == 99'>def test_add():\n&gt;       assert add() == 99\nE       AssertionError: assert " + n +
+             " == 99\n\ntests/test_calc.py:5: AssertionError</failure></testcase>";
+    output += "FAILED tests/test_calc.py::test_add_" + n + " - AssertionError: assert " + n + " == 99\n";
+  }
+  StepFacts many = ended("unit", 1);
+  give(many, "junit", suite + "</testsuite>");
+  take_output(output + output + "30 failed in 0.1s\n", many);
+  const auto said = said_of(many);
+  for (int i = 0; i < 20; ++i) {
+    const auto n = std::to_string(i);
+    const auto name = said.find("test_add_" + n + "\n");
+    ASSERT_NE(name, std::string::npos) << said;
+    EXPECT_NE(said.substr(name).find("assert " + n + " == 99"), std::string::npos) << n << said;
+  }
+  EXPECT_FALSE(says(said, "lines that tell of failures")) << said;
+  EXPECT_TRUE(says(said, "30 failed in")) << said;
+}
+
+TEST(Summary, AMessageThatATracebackRepeatsStandsOnce) {
+  StepFacts one = ended("unit", 1);
+  give(one, "junit",
+       "<testsuite><testcase name='a'><failure message='AssertionError: it is wrong'>def a():\n&gt; assert "
+       "f()\nE   "
+       "AssertionError: it is wrong\n\nx.py:5: AssertionError</failure></testcase></testsuite>");
+  const auto said = said_of(one);
+  const auto first = said.find("it is wrong");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(said.find("it is wrong", first + 1), std::string::npos) << said;
+}
+
 TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
   std::string log = "not ok 1 - sum: got 6, want 5\n";
   for (int i = 2; i < 2000; ++i) log += "ok " + std::to_string(i) + " - should be deeply equivalent\n";
@@ -176,6 +212,21 @@ TEST(Evidence, WhoWasAskedInVainIsToldWithHowOften) {
   const auto told = evaluate({.gate_id = "g", .required = {"build"}, .steps = {fetch, fetch}}).at(0);
   EXPECT_EQ(told.details["egress_refused_hosts"],
             "registry.example.org:443 (6 times), 192.0.2.7:443 (2 times)");
+}
+
+TEST(Evidence, ANameThatWasRefusedCountsOnceALookUp) {
+  std::string log;
+  for (int i = 0; i < 4; ++i)  // two look-ups, each for two kinds of addresses
+    log +=
+        R"({"host":"registry.npmjs.org","port":0,"address":"","verdict":"refused: this name is not allowed"})"
+        "\n";
+  StepFacts fetch = ended("fetch", 1);
+  fetch.egress_refused = 4;
+  MemorySource bytes(log);
+  ASSERT_TRUE(add_refused_hosts(bytes, fetch.refused_hosts));
+  const auto told = evaluate({.gate_id = "g", .required = {"build"}, .steps = {fetch}}).at(0);
+  EXPECT_EQ(told.details["egress_refused_hosts"], "registry.npmjs.org: name refused (2 times)");
+  EXPECT_TRUE(says(said_of(ended("unit", 1), told.details), "`egress` of the step names it"));
 }
 
 TEST(Evidence, AReportWithoutATestThatRanProvesNothing) {

@@ -9,6 +9,7 @@
 #include "executor/episode_choice.h"
 #include "executor/steps.h"
 #include "ledger/ledger.h"
+#include "sim/objects.h"
 
 namespace pawl::sim {
 namespace {
@@ -288,8 +289,8 @@ void Invariants::check_passed(const store::AttemptRow& attempt, const Bounds& bo
   std::int64_t kept = 0;
   for (const auto& row : episodes)
     if (row.attempt_id == attempt.attempt_id && !row.kept_by.empty()) kept = row.episode;
-  require(!attempt.agent_layer.empty() || bounds.may_be_empty.contains(attempt.phase_id), attempt.attempt_id,
-          "it passed and changed nothing");
+  require(!SimObjects::changes_nothing(attempt.agent_layer) || bounds.may_be_empty.contains(attempt.phase_id),
+          attempt.attempt_id, "it passed and changed nothing");
   require(bounds.any_exit.contains(attempt.phase_id) || agent_exited_well(attempt, kept, steps),
           attempt.attempt_id, "it passed, and its agent ended with another code than 0");
   if (attempt.joined_round > 0) kept = 0;  // a round is of the whole attempt

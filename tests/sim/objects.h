@@ -18,6 +18,10 @@ namespace pawl::sim {
 class SimObjects final : public workspace::ObjectStore {
  public:
   SimObjects(World& world, const SimSandboxes& sandboxes) : world_(world), sandboxes_(sandboxes) {}
+  // No layer, or one with nothing but files as they were and empty folders.
+  static bool changes_nothing(const std::string& layer) {
+    return layer.empty() || std::hash<std::string>()(layer) % 11 == 0;
+  }
   Result<workspace::Hold> hold() override { return workspace::Hold(); }
   bool has_layer(const std::string&) const override { return true; }
   Status check_before_use(const std::string&, const std::vector<std::string>&) const override { return {}; }
@@ -103,7 +107,7 @@ class SimObjects final : public workspace::ObjectStore {
   Status each_change(const std::string&, const std::vector<std::string>&, const std::string& layer,
                      const workspace::ReadsFile&,
                      const std::function<Status(const FileChange&)>& visit) const override {
-    if (layer.empty()) return {};
+    if (changes_nothing(layer)) return {};
     return visit(
         {.path = std::hash<std::string>()(layer) % 7 == 0 ? "conftest.py" : "file", .after = FileVersion()});
   }

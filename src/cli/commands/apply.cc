@@ -34,8 +34,11 @@ void add_apply(const Command& program) {
   command.required("RUN", *run, kRunHelp);
   add_state_options(command, *options);
   command.footer(
-      "Makes one commit for each phase, with the trailers Pawl-Run and Pawl-Ledger-Head. The working "
-      "tree, the index\nand the current branch stay as they are. A folder source with uncommitted "
+      "Makes one commit for each phase, with the trailers Pawl-Run and Pawl-Ledger-Head. That of work which "
+      "a "
+      "person\napproved has Pawl-Outcome: approved, too. The working tree, the index\nand the current branch "
+      "stay as "
+      "they are. A folder source with uncommitted "
       "changes at the start of the run gets\nno commit, because no gate judged its "
       "commit.\n\nExample:\n  pawl apply last && git merge pawl/<run>");
   command.on_run([=] {

@@ -35,6 +35,7 @@ struct RunTargets {
   bool goes_anywhere = false;                                 // a command works in a folder that is not known
   std::vector<MakeFolder> makes;                              // from read_makefiles()
   std::set<std::string> folders;                              // from read_makefiles(): where commands go to
+  std::set<std::string> pytest_plugins;                       // own files that a conftest.py loads
   TextAt base_text, work_text;                                // from read_work()
   std::function<bool(const std::string& path)> is_protected;  // as in Shadows
   // Returns why an argument list can end with 0 although a command in it failed. Null: the check is skipped.

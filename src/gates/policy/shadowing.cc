@@ -12,6 +12,7 @@
 #include "gates/policy/library_names.h"
 #include "gates/policy/named_modules.h"
 #include "gates/policy/package_scripts.h"
+#include "gates/policy/python_hooks.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/script_text.h"
@@ -327,6 +328,16 @@ void add_python_path(const std::string& settings, SearchFolders& to) {
   }
 }
 
+// Below other folders, a conftest.py is known only when the work changes it.
+void add_pytest_plugins(RunTargets& to) {
+  const auto is_there = [&](const std::string& path) { return !to.work_text(path).empty(); };
+  std::vector<std::string> folders = {"", "src/"};
+  for (const auto name : kTestFolders) folders.push_back(std::string(name) + "/");
+  for (const auto& folder : folders)
+    to.pytest_plugins.merge(
+        own_plugins(folder + "conftest.py", to.work_text(folder + "conftest.py"), is_there));
+}
+
 }  // namespace
 
 void add_folders_of_work(Shadows& to) {
@@ -341,6 +352,7 @@ void add_folders_of_work(Shadows& to) {
         if (const auto script = scripts->find(name); script != scripts->end()) now.add({script->second});
     for (const auto* file : {".pytest.ini", "pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini"})
       add_python_path(to.targets.work_text(file), now);
+    add_pytest_plugins(to.targets);
   }
   to.folders.modules.merge(now.modules);
   // Programs that a project builds lie where base has its commands look, too.
@@ -352,16 +364,18 @@ void add_folders_of_work(Shadows& to) {
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  for (const auto& words :
-       {not_read(change, shadows.targets), runner_setting(change, shadows.targets), named_module(change),
-        weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
-        vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
+  for (const auto& words : {not_read(change, shadows.targets),
+                            forging_hook(change, shadows.targets.pytest_plugins, shadows.targets.work_text),
+                            runner_setting(change, shadows.targets), named_module(change),
+                            weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
+                            vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }
 
 bool shadowing_reads(std::string_view path, const RunTargets& targets) {
-  return has_runner_settings(path) || may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
+  return may_have_hooks(path, targets.pytest_plugins) || has_runner_settings(path) ||
+         may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
 }
 
 std::vector<std::string> scanner_rules() {

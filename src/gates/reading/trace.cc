@@ -61,13 +61,17 @@ Status add_network_log(ByteSource& log, TraceFacts& to) {
 
 Status add_refused_hosts(ByteSource& network_log, std::map<std::string, std::int64_t>& to) {
   constexpr std::size_t kHostsMax = 1000;
+  std::string last;  // a look-up asks for both kinds of addresses, which are two lines
   return each_line(network_log, [&](const Json& line) -> Status {
     const std::string verdict = text_in(line, "verdict");
     if (!verdict.starts_with("refused")) return {};
     const std::string host = text_in(line, text_in(line, "host").empty() ? "address" : "host");
     if (host.empty()) return {};  // a line that counts further refusals without naming them
-    const std::string name = host + ":" + std::to_string(integer_in(line, "port"));
-    if (to.size() < kHostsMax || to.contains(name)) ++to[name];
+    const auto port = integer_in(line, "port");
+    const std::string name = host + (port == 0 ? ": name refused" : ":" + std::to_string(port));
+    const bool is_second = port == 0 && name == last;
+    last = is_second || port != 0 ? "" : name;
+    if (!is_second && (to.size() < kHostsMax || to.contains(name))) ++to[name];
     return {};
   });
 }

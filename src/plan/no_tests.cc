@@ -1,0 +1,137 @@
+#include "plan/no_tests.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string_view>
+
+#include "plan/script.h"
+#include "plan/script_facts.h"
+#include "plan/script_words.h"
+
+namespace pawl::plan {
+namespace {
+
+using Kind = ScriptNode::Kind;
+
+struct Listing {
+  std::string_view program, command;  // "go" and "test"; "": the program alone
+  std::string_view option, value;     // "": the option takes none, or any
+};
+
+// Each has the runner exit with 0 and run no test. From the manual of each program.
+constexpr std::array kListings = {
+    Listing{"pytest", "", "--collect-only", ""},
+    Listing{"pytest", "", "--co", ""},
+    Listing{"pytest", "", "--setup-only", ""},
+    Listing{"pytest", "", "--setup-plan", ""},
+    Listing{"pytest", "", "--fixtures", ""},
+    Listing{"go", "test", "-list", ""},
+    Listing{"go", "test", "-run", "NONE"},
+    Listing{"go", "test", "-run", "^$"},
+    Listing{"go", "test", "-c", ""},
+    Listing{"cargo", "test", "--list", ""},
+    Listing{"prove", "", "--dry", ""},
+    Listing{"prove", "", "-D", ""},
+    Listing{"jest", "", "--listTests", ""},
+    Listing{"rspec", "", "--dry-run", ""},
+    Listing{"mocha", "", "--dry-run", ""},
+};
+
+bool has_option(std::span<const std::string> words, const Listing& of) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (!word.starts_with(of.option)) continue;
+    const auto rest = word.substr(of.option.size());
+    if (of.value.empty() && (rest.empty() || rest.starts_with('='))) return true;
+    if (!of.value.empty() && rest.empty() && i + 1 < words.size() && words[i + 1] == of.value) return true;
+    if (!of.value.empty() && rest.starts_with('=') && rest.substr(1) == of.value) return true;
+  }
+  return false;
+}
+
+// The words from the runner on; none where the command is of no such runner. `python3 -m pytest` is pytest.
+std::span<const std::string> runner_in(const PlainWords& command, const Listing& of) {
+  constexpr std::size_t kProgramWithin = 6;  // enough for "timeout 60 uv run pytest"
+  if (command[0] == "echo" || command[0] == "printf") return {};
+  for (std::size_t i = 0; i < std::min(command.size(), kProgramWithin); ++i) {
+    if (program_of(command[i]) != of.program) continue;
+    const auto words = std::span(command).subspan(i);
+    const bool is_it = of.command.empty() || std::ranges::find(words, of.command) != words.end();
+    if (is_it) return words;
+  }
+  return {};
+}
+
+bool is_exit(const ScriptNode& node) {
+  const auto command = node.kind == Kind::kSimple ? command_words(node.words) : PlainWords();
+  return !command.empty() && command[0] == "exit" && (command.size() == 1 || command[1] == "0");
+}
+
+// `[ -d tests ] && make test`
+bool is_behind_a_question(const ScriptNode& node, const ScriptFacts& facts) {
+  return node.kind == Kind::kAndOr && node.children.size() > 1 && node.marks[1] == '&' &&
+         facts.asks(node.children[0]) && !facts.only_says(node.children.back());
+}
+
+void add_unreached(const ScriptTree& tree, std::vector<std::string>& to) {
+  const ScriptFacts facts(tree);
+  if (tree.root.kind != Kind::kList) return;
+  const auto& parts = tree.root.children;
+  const auto exit = std::ranges::find_if(parts, is_exit);
+  const auto is_work = [&](const ScriptNode& part) {
+    return part.kind != Kind::kFunction && !is_exit(part) && !facts.only_says(part);
+  };
+  if (exit != parts.end() && std::any_of(exit + 1, parts.end(), is_work))
+    to.push_back("`exit 0` ends the script before its other commands; leave it out");
+  const auto asked =
+      std::ranges::count_if(parts, [&](const auto& part) { return is_behind_a_question(part, facts); });
+  const auto others = std::ranges::count_if(
+      parts, [&](const auto& part) { return is_work(part) && !is_behind_a_question(part, facts); });
+  const bool ends_so = !parts.empty() && is_behind_a_question(parts.back(), facts);
+  if (asked > 0 && others == 0 && !ends_so)
+    to.push_back(
+        "each command stands behind a question (`[ -d x ] && y`), and the script passes where the "
+        "answer is no; let one command run in any case");
+}
+
+}  // namespace
+
+std::vector<std::string> runners_that_only_list(const std::vector<std::vector<std::string>>& steps) {
+  std::vector<PlainWords> commands;
+  for (const auto& argv : steps) std::ranges::move(commands_of(argv), std::back_inserter(commands));
+  std::vector<std::string> out;
+  std::map<std::string_view, std::string> listed;  // by runner
+  std::map<std::string_view, int> runs;
+  for (const auto& command : commands) {
+    std::string_view runner;
+    bool lists = false;
+    for (const auto& of : kListings) {
+      const auto words = runner_in(command, of);
+      if (words.empty()) continue;
+      runner = of.program;
+      if (!has_option(words, of)) continue;
+      lists = true;
+      listed[runner] = std::string(of.program) + (of.command.empty() ? "" : " ") + std::string(of.command) +
+                       " " + std::string(of.option) + (of.value.empty() ? "" : " ") + std::string(of.value);
+    }
+    if (!runner.empty() && !lists) ++runs[runner];
+  }
+  for (const auto& [runner, words] : listed)
+    if (runs[runner] == 0) out.push_back("`" + words + "` runs no test; leave it out");
+  return out;
+}
+
+std::vector<std::string> reasons_to_run_nothing(const std::vector<std::string>& argv) {
+  std::vector<std::string> out;
+  auto script = script_of(argv);
+  if (const auto shell = nested_shell(argv); !script && shell) script = shell->script;
+  if (!script) return out;
+  const auto tree = read_script(*script);
+  if (!tree.too_deep) add_unreached(tree, out);
+  return out;
+}
+
+}  // namespace pawl::plan

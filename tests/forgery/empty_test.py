@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Agents that change nothing and try to look as if they did. The gate passes on base, so that only the demand
+for a change stops them. Each passes where the phase says `may_be_empty: true`."""
+
+import unittest
+
+from pawl_testing import PawlTest
+
+FILES = {"a": "x\n", "check.sh": "[ -e check.sh ]\n"}
+NOTHING = {
+    "touches a file": "touch a",
+    "writes a file as it was": "cat a >b; cat b >a; rm b",
+    "exchanges a file for its copy": "cat a >b; mv b a",
+    "makes a folder": "mkdir d",
+    "makes a repository in a folder": "mkdir d; cd d; git init -q .",
+    "changes permissions that git does not keep": "chmod 600 a",
+    "removes and writes a file": "rm a; echo x >a",
+}
+# Each is as small as a change can be.
+WORK = {"a content": "echo y >a", "a new file": ": >b", "a deletion": "rm a", "the executable bit": "chmod +x a",
+        "a link": "ln -s a b", "another target": "ln -sf check.sh l", "a rename": "mv a b; mkdir a; mv b a/b"}
+
+
+class Empty(PawlTest):
+    def attempt(self, agent, more=""):
+        for path, text in FILES.items():
+            self.write(f"source/{path}", text)
+        (self.root / "source/l").unlink(missing_ok=True)
+        (self.root / "source/l").symlink_to("a")
+        self.write("agent.sh", agent + "\n")
+        self.write("plan.yaml", f"""\
+version: 1
+workflow: empty
+source: {{path: source}}
+max_attempts: 1
+gates: {{check: {{steps: [{{name: unit, run: sh check.sh}}]}}}}
+tiers: [{{phases: [{{id: p, goal: g, agent: {{run: sh /plan/agent.sh}}, gates: [check]{more}}}]}}]
+""")
+        self.pawl("run", "plan.yaml", expect=None)
+        return self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
+
+    def test_each_is_caught_and_passes_without_the_defence(self):
+        for name, agent in NOTHING.items():
+            with self.subTest(name):
+                caught = self.attempt(agent)
+                self.assertNotEqual(caught["verdict"], "passed")
+                self.assertEqual([f"{s['gate_id']}.{s['kind']}" for s in caught["signals"] if not s["passed"]], ["diff.empty"])
+                self.assertEqual(self.attempt(agent, ", may_be_empty: true")["verdict"], "passed")
+                self.assertEqual(self.pawl("diff", "last").stdout, "")
+
+    def test_each_change_is_work(self):
+        for name, agent in WORK.items():
+            with self.subTest(name):
+                self.assertEqual(self.attempt(agent)["verdict"], "passed")
+                self.assertNotEqual(self.pawl("diff", "last").stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,61 @@
+// Scripts that can pass without running a test.
+#include "plan/no_tests.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/script.h"
+
+namespace pawl::plan {
+namespace {
+
+std::size_t reasons(const std::string& script) {
+  return reasons_to_run_nothing(script_argv(Shell::kBest, script)).size();
+}
+
+std::size_t listings(const std::vector<std::string>& scripts) {
+  std::vector<std::vector<std::string>> steps;
+  for (const auto& script : scripts) steps.push_back(script_argv(Shell::kBest, script));
+  return runners_that_only_list(steps).size();
+}
+
+TEST(NoTests, ARunnerThatOnlyListsIsTold) {
+  for (const char* script :
+       {"pytest --co -q", "python3 -m pytest --collect-only", "timeout 60 pytest --setup-only tests",
+        "go test -run NONE ./...", "go test -run=NONE ./...", "go test -list . ./...", "cargo test -- --list",
+        "prove --dry t", "cd app && npx jest --listTests", "ruff . && pytest --setup-plan"})
+    EXPECT_EQ(listings({script}), 1U) << script;
+  EXPECT_EQ(runners_that_only_list({{"pytest", "--co"}}).size(), 1U);
+  EXPECT_EQ(listings({"pytest --co", "pytest --collect-only -q"}), 1U);
+}
+
+TEST(NoTests, ARunnerThatRunsAndAListBesideItAreFine) {
+  for (const char* script :
+       {"pytest", "pytest --co -q\npytest", "pytest -q && pytest --fixtures", "go test -run TestA ./...",
+        "go vet ./... && go test ./...", "cargo test --list-nothing", "prove -r t", "echo pytest --co",
+        "go list ./...", "pytest -k collect-only", "cargo build --list && cargo test"})
+    EXPECT_EQ(listings({script}), 0U) << script;
+  EXPECT_EQ(listings({"pytest --co", "if pytest -q; then exit 1; fi"}), 0U)
+      << "another step of the gate runs them";
+}
+
+TEST(NoTests, AnExitBeforeTheCommandIsTold) {
+  for (const char* script : {"exit 0; make test", "echo hi\nexit\nmake test", "exit 0\nmake test"})
+    EXPECT_EQ(reasons(script), 1U) << script;
+  for (const char* script :
+       {"make test; exit 0", "exit 1; make test", "make test\nexit 0\necho done",
+        "if x; then exit 0; fi; make test", "f() { exit 0; }; make test", "[ -e skip ] && exit 0; make test"})
+    EXPECT_EQ(reasons(script), 0U) << script;
+}
+
+TEST(NoTests, CommandsThatAllStandBehindAQuestionAreTold) {
+  for (const char* script : {"[ -d tests ] && make test; true", "test -e a && ./a\n:\n",
+                             "[ -d t ] && prove t; [ -d tests ] && pytest; echo ok"})
+    EXPECT_EQ(reasons(script), 1U) << script;
+  for (const char* script : {"[ -d tests ] && make test", "[ -f .env ] && . ./.env; make test",
+                             "make; [ -d tests ] && make test; true", "make && make test; true",
+                             "[ -z \"$CI\" ] && echo local; make test"})
+    EXPECT_EQ(reasons(script), 0U) << script;
+}
+
+}  // namespace
+}  // namespace pawl::plan
