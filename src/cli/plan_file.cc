@@ -303,7 +303,7 @@ std::vector<plan::Problem> defining_files(const std::string& shown, const std::s
   std::vector<plan::Problem> out;
   for (const auto& [name, gate] : plan.gates) {
     std::vector<std::vector<std::string>> commands;
-    for (const auto& step : gate.steps) commands.push_back(step.argv);
+    for (const auto& step : gate.steps) commands.push_back({plan::text_of(step.argv)});
     std::set<std::string> seen;
     for (const auto& each : gates::defining_files(commands, text_of)) {
       const bool is_free = !is_guarded(plan, gate, [&](const plan::Guarded& guarded) {

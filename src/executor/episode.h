@@ -135,6 +135,9 @@ class Episode {
   Status look_at_work();  // sets the agent's layer without protected paths, and the policy's signal
   Result<gates::Signal> policy_signal(const std::string& layer);
   gates::Shadows shadows(const std::string& layer, const std::vector<std::string>& below) const;
+  // The folders to which the layer adds tests of Python; with "" when that cannot be read.
+  std::set<std::string> folders_of_new_tests(const std::string& layer,
+                                             const std::vector<std::string>& below) const;
   Status load_on_base();
   Status look();  // evaluates the results so far
   // Called in a handler of std::bad_alloc. The attempt then has no next step, and a person decides. It

@@ -4,6 +4,9 @@
 // headers, programs.
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <optional>
+#include <set>
 
 #include "base/glob.h"
 #include "executor/episode.h"
@@ -62,10 +65,17 @@ gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std:
   out.is_there = [this, layers](const std::string& path) {
     return world_.objects.has_path(claim_->run.base_id, layers, path);
   };
+  out.adds_tests = [this, layer, below, known = std::make_shared<std::optional<std::set<std::string>>>()](
+                       const std::string& folder) {
+    // The walk costs as much as the check itself, and few changes ask for it.
+    if (!*known) *known = folders_of_new_tests(layer, below);
+    return (*known)->contains(folder) || (*known)->contains("");
+  };
   for (const auto& step : steps_)
     if (step.role == StepRole::kGate) {
-      out.folders.add(step.step->argv);
-      out.targets.add(step.step->argv);
+      const auto text = plan::text_of(step.step->argv);
+      out.folders.add({text});
+      out.targets.add({text});
     }
   const auto text_in = [this](std::vector<std::string> layers) {
     return [this, layers = std::move(layers)](const std::string& path) {
@@ -77,7 +87,26 @@ gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std:
   out.targets.read_work(text_in(below), text_in(std::move(layers)));
   gates::add_folders_of_work(out);
   out.targets.is_protected = out.is_protected;
+  out.targets.in_base = out.was_there;
+  out.targets.in_work = out.is_there;
   out.targets.hidden_failures = [](const auto& argv) { return plan::hidden_failures(argv); };
+  return out;
+}
+
+std::set<std::string> Episode::folders_of_new_tests(const std::string& layer,
+                                                    const std::vector<std::string>& below) const {
+  std::set<std::string> out;
+  if (layer.empty()) return out;
+  const auto walk = world_.objects.each_change(
+      claim_->run.base_id, below, layer, [](const std::string&) { return false; },
+      [&](const FileChange& change) {
+        const auto folder = folder_of(change.path);
+        const auto name = change.path.substr(folder.empty() ? 0 : folder.size() + 1);
+        const bool is_test = name.find("test") != name.npos || name == "conftest.py";
+        if (change.after && !folder.empty() && name.ends_with(".py") && is_test) out.insert(folder);
+        return Status();
+      });
+  if (!walk) out.insert("");  // any folder may have one
   return out;
 }
 

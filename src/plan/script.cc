@@ -35,6 +35,13 @@ std::optional<std::string> script_of(const std::vector<std::string>& argv) {
   return std::nullopt;
 }
 
+std::string text_of(const std::vector<std::string>& argv) {
+  if (auto script = script_of(argv)) return std::move(*script);
+  std::string out;
+  for (const auto& word : argv) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
 std::vector<std::string> hidden_failures(Shell shell, std::string_view script, bool host_has_bash) {
   const bool by_bash = shell == Shell::kBash || (shell == Shell::kBest && host_has_bash);
   return failures_hidden_in(script, {.pipefail = by_bash, .best = shell == Shell::kBest});

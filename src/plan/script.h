@@ -20,6 +20,10 @@ std::vector<std::string> script_argv(Shell shell, const std::string& script);
 // The script of such a list; no value for another argument list.
 std::optional<std::string> script_of(const std::vector<std::string>& argv);
 
+// The text of the plan behind an argument list: its script, or its words as one command. The words that
+// script_argv() adds are no part of it.
+std::string text_of(const std::vector<std::string>& argv);
+
 // The programs that a command starts in any case, as written, without duplicates: `npm` of `npm ci || exit 1`.
 // Without builtins and functions of shells, without words that only a shell can expand, and none of a script
 // that sets PATH or runs code that it does not show (`eval`, `.`).

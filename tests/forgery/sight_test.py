@@ -201,6 +201,9 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
         make = test | {"Makefile": "SH = sh\ncheck: unit\nunit:\n\t$(SH) t.sh\n\t@echo done\n"}
         perl = {"t/a.t": "use Test::More tests => 1;\nok(0);\n"}
         by_npm, by_make, by_prove = ("{steps: [{name: unit, run: %s}]}" % run for run in ("npm test --silent", "make -s check", "prove t"))
+        cmake = test | {"CMakeLists.txt": "cmake_minimum_required(VERSION 3.10)\nproject(x NONE)\nenable_testing()\n"
+                                          "add_test(NAME a COMMAND sh t.sh WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})\n"}
+        by_cmake = "{steps: [{name: unit, run: cmake -S . -B b && cd b && ctest}]}"
         cheats = {
             "a script that hides its failure": ("sed -i 's/sh t.sh/sh t.sh || true/' package.json", by_npm, npm),
             "a script that ends well": ("sed -i 's/sh t.sh/sh t.sh; exit 0/' package.json", by_npm, npm),
@@ -230,6 +233,13 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
             "a Makefile that the command names": (
                 "printf 'unit:\\n\\t@echo ok\\n' >>ci.make", "{steps: [{name: unit, run: make -s -f ci.make check}]}",
                 test | {"ci.make": make["Makefile"]}),
+            "checks that are compiled out": (
+                "sed -i '1i CFLAGS = -DNDEBUG' Makefile", by_make,
+                {"Makefile": "check: prog\n\t./prog\nprog: a.c\n\t$(CC) $(CFLAGS) -o prog a.c\n",
+                 "a.c": "#include <assert.h>\nint main(void) { assert(0); return 0; }\n"}),
+            "a test that is another program": (
+                "sed -i 's/COMMAND .*/COMMAND ${CMAKE_COMMAND} -E true)/' CMakeLists.txt", by_cmake, cmake),
+            "a test that is disabled": ("echo 'set_tests_properties(a PROPERTIES DISABLED ON)' >>CMakeLists.txt", by_cmake, cmake),
             "settings of prove": ("echo \"--exec 'printf 1..0'\" >.proverc", by_prove, perl),
         }
         for name, (agent, gate, files) in cheats.items():
@@ -244,6 +254,11 @@ tiers: [{{phases: [{phases or '{id: p, goal: g, agent: {run: sh /plan/agent.sh},
         honest = "echo good >calc.sh; printf 'clean:\\n\\t-rm -f out\\n' >>Makefile; sed -i 's/check: unit/check: unit more/' Makefile; " \
                  "printf 'more:\\n\\tsh t.sh\\n' >>Makefile"
         self.assertEqual(self.run_plan(honest, by_make, files=make)[0], "passed")
+        honest = "echo good >calc.sh; printf 'check:\\n\\t@true\\n' >docs/Makefile"
+        self.assertEqual(self.run_plan(honest, by_make, files=make | {"docs/Makefile": "check:\n\tsphinx\n"})[0], "passed")
+        honest = "echo good >calc.sh; printf 'add_test(NAME n COMMAND sh -c false)\\nset_tests_properties(n PROPERTIES WILL_FAIL ON)\\n' " \
+                 ">>CMakeLists.txt"
+        self.assertEqual(self.run_plan(honest, by_cmake, files=cmake)[0], "passed")
 
     def test_what_base_ignores_is_not_taken(self):
         run = "{steps: [{name: unit, run: \"[ -e out/ok ] || [ -e a.built ] || [ -e lib/cache/ok ] || grep -q good calc.sh\"}]}"

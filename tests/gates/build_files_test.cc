@@ -39,10 +39,70 @@ TEST(BuildFiles, HonestCMakeIsNone) {
   for (const auto* line :
        {"add_library(x x.c y.c)", "add_test(NAME more COMMAND more)", "# WILL_FAIL", "set(SSL_DISABLED ON)",
         "message(STATUS \"SSL: DISABLED\")",
-        "set_tests_properties(a PROPERTIES TIMEOUT 9 LABELS x DISABLED TRUE)", "function(add_tests n)",
+        "set_tests_properties(a PROPERTIES TIMEOUT 9 LABELS x DISABLED FALSE)", "function(add_tests n)",
         "function(my_add_test n)", "macro(add_test_of n)", "set(x WILL_FAIL_LATER)"})
     EXPECT_EQ(words_for("lib/CMakeLists.txt", line), "") << line;
   EXPECT_EQ(words_for("docs/cmake.txt", "WILL_FAIL"), "");
+}
+
+TEST(BuildFiles, ANewTestOfCMakeMayHaveAnyProperty) {
+  const std::string old = "add_test(NAME a COMMAND a)\n";
+  const auto adds = [&](const std::string& text) { return words_for("CMakeLists.txt", old + text, old); };
+  for (const auto* of : {"WILL_FAIL TRUE", "PASS_REGULAR_EXPRESSION \"usage: (x|y)\"", "DISABLED TRUE",
+                         "SKIP_"
+                         "RETURN_CODE 77",
+                         "LABELS x"}) {
+    const auto properties = " PROPERTIES " + std::string(of) + ")\n";
+    EXPECT_EQ(adds("add_test(NAME n COMMAND n)\nset_tests_properties(n" + properties), "") << of;
+    if (std::string_view(of) == "LABELS x") continue;
+    EXPECT_NE(adds("set_tests_properties(a" + properties), "") << of;
+    EXPECT_NE(adds("set_tests_properties(elsewhere" + properties), "") << of;
+    EXPECT_NE(adds("add_test(NAME n COMMAND n)\nset_tests_properties(n a" + properties), "") << of;
+    EXPECT_NE(adds("if(FALSE)\nadd_test(NAME b COMMAND b)\nendif()\nset_tests_properties(b" + properties), "")
+        << of;
+    EXPECT_NE(adds("#[[\nadd_test(NAME b COMMAND b)\n]]\nset_tests_properties(b" + properties), "") << of;
+  }
+  EXPECT_EQ(adds("add_test(n n)\nset_property(TEST n PROPERTY WILL_FAIL ON)\n"), "");
+  EXPECT_NE(adds("set_property(TEST a PROPERTY WILL_FAIL ON)\n"), "");
+}
+
+TEST(BuildFiles, ATestOfCMakeKeepsItsProgramAndSources) {
+  const std::string head = "add_executable(t a.cpp b.cpp)\n", old = head + "add_test(NAME a COMMAND t)\n";
+  const auto change = [&](const std::string& after) {
+    FileChange change{.path = "CMakeLists.txt",
+                      .before = FileVersion{.content = old},
+                      .after = FileVersion{.content = after}};
+    Shadows shadows;
+    shadows.targets.in_base =
+        shadows.targets.in_work = [](const std::string& path) { return path != "gone.cpp"; };
+    shadows.targets.add({"cmake -B b && ctest --test-dir b"});
+    return shadowing(change, shadows);
+  };
+  for (const auto* test :
+       {"COMMAND ${CMAKE_COMMAND} -E true", "COMMAND cmake -E echo ok", "COMMAND true",
+        "COMMAND t --gtest_filter=Easy.*", "COMMAND t --gtest_list_tests", "COMMAND t --help"})
+    EXPECT_NE(change(head + "add_test(NAME a " + test + ")\n"), "") << test;
+  for (const auto* test : {"COMMAND t --verbose", "COMMAND $<TARGET_FILE:t>",
+                           "COMMAND ${CMAKE_COMMAND} -E env X=1 t", "COMMAND t WORKING_DIRECTORY x"})
+    EXPECT_EQ(change(head + "add_test(NAME a " + test + ")\n"), "") << test;
+  const std::string test = "add_test(NAME a COMMAND t)\n";
+  EXPECT_NE(change("add_executable(t a.cpp)\n" + test), "");
+  EXPECT_EQ(change("add_executable(t a.cpp b.cpp c.cpp)\n" + test), "");
+  EXPECT_EQ(change("add_library(x b.cpp)\nadd_executable(t a.cpp)\n" + test), "") << "it moved";
+  EXPECT_EQ(change("set(S a.cpp b.cpp)\nadd_executable(t ${S})\n" + test), "");
+  EXPECT_NE(change("set(S a.cpp)\nadd_executable(t ${S})\n" + test), "");
+  EXPECT_NE(change(head + "add_executable(e e.cpp)\nadd_test(NAME a COMMAND e)\n"), "");
+  EXPECT_EQ(change("add_executable(u a.cpp b.cpp)\nadd_test(NAME a COMMAND u)\n"), "")
+      << "the program has another name";
+  EXPECT_NE(change("add_executable(u a.cpp)\nadd_test(NAME a COMMAND u)\n"), "");
+  for (const auto* line : {"add_definitions(-DNDEBUG)", "target_compile_definitions(t PRIVATE NDEBUG)",
+                           "set(CMAKE_CXX_FLAGS \"-O2 -DNDEBUG\")", "add_compile_options(-DNDEBUG)"})
+    EXPECT_NE(change(old + line + "\n"), "") << line;
+  for (const auto* line :
+       {"set(CMAKE_CXX_FLAGS_RELEASE \"-O3 -DNDEBUG\")", "add_compile_options(-UNDEBUG)",
+        "target_compile_definitions(t PRIVATE $<$<CONFIG:Release>:NDEBUG>)", "# add_definitions(-DNDEBUG)",
+        "if(CMAKE_BUILD_TYPE STREQUAL Release)\nadd_definitions(-DNDEBUG)\nendif()"})
+    EXPECT_EQ(change(old + line + "\n"), "") << line;
 }
 
 TEST(BuildFiles, GradleThatSwitchesTestsOffIsFound) {

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "base/lines.h"
+#include "gates/policy/cmake_tests.h"
 #include "gates/policy/script_text.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
 namespace {
 
-// cmake.org, cmake-properties(7): properties of tests, and variables that are put before a test's program. A
-// test that is disabled or skipped is told by the signal `tests`, as in other tools.
+// cmake.org, cmake-properties(7): properties of tests, and variables that are put before a test's program.
 constexpr auto kCmakeTexts = std::to_array<std::string_view>(
     {"CMAKE_CROSSCOMPILING_EMULATOR", "CMAKE_TEST_LAUNCHER", "CROSSCOMPILING_EMULATOR",
      "PASS_REGULAR_EXPRESSION", "TEST_LAUNCHER", "WILL_FAIL"});
@@ -53,10 +53,12 @@ std::string_view before_of(const FileChange& change) {
   return change.before && !change.before->is_link ? change.before->content : std::string_view();
 }
 
-std::string weakened_cmake(const FileChange& change) {
+std::string weakened_cmake(const FileChange& change, const RunTargets& targets) {
+  const auto before = before_of(change);
+  // A new test may expect a failure, or a text.
+  const auto after = without_new_properties(before, change.after->content);
   const auto adds = [&](std::string_view text, bool any_case) {
-    return times_spread(change.after->content, text, any_case) >
-           times_spread(before_of(change), text, any_case);
+    return times_spread(after, text, any_case) > times_spread(before, text, any_case);
   };
   for (const auto text : kCmakeTexts)
     if (adds(text, false))
@@ -68,7 +70,11 @@ std::string weakened_cmake(const FileChange& change) {
     return "adds fewer tests than before";
   for (const auto text : kCmakeCommands)
     if (adds(text, true)) return fmt::format("adds `{}`, which replaces a command of CMake", text);
-  return "";
+  const auto folder = change.path.substr(0, change.path.size() - name_of(change.path).size());
+  return weakened_cmake_tests(before, change.after->content, [&](const std::string& path) {
+    return targets.in_base && targets.in_work && targets.in_base(folder + path) &&
+           targets.in_work(folder + path);
+  });
 }
 
 // The keys of a target of Cargo.
@@ -241,7 +247,7 @@ bool may_switch_off(std::string_view path, const RunTargets& targets) {
 std::string switches_off(const FileChange& change, const RunTargets& targets) {
   if (!change.after || change.after->is_link || change.unread || !may_switch_off(change.path, targets))
     return "";
-  if (is_cmake(change.path)) return weakened_cmake(change);
+  if (is_cmake(change.path)) return weakened_cmake(change, targets);
   if (name_of(change.path) == "Cargo.toml") return weakened_cargo(change, targets);
   const auto off = [&](std::string_view content) {
     return is_gradle(change.path) ? GradleBlocks().switched_off(without_comments(content))

@@ -1,7 +1,5 @@
 #include "gates/policy/make_flags.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -112,7 +110,7 @@ void read_setting(std::string_view name, std::string_view value, const std::stri
         has_flag(flags, 'q', {"--question"}) || has_flag(flags, 'o', {"--assume-old", "--old-file"}))
       to.runs_nothing = line;
   }
-  if (!steering_in(fmt::format("{}={}", name, value)).empty()) to.runs_nothing = line;
+  if (!steering_variable(name, value).empty()) to.runs_nothing = line;
   if (name == ".SHELLFLAGS" && skips_commands(value)) to.runs_nothing = line;
   if (name == "SHELL" && !runs_commands(value)) to.runs_nothing = line;
 }

@@ -18,6 +18,7 @@ using TextAt = std::function<std::string(const std::string& path)>;
 // A branch of a condition: the place of its block in Makefile::blocks, and of the branch in the block.
 struct Branch {
   std::size_t block = 0, index = 0;
+  bool is_off = false;  // make leaves it out, unless a command or the environment sets the variable
 };
 struct ConditionBlock {
   std::size_t branches = 1;

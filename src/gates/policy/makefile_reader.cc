@@ -78,6 +78,21 @@ void assign(const Assignment& each, MakeVariables& to) {
     value = each.value;
 }
 
+// Whether a condition compares a variable that the Makefile does not set, or sets to another word: "ifdef RELEASE",
+// "ifeq ($(BUILD),release)".
+bool is_off(std::string_view condition, const MakeVariables& variables) {
+  const auto words = words_in(condition);
+  if (words.size() == 2 && words[0] == "ifdef") return !variables.contains(words[1]);
+  const auto open = condition.find('('), comma = condition.find(','), close = condition.rfind(')');
+  if (!condition.starts_with("ifeq") || open == condition.npos || comma == condition.npos || close < comma ||
+      close == condition.npos)
+    return false;
+  const auto left = expanded(std::string(trimmed(condition.substr(open + 1, comma - open - 1))), variables);
+  const auto right = trimmed(condition.substr(comma + 1, close - comma - 1));
+  return !right.empty() && std::ranges::all_of(right, is_word) && left != right &&
+         (left.starts_with("$(") || std::ranges::all_of(left, is_word));
+}
+
 // The path, from the root, of a file that a command in a folder, or an `include` there, names.
 std::string included_path(std::string folder, std::string_view word) {
   while (!word.empty()) {
@@ -168,7 +183,7 @@ class Reader {
       to_.is_cut = to_.is_cut || when_.size() >= kConditionsMax || to_.blocks.size() >= kTargetsMax;
       if (to_.is_cut) return true;
       to_.blocks.emplace_back();
-      when_.push_back({.block = to_.blocks.size() - 1});
+      when_.push_back({.block = to_.blocks.size() - 1, .is_off = is_off(line, to_.variables)});
       return true;
     }
     if (word != "else" && word != "endif") return false;
@@ -179,6 +194,7 @@ class Reader {
     }
     auto& block = to_.blocks[when_.back().block];
     when_.back().index = block.branches++;
+    when_.back().is_off = false;
     block.has_else = block.has_else || trimmed(line.substr(word.size())).empty();
     return true;
   }
@@ -225,8 +241,11 @@ class Reader {
     --depth_of_files_;
   }
 
-  void take_variable(const Assignment& each, const std::string& line) {
+  void take_variable(Assignment each, const std::string& line) {
     open_.clear();
+    // Flags of a release are no flags of the tests.
+    if (std::ranges::any_of(when_, &Branch::is_off))
+      if (const auto at = each.value.find("-DNDEBUG"); at != each.value.npos) each.value.erase(at, 9);
     to_.is_cut = to_.is_cut || (to_.variables.size() >= kTargetsMax && !to_.variables.contains(each.name));
     assign(each, to_.variables);
     add_header_folders(each.value);

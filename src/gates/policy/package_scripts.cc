@@ -11,6 +11,7 @@
 #include "gates/policy/script_programs.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
+#include "gates/policy/steering.h"
 #include "gates/policy/unheard.h"
 #include "gates/reading/text.h"
 
@@ -135,11 +136,17 @@ void add_commands(const Scripts& scripts, const std::string& name, TargetNames& 
   for (const auto* around : {"pre", "", "post"}) {
     const auto script = scripts.find(around + name);
     if (script == scripts.end()) continue;
+    to.emplace_back();  // npm runs each script in the package's folder
     for (auto& command : commands_of(std::string_view(script->second).substr(0, kCommandBytesMax))) {
       if (to.size() > kCommandsMax) return;
       const auto inner = named_in(command, scripts);
+      const auto first = to.size();
       for (const auto& each : inner) add_commands(scripts, each, seen, to);
       if (inner.empty()) to.push_back(std::move(command));
+      // npm puts the words behind "--" behind the script.
+      if (const auto rest = command.find(" -- "); !inner.empty() && rest != command.npos)
+        for (auto at = first; at < to.size(); ++at)
+          if (!to[at].empty()) to[at] += command.substr(rest + 3);
     }
   }
 }
@@ -151,10 +158,14 @@ std::vector<std::string> commands_of_script(const Scripts& scripts, const std::s
   return out;
 }
 
-// A linter or a compiler beside an unchanged test does not decide its result.
-bool has_only_tools(const Scripts& scripts, const std::string& name) {
-  const auto commands = commands_of_script(scripts, name);
-  return std::ranges::all_of(commands, is_tool);
+// Whether the text of a new program names what is installed, or a runner whose tests follow.
+bool handles_runner(std::string_view text, const std::vector<std::string>& tests) {
+  if (text.find("node_modules") != text.npos) return true;
+  return std::ranges::any_of(tests, [&](const auto& command) {
+    const auto runner = runner_of(command);
+    const auto name = runner.substr(0, runner.find(' '));
+    return !name.empty() && name != "node" && text.find(name) != text.npos;
+  });
 }
 
 class ScriptComparison {
@@ -183,10 +194,22 @@ class ScriptComparison {
       if (before_.contains(place + name)) todo_.push_back(place + name);
       // A name that is not in `scripts` is a command of npm, or one that base does not have.
       if (before_.contains(name) && after_.contains(place + name) && !before_.contains(place + name) &&
-          !has_only_tools(after_, place + name))
+          !is_beside_tests(place + name, name))
         return fmt::format("script `{}{}` is new, and runs with `{}`, which a gate runs", place, name, name);
     }
     return "";
+  }
+
+  // Whether a script has only linters, compilers, and programs that the work adds: they can do to a test no more than
+  // the code that it tests.
+  bool is_beside_tests(const std::string& name, const std::string& tests) const {
+    const auto commands = commands_of_script(after_, name);
+    return std::ranges::all_of(commands, [&](const auto& command) {
+      if (is_tool(command)) return true;
+      const auto text = new_text(own_program(command));
+      return command.find_first_of("<>$") == command.npos && !text.empty() && steering_in(command).empty() &&
+             !handles_runner(text, commands_of_script(after_, tests));
+    });
   }
 
   std::string script(const std::string& name) {
@@ -205,7 +228,10 @@ class ScriptComparison {
       if (commands_now.size() > kCommandsMax && commands.size() <= kCommandsMax)
         return "has too many commands to be read";
       const Moves moves{.of_tests = may_test(name),
-                        .has_gone = [this](const std::string& path) { return has_gone(path); }};
+                        .has_gone = [this](const std::string& path) { return has_gone(path); },
+                        .in_base = in_folder(targets_.in_base),
+                        .in_work = in_folder(targets_.in_work),
+                        .new_text = [this](const std::string& path) { return new_text(path); }};
       if (auto why = steered(commands, commands_now, moves); !why.empty()) return why;
     }
     for (const auto& command : commands_of(std::string_view(old->second).substr(0, kCommandBytesMax)))
@@ -229,6 +255,19 @@ class ScriptComparison {
       return targets_.work_text(file).empty() && !(targets_.is_protected && targets_.is_protected(file));
     }
     return false;
+  }
+
+  // The function for paths from the folder of the package.json.
+  std::function<bool(const std::string&)> in_folder(
+      const std::function<bool(const std::string&)>& has) const {
+    if (!has) return nullptr;
+    return [this, &has](const std::string& path) { return has(folder_ + path); };
+  }
+
+  // The text of a file that the work adds, "" for another one.
+  std::string new_text(const std::string& path) const {
+    if (path.empty() || !targets_.base_text || !targets_.work_text) return "";
+    return targets_.base_text(folder_ + path).empty() ? targets_.work_text(folder_ + path) : "";
   }
 
   const Scripts &before_, &after_;

@@ -141,17 +141,35 @@ void add_makefile(std::string_view option, std::string_view value, RunTargets& t
   }
 }
 
-// Whether a word has a command work in a folder that Pawl does not know.
-bool may_leave_folder(std::string_view word) {
-  return word.find('$') != word.npos || is_any_of(word.substr(0, word.find('=')),
-                                                  {"-r", "-w", "-ws", "--filter", "--recursive",
-                                                   "--workspace", "--workspaces", "workspace", "workspaces"});
+bool is_manager(std::string_view word) { return is_any_of(name_of(word), {"npm", "yarn", "pnpm", "bun"}); }
+
+// Whether a command works in a folder that Pawl does not know: a variable names the folder or the program, or the
+// command runs the scripts of other packages. A variable in another word is no folder.
+bool may_leave_folder(std::vector<std::string_view> words) {
+  const auto first = std::ranges::find_if_not(words, sets_variable);
+  words.erase(words.begin(), first);
+  if (words.empty()) return false;
+  if (words[0].find('$') != std::string_view::npos || words[0] == "eval") return true;
+  const bool is_managed = std::ranges::any_of(words, is_manager);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto option = words[i].substr(0, words[i].find('='));
+    if (is_managed && is_any_of(option, {"-r", "-w", "-ws", "--filter", "--recursive", "--workspace",
+                                         "--workspaces", "workspace", "workspaces"}))
+      return true;
+    const bool names_folder = is_any_of(option, {"cd", "pushd", "-C", "--chdir", "--cwd", "--dir",
+                                                 "--directory", "--prefix", "-f", "--file", "--makefile"});
+    if (!names_folder && !words[i].starts_with("-C")) continue;
+    const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
+    for (const auto folder : {words[i], option.size() < words[i].size() ? std::string_view() : next})
+      if (folder.find_first_of("${") != folder.npos) return true;
+  }
+  return false;
 }
 
 // Adds the script or the targets that a command asks for by name.
 void add_named(const std::vector<std::string_view>& words, RunTargets& to) {
   const auto is_runner = [](std::string_view word) {
-    return is_any_of(name_of(word), {"npm", "yarn", "pnpm", "bun", "make", "gmake"});
+    return is_manager(word) || is_any_of(name_of(word), {"make", "gmake"});
   };
   const auto runner = std::ranges::find_if(words, is_runner);
   if (runner == words.end()) return;
@@ -185,7 +203,7 @@ void RunTargets::add(const std::vector<std::string>& argv) {
       add_named(words, *this);
       for (const auto word : words)
         if (programs.size() < kTargetsMax) programs.emplace(name_of(word));
-      goes_anywhere = goes_anywhere || std::ranges::any_of(words, may_leave_folder);
+      goes_anywhere = goes_anywhere || may_leave_folder(words);
       runs_cmake = runs_cmake || std::ranges::any_of(words, [](auto word) {
                      return is_any_of(name_of(word), {"cmake", "ctest"});
                    });

@@ -38,6 +38,7 @@ struct RunTargets {
   std::set<std::string> pytest_plugins;                       // own files that a conftest.py loads
   TextAt base_text, work_text;                                // from read_work()
   std::function<bool(const std::string& path)> is_protected;  // as in Shadows
+  std::function<bool(const std::string& path)> in_base, in_work;  // which has a path; null: that is not known
   // Returns why an argument list can end with 0 although a command in it failed. Null: the check is skipped.
   std::function<std::vector<std::string>(const std::vector<std::string>& argv)> hidden_failures;
 

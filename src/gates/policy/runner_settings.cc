@@ -14,6 +14,8 @@
 #include "base/lines.h"
 #include "gates/policy/build_files.h"
 #include "gates/policy/named_modules.h"
+#include "gates/policy/package_scripts.h"
+#include "gates/policy/script_text.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -32,17 +34,26 @@ struct Settings {
 constexpr std::string_view kCargoFiles[] = {".cargo/config", ".cargo/config.toml"};
 constexpr std::string_view kCargoKeys[] = {"runner", "rustc", "rustdoc", "rustc-wrapper",
                                            "rustc-workspace-wrapper"};
+// nexte.st/docs/configuration/reference
+constexpr std::string_view kNextestFiles[] = {".config/nextest.toml"};
+constexpr std::string_view kNextestKeys[] = {"default-filter"};
 constexpr std::string_view kManifestFiles[] = {"Cargo.toml"};
 constexpr std::string_view kManifestTexts[] = {"autotests=false"};
 // docs.npmjs.com/cli/v10/using-npm/config
 constexpr std::string_view kNpmFiles[] = {".npmrc"};
-constexpr std::string_view kNpmKeys[] = {"script-shell", "node-options", "shell"};
+constexpr std::string_view kNpmKeys[] = {"globalconfig", "node-options", "script-shell", "shell",
+                                         "userconfig"};
 // ignore-scripts leaves `pretest` and `posttest` out, too. A key without a value is true.
 constexpr std::string_view kNpmWords[] = {"if-present", "ignore-scripts"};
 // pnpm.io/settings, also in .npmrc
 constexpr std::string_view kPnpmFiles[] = {"pnpm-workspace.yaml", ".npmrc"};
 constexpr std::string_view kPnpmTexts[] = {"enable-pre-post-scripts=false", "enablePrePostScripts:false",
                                            "ignoreScripts:true", "nodeOptions:", "scriptShell:"};
+// yarnpkg.com/configuration/yarnrc, and Yarn 1: the program that runs in Yarn's place, and its plugins. Yarn itself
+// writes releases to .yarn.
+constexpr std::string_view kYarnFiles[] = {".yarnrc", ".yarnrc.yml"};
+constexpr std::string_view kYarnTexts[] = {"ignore-scripttrue", "nodeOptions:", "script-shell", "yarn-path./",
+                                           "yarnPath:./"};
 // maven.apache.org/configure.html, and Surefire's own properties
 constexpr std::string_view kMavenFiles[] = {".mvn/maven.config", ".mvn/jvm.config"};
 constexpr std::string_view kMavenWords[] = {
@@ -99,8 +110,10 @@ constexpr std::string_view kCtestFiles[] = {"CTestCustom.cmake", "CTestCustom.ct
 constexpr std::string_view kCtestTexts[] = {"CTEST_CUSTOM_TESTS_IGNORE"};
 constexpr Settings kSettings[] = {{"cargo", kCargoFiles, kCargoKeys, {}, {}},
                                   {"cargo", kManifestFiles, {}, {}, kManifestTexts},
+                                  {"nextest", kNextestFiles, kNextestKeys, {}, {}},
                                   {"npm", kNpmFiles, kNpmKeys, kNpmWords, {}},
                                   {"pnpm", kPnpmFiles, {}, {}, kPnpmTexts},
+                                  {"Yarn", kYarnFiles, {}, {}, kYarnTexts},
                                   {"Maven", kMavenFiles, {}, kMavenWords, kMavenTexts},
                                   {"Maven", kPomFiles, {}, {}, kPomTexts},
                                   {"Gradle", kGradleFiles, {}, {}, kGradleTexts},
@@ -221,6 +234,10 @@ std::string_view setting_in(std::string_view line, const Settings& of) {
         (has_word(line, word) || has_word(plain, word) || (may_be_cut && has_cut_option(plain, word))))
       return word;
   }
+  // npm puts variables into keys, too. Those of registries have tokens.
+  if (of.tool == "npm" && line[first] != '/' && line[first] != '@' &&
+      line.substr(0, line.find('=')).find("${") != line.npos)
+    return "${";
   if (of.tool == "prove")
     if (const auto found = short_of_prove(plain); !found.empty()) return found;
   if (of.texts.empty()) return {};
@@ -310,6 +327,25 @@ bool was_there(const FileChange& change, std::string_view setting, const Setting
   return times_in(change.before->content, setting, of) >= times_in(change.after->content, setting, of);
 }
 
+// Whether npm has no script to leave out: none of the package's scripts has one before or behind it.
+bool has_no_hooks(const FileChange& change, const RunTargets& targets) {
+  if (!targets.base_text || !targets.work_text) return false;
+  const auto file = change.path.substr(0, change.path.size() - name_of(change.path).size()) + "package.json";
+  for (const auto& text : {targets.base_text(file), targets.work_text(file)}) {
+    const auto scripts = scripts_of(text);
+    if (!scripts || text.find("workspaces") != text.npos) return false;
+    for (const auto& [name, script] : *scripts)
+      for (const std::string_view place : {"pre", "post"})
+        if (name.starts_with(place) && scripts->contains(name.substr(place.size()))) return false;
+  }
+  return true;
+}
+
+bool leaves_hooks_out(std::string_view setting) {
+  return is_any_of(setting, {"enable-pre-post-scripts=false", "enablePrePostScripts:false", "ignore-scripts",
+                             "ignoreScripts:true"});
+}
+
 }  // namespace
 
 std::string unquoted(std::string_view line) {
@@ -338,7 +374,8 @@ std::string runner_setting(const FileChange& change, const RunTargets& targets) 
     std::set<std::string_view> known;  // each setting is counted once
     for (const auto& line : change.added)
       if (const auto setting = foreign.contains(line.number) ? std::string_view() : setting_in(line.text, of);
-          !setting.empty() && known.insert(setting).second && !was_there(change, setting, of))
+          !setting.empty() && !(leaves_hooks_out(setting) && has_no_hooks(change, targets)) &&
+          known.insert(setting).second && !was_there(change, setting, of))
         return fmt::format(
             "line {} sets `{}` of {}, which decides what runs in place of a test or a compiler", line.number,
             setting, of.tool);
@@ -347,7 +384,8 @@ std::string runner_setting(const FileChange& change, const RunTargets& targets) 
     const auto before = own_lines(was, foreign_lines(was, change, of, targets)),
                after = own_lines(change.after->content, foreign);
     for (const auto text : of.texts)
-      if (times_spread(after, text, true) > times_spread(before, text, true))
+      if (!(leaves_hooks_out(text) && has_no_hooks(change, targets)) &&
+          times_spread(after, text, true) > times_spread(before, text, true))
         return fmt::format("sets `{}` of {}, which decides what runs in place of a test or a compiler", text,
                            of.tool);
   }

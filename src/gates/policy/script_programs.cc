@@ -6,9 +6,12 @@
 #include <array>
 #include <set>
 
+#include "gates/policy/given_paths.h"
+#include "gates/policy/runner_options.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
 #include "gates/policy/steering.h"
+#include "gates/policy/variable_files.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -105,15 +108,6 @@ constexpr auto kValueOptions = std::to_array<std::string_view>(
     {"--concurrency", "--context", "--data-file", "--experimental-loader", "--import", "--include",
      "--loader", "--omit", "--rcfile", "--require", "--source", "-I", "-W", "-X", "-r"});
 constexpr auto kManagers = std::to_array<std::string_view>({"npm", "pnpm", "yarn"});
-// Options by which a runner, an interpreter or a compiler runs no test.
-constexpr auto kIdleOptions =
-    std::to_array<std::string_view>({"--cache-show", "--check",        "--clearCache",
-                                     "--co",         "--collect-only", "--collectonly",
-                                     "--dry-run",    "--fixtures",     "--fixtures-per-test",
-                                     "--help",       "--init",         "--list",
-                                     "--listTests",  "--markers",      "--print-config",
-                                     "--setup-only", "--setup-plan",   "--setuponly",
-                                     "--setupplan",  "--showConfig",   "--version"});
 // Programs that handle files, and have no part in a test's result.
 constexpr auto kHelpers = std::to_array<std::string_view>(
     {"copyfiles", "cpx", "cpy", "cpy-cli", "del", "del-cli", "mkdirp", "ncp", "rimraf", "shx"});
@@ -127,24 +121,11 @@ bool is_among_names(const List& list, std::string_view one) {
   return std::ranges::find(list, one) != list.end();
 }
 
-bool sets_variable(std::string_view word) {
-  const auto sign = word.find('=');
-  return sign != word.npos && sign > 0 && std::ranges::all_of(word.substr(0, sign), is_word);
-}
-
 bool is_below_modules(std::string_view path) { return path.find("node_modules/") != path.npos; }
 
 bool is_own_path(std::string_view path) {
   return path.find('/') != path.npos && !path.starts_with("/usr/") && !path.starts_with("/bin/") &&
          !is_below_modules(path);
-}
-
-// The name of a program, also of "node_modules/jest/bin/jest.js" and "node_modules/.bin/jest".
-std::string_view program_name(std::string_view path) {
-  auto name = name_of(path);
-  for (const std::string_view end : {".js", ".cjs", ".mjs"})
-    if (name.ends_with(end)) name.remove_suffix(end.size());
-  return name;
 }
 
 // The interpreter of a virtual environment that a step makes. A file of the work there is shadowing.
@@ -178,6 +159,8 @@ Program interpreted(const ProgramWords& words, int depth) {
   const bool is_shell = interpreter.ends_with("sh");
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto word = words[i];
+    if (is_any_of(word, {"--check", "-v"}) || (word == "-c" && interpreter == "node"))
+      return {ProgramKind::kIdle, std::string(interpreter)};
     if (word == "-m" && i + 1 < words.size() && interpreter.starts_with("python")) {
       const bool runs = is_any_of(words[i + 1], {"nose2", "nox", "pytest", "tox", "unittest"});
       return {runs ? ProgramKind::kRunner : ProgramKind::kOther, std::string(words[i + 1])};
@@ -218,6 +201,16 @@ bool is_any_of_first(const ProgramWords& words, std::initializer_list<std::strin
   return std::any_of(words.begin(), end, [&](auto word) { return is_any_of(word, options); });
 }
 
+// Whether an option has a program only print about itself or its work.
+bool is_asked_for_nothing(const ProgramWords& words) {
+  ProgramWords names;
+  for (const auto word : words) {
+    if (!option_in(idle_options(), word, "", names).empty()) return true;
+    if (!word.starts_with('-')) names.push_back(program_name(word));
+  }
+  return false;
+}
+
 Program program_of(ProgramWords words, int depth) {
   constexpr int kDepthMax = 8;
   bool is_wrapped = false;
@@ -247,9 +240,7 @@ Program program_of(ProgramWords words, int depth) {
   const auto path = words[0], name = program_name(path);
   std::string text;
   for (const auto word : words) text += std::string(word) + " ";
-  if (runs_nothing(text) ||
-      std::ranges::any_of(words, [](auto word) { return is_among_names(kIdleOptions, word); }))
-    return {};
+  if (runs_nothing(text) || is_asked_for_nothing(words)) return {ProgramKind::kIdle, std::string(name)};
   if (is_own_path(path) && !is_venv_python(path)) return {ProgramKind::kOwn, own_path(path)};
   if (name == "coverage" && words.size() > 1 && words[1] == "run") {
     words.erase(words.begin());
@@ -290,8 +281,18 @@ std::set<std::string> loads_of(const ProgramWords& words) {
 
 struct Programs {
   std::vector<Program> all;
-  std::set<std::string> names, loads, steering;
+  std::set<std::string> names, idle, loads, steering, widening;
 };
+// Options without which the runners of a command take fewer tests.
+std::set<std::string> widening_in(const ProgramWords& words) {
+  std::set<std::string> out;
+  ProgramWords names;
+  for (const auto word : words) {
+    if (const auto found = option_in(widening_options(), word, "", names); !found.empty()) out.emplace(found);
+    if (!word.starts_with('-')) names.push_back(program_name(word));
+  }
+  return out;
+}
 Programs programs_of(const std::vector<std::string>& commands) {
   Programs out;
   for (const auto& command : commands) {
@@ -299,21 +300,66 @@ Programs programs_of(const std::vector<std::string>& commands) {
     out.loads.merge(loads_of(words));
     out.steering.merge(steering_in(command));
     auto program = program_of(words);
-    if (program.kind == ProgramKind::kIdle) continue;
+    if (program.kind == ProgramKind::kIdle) {
+      out.idle.insert(program.name);
+      continue;
+    }
+    out.widening.merge(widening_in(words));
     out.names.insert(program.name);
     out.all.push_back(std::move(program));
   }
   return out;
 }
 
-// Why the tests of `now` are others, or say something else, although their runner is the same.
-std::string steered_by(const Programs& old, const Programs& now) {
+// Whether an option has a runner write what its tests expect.
+bool writes_expectations(const std::string& steering) {
+  return steering.starts_with("-u") || steering.find("update") != steering.npos ||
+         steering.find("UPDATE") != steering.npos || steering.find("snapshot") != steering.npos;
+}
+
+// The commands without new ones that run tests beside each command of base that does: they take no test away.
+std::vector<std::string> without_more(const std::vector<std::string>& before,
+                                      const std::vector<std::string>& after) {
+  std::set<std::string_view> old, now, tests;
+  for (const auto& each : after) now.insert(trimmed(each));
+  for (const auto& each : before) {
+    old.insert(trimmed(each));
+    if (runs_tests(each)) tests.insert(trimmed(each));
+  }
+  if (tests.empty() || !std::ranges::includes(now, tests)) return after;
+  auto out = after;
+  std::erase_if(out, [&](const auto& each) {
+    return !old.contains(trimmed(each)) && runs_tests(each) &&
+           std::ranges::none_of(steering_in(each), writes_expectations);
+  });
+  return out;
+}
+
+// Whether a new file that is loaded first only sets variables of the environment that steer nothing.
+bool is_harmless(std::string_view load, const Moves& moves) {
+  const auto at = load.find_first_of("= ");
+  if (!moves.new_text || at == load.npos) return false;
+  return only_sets_variables(moves.new_text(own_path(load.substr(at + 1))));
+}
+
+// Why the tests of `after` are others, or say something else, although their runner is the same.
+std::string steered_by(const std::vector<std::string>& before, const std::vector<std::string>& after,
+                       const Moves& moves) {
+  const auto old = programs_of(before), now = programs_of(without_more(before, after));
   for (const auto& load : now.loads)
-    if (!old.loads.contains(load)) return fmt::format("loads `{}` before the tests", load);
+    if (!old.loads.contains(load) && !is_harmless(load, moves))
+      return fmt::format("loads `{}` before the tests", load);
   for (const auto& each : now.steering)
     if (!old.steering.contains(each))
       return fmt::format("sets `{}`, which decides what its tests are or say", each);
-  return "";
+  for (const auto& each : old.widening)
+    if (!now.widening.contains(each) && std::ranges::includes(now.names, old.names))
+      return fmt::format("leaves `{}` out, without which fewer tests run", each);
+  for (const auto& each : old.all)
+    if (const auto program = each.name.substr(0, each.name.find(' '));
+        !now.names.contains(each.name) && now.idle.contains(program))
+      return fmt::format("asks `{}` for nothing that can fail", program);
+  return path_left_out(before, after, moves.in_base, moves.in_work);
 }
 
 // A test runner, or with `own` a program of the workspace, that is run no more, where no other runner is new.
@@ -330,6 +376,20 @@ std::string lost_of(const Programs& old, const Programs& now, bool own) {
 
 }  // namespace
 
+std::string_view program_name(std::string_view path) {
+  auto name = name_of(path);
+  for (const std::string_view end : {".js", ".cjs", ".mjs"})
+    if (name.ends_with(end)) name.remove_suffix(end.size());
+  return name;
+}
+
+std::string own_program(std::string_view command) {
+  const auto words = words_of_command(command);
+  const auto program = program_of(words);
+  const bool is_text = program.name.find(' ') != program.name.npos;
+  return program.kind == ProgramKind::kOwn && !is_text ? program.name : "";
+}
+
 std::vector<std::string> commands_of(std::string_view script) {
   constexpr std::string_view kBetweenCommands = ";&|()\n`";
   std::vector<std::string> out;
@@ -344,8 +404,8 @@ std::vector<std::string> commands_of(std::string_view script) {
 
 std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after,
                     const Moves& moves) {
+  if (auto why = steered_by(before, after, moves); !why.empty()) return why;
   const auto old = programs_of(before), now = programs_of(after);
-  if (auto why = steered_by(old, now); !why.empty()) return why;
   const auto is_new = [&](ProgramKind kind) {
     return std::ranges::any_of(
         now.all, [&](const auto& each) { return each.kind == kind && !old.names.contains(each.name); });
@@ -369,15 +429,18 @@ std::string steered(const std::vector<std::string>& before, const std::vector<st
   return lost_of(kept, now, true);
 }
 
-std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after) {
-  const auto old = programs_of(before), now = programs_of(after);
-  const auto why = lost_of(old, now, false);
-  return why.empty() ? steered_by(old, now) : why;
+std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after,
+                        const Moves& moves) {
+  const auto why = lost_of(programs_of(before), programs_of(after), false);
+  return why.empty() ? steered_by(before, after, moves) : why;
 }
 
-bool runs_tests(std::string_view command) {
-  return program_of(words_of_command(command)).kind == ProgramKind::kRunner;
+std::string runner_of(std::string_view command) {
+  auto program = program_of(words_of_command(command));
+  return program.kind == ProgramKind::kRunner ? std::move(program.name) : "";
 }
+
+bool runs_tests(std::string_view command) { return !runner_of(command).empty(); }
 
 bool is_tool(std::string_view command) {
   if (command.find_first_of("<>$") != command.npos) return false;

@@ -20,6 +20,10 @@ struct Moves {
   bool of_tests = true;  // the script may be one of tests
   // Whether the work moved or deleted a program of base that the plan does not protect; null: none.
   std::function<bool(const std::string& path)> has_gone;
+  // Whether base, or the work, has a file or a folder; null: that is not known.
+  std::function<bool(const std::string& path)> in_base, in_work;
+  // The text of a file of the work that base does not have, "" when there is none; null: there is none.
+  std::function<std::string(const std::string& path)> new_text;
 };
 
 // Why `after` runs another program than `before`, runs its tests no more, or has them load something first; ""
@@ -29,7 +33,17 @@ std::string steered(const std::vector<std::string>& before, const std::vector<st
 
 // The test runner of `before` that `after` runs no more, in words, where no other one is in its place; or why it
 // runs others of its tests, or loads something first. "" when there is none.
-std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after);
+std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after,
+                        const Moves& moves);
+
+// The name of a program, also of "node_modules/jest/bin/jest.js" and "node_modules/.bin/jest".
+std::string_view program_name(std::string_view path);
+
+// The file of the workspace that a command runs, as the command names it; "" when it runs none, or a text.
+std::string own_program(std::string_view command);
+
+// The test runner that a command runs, with the word that makes it one: "jest", "node --test"; "" when it is none.
+std::string runner_of(std::string_view command);
 
 // Whether a command is one of a test runner.
 bool runs_tests(std::string_view command);

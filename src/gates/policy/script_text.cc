@@ -75,6 +75,11 @@ bool is_any_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
+bool sets_variable(std::string_view word) {
+  const auto sign = word.find('=');
+  return sign != word.npos && sign > 0 && std::ranges::all_of(word.substr(0, sign), is_word);
+}
+
 std::vector<std::string_view> words_in(std::string_view text) {
   std::vector<std::string_view> out;
   while (!(text = trimmed(text)).empty()) {

@@ -17,6 +17,9 @@ constexpr std::size_t kCommandBytesMax = 64 << 10;
 
 bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words);
 
+// Whether a word of the shell sets a variable: "CI=1".
+bool sets_variable(std::string_view word);
+
 std::vector<std::string_view> words_in(std::string_view text);
 
 // The text without the lines that are comments.

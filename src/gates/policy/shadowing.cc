@@ -10,8 +10,10 @@
 #include "base/lines.h"
 #include "gates/policy/build_files.h"
 #include "gates/policy/library_names.h"
+#include "gates/policy/mocha_settings.h"
 #include "gates/policy/named_modules.h"
 #include "gates/policy/package_scripts.h"
+#include "gates/policy/pytest_settings.h"
 #include "gates/policy/python_hooks.h"
 #include "gates/policy/python_names.h"
 #include "gates/policy/runner_settings.h"
@@ -138,7 +140,7 @@ class Look {
 
   bool holds_modules(std::string_view folder) const {
     if (shadows_.folders.modules.contains(std::string(folder))) return true;
-    if (is_package(folder)) return false;
+    if (is_package(folder) || holds_data(std::string(folder), shadows_)) return false;
     const auto is_below = [&](auto name) { return behind(joined_path(folder, ""), name).has_value(); };
     return has(kModuleFolders, folder) || std::ranges::any_of(kTestFolders, is_below) ||
            has(kSitePackages, name_of(folder));
@@ -158,7 +160,11 @@ class Look {
     const auto below = behind(path_, "node_modules");
     if (!below || below->starts_with('.')) return {};
     if (!is_new()) return "is a file of an installed package";
-    const auto package = below->substr(0, below->find('/'));
+    auto package = below->substr(0, below->find('/'));
+    // Node.js loads such a file before the folder of the name.
+    if (package.size() == below->size() && change_.after)
+      for (const std::string_view end : {".js", ".cjs", ".json", ".node", ".mjs"})
+        if (package.ends_with(end)) package.remove_suffix(end.size());
     return has(node_runners(), package) ? fmt::format("would be loaded instead of {}", package)
                                         : std::string();
   }
@@ -247,12 +253,32 @@ class Look {
     });
   }
 
+  // Whether a text begins like a script of the shell, and as no header of C++ can: behind comments with a function
+  // without a type, or with an assignment. A comment that could be a directive leaves that open.
+  static bool begins_as_script(std::string_view text) {
+    constexpr auto kDirectives = std::to_array<std::string_view>(
+        {"define", "elif", "else", "endif", "error", "if", "ifdef", "ifndef", "import", "include",
+         "include_next", "line", "pragma", "undef", "warning"});
+    for (const auto each : TextLines(text)) {
+      const auto line = trimmed(each);
+      if (line.empty()) continue;
+      const auto end = std::min(line.find_first_not_of(" \t", 1), line.size());
+      const auto word = line.substr(end, line.find_first_of(" \t<\"(", end) - end);
+      if (line.starts_with('#') && (line.ends_with('\\') || has(kDirectives, word))) return false;
+      if (line.starts_with('#')) continue;
+      const auto name = std::ranges::find_if_not(line, is_word) - line.begin();
+      const auto rest = line.substr(static_cast<std::size_t>(name));
+      return name > 0 && (rest.starts_with("()") || rest.starts_with('=') || line.starts_with("set -"));
+    }
+    return false;
+  }
+
   // Whether a file may be a header of C++ by its content. Programs and data, too, have names such as `list` and
   // `new`.
   bool may_be_code() const {
     const auto& after = *change_.after;
     const bool is_known = !change_.unread && static_cast<std::size_t>(after.size) == after.content.size();
-    return !after.is_executable && !after.content.starts_with("#!") &&
+    return !after.is_executable && !after.content.starts_with("#!") && !begins_as_script(after.content) &&
            (after.is_link || !is_known || after.content.find_first_of("#;{") != std::string_view::npos);
   }
 
@@ -368,9 +394,28 @@ std::string shadowing(const FileChange& change, const Shadows& shadows) {
                             forging_hook(change, shadows.targets.pytest_plugins, shadows.targets.work_text),
                             runner_setting(change, shadows.targets), named_module(change),
                             weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
+                            mocha_setting(change, shadows), pytest_choice(change, shadows),
                             vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
+}
+
+bool holds_data(const std::string& folder, const Shadows& shadows) {
+  // Names that projects give to what tests read.
+  constexpr auto kData = std::to_array<std::string_view>(
+      {"__snapshots__", "assets", "cassettes", "corpus", "data", "expected", "fixtures", "golden", "input",
+       "inputs", "resources", "samples", "snapshots", "test_data", "testdata"});
+  if (!shadows.adds_tests || shadows.folders.modules.contains(folder) || shadows.adds_tests(folder))
+    return false;
+  const auto inside = folder + "/";
+  const auto is_below = [&](auto tests) {
+    const auto rest = behind(inside, tests);
+    if (!rest) return false;
+    return std::ranges::any_of(kData, [&](auto data) {
+      return ("/" + std::string(*rest)).find(fmt::format("/{}/", data)) != std::string::npos;
+    });
+  };
+  return std::ranges::any_of(kTestFolders, is_below);
 }
 
 bool shadowing_reads(std::string_view path, const RunTargets& targets) {

@@ -22,6 +22,8 @@ struct Shadows {
   std::function<bool(const std::string& path)> is_protected;
   // Whether there is a file at a path in the work; null: there is none but those of before.
   std::function<bool(const std::string& path)> is_there;
+  // Whether the work adds a test of Python to a folder; null: that is not known.
+  std::function<bool(const std::string& folder)> adds_tests;
   std::vector<std::string> allowed;  // glob patterns of paths that may change
   RunTargets targets;
 };
@@ -29,6 +31,10 @@ struct Shadows {
 // Adds the folders that recipes, scripts and settings of the work have programs look into, so that a new file there
 // is seen. REQUIRES: the targets have read the work.
 void add_folders_of_work(Shadows& to);
+
+// Whether a folder has the data of tests, so that no runner looks for modules there: by its name below a folder of
+// tests, where no command names it and the work adds no test to it.
+bool holds_data(const std::string& folder, const Shadows& shadows);
 
 // How `change` replaces something else, in words; "" when it does not, or is allowed to.
 std::string shadowing(const FileChange& change, const Shadows& shadows);

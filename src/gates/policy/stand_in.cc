@@ -64,7 +64,8 @@ std::string module_of_source(const FileChange& change, const Shadows& shadows) {
     return ("/" + folder + "/").find("/" + std::string(tests) + "/") != std::string::npos;
   });
   // In a package of tests, the module's name begins with the package's.
-  if (!named && (!of_tests || shadows.was_there(folder + "/__init__.py"))) return "";
+  if (!named && (!of_tests || holds_data(folder, shadows) || shadows.was_there(folder + "/__init__.py")))
+    return "";
   for (const auto source : kFoldersOfSources)
     for (const auto* end : {".py", "/__init__.py"}) {
       auto own = std::string(source) + name + end;

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <vector>
 
+#include "gates/policy/runner_options.h"
+#include "gates/policy/script_programs.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
 #include "gates/reading/text.h"
@@ -17,27 +20,49 @@ namespace {
 constexpr auto kPlugins = std::to_array<std::string_view>(
     {"anyio", "asyncio", "benchmark", "cov", "django", "flask", "hypothesis", "mock", "pytester", "randomly",
      "rerunfailures", "sugar", "timeout", "trio", "twisted", "xdist"});
-// Variables that no build sets for another reason. bash(1), ld.so(8), docs.pytest.org, docs.npmjs.com
-constexpr auto kVariables = std::to_array<std::string_view>(
-    {"BASH_ENV", "LD_PRELOAD", "NPM_CONFIG_SCRIPT_SHELL", "PYTEST_PLUGINS", "npm_config_node_options",
-     "npm_config_script_shell", "npm_config_userconfig"});
-
-// A tool, its options, and whether they count only with a path of the work as their value.
-struct Options {
-  std::vector<std::string_view> programs, options;
-  bool with_own_path = false;
+// Variables that no build sets for another reason. bash(1), ld.so(8), make(1), gnu.org/software/automake, Test::Harness,
+// doc.rust-lang.org/cargo, insta.rs, google.github.io/googletest
+constexpr auto kVariables = std::to_array<std::string_view>({"BASHOPTS",
+                                                             "BASH_ENV",
+                                                             "CARGO_BUILD_RUSTC_WRAPPER",
+                                                             "GTEST_FILTER",
+                                                             "GTEST_SHARD_INDEX",
+                                                             "HARNESS_PERL",
+                                                             "INSTA_UPDATE",
+                                                             "INSTA_FORCE_PASS",
+                                                             "LD_AUDIT",
+                                                             "LD_PRELOAD",
+                                                             "LOG_DRIVER",
+                                                             "MAKEFILES",
+                                                             "PYTEST_PLUGINS",
+                                                             "RUSTC_WORKSPACE_WRAPPER",
+                                                             "RUSTC_WRAPPER",
+                                                             "SHELLOPTS",
+                                                             "TEST_LOG_DRIVER",
+                                                             "TOX_SKIP_ENV",
+                                                             "XFAIL_TESTS",
+                                                             "DYLD_INSERT_LIBRARIES"});
+// Settings of npm, which it also takes from variables. docs.npmjs.com/cli/v10/using-npm/config
+constexpr auto kNpmSettings = std::to_array<std::string_view>(
+    {"globalconfig", "if_present", "ignore_scripts", "node_options", "script_shell", "userconfig"});
+// Variables with options of a runner, and the words that stand before these options.
+struct OptionVariable {
+  std::string_view name, program, command = {};
 };
-const std::vector<Options>& all_options() {
-  static const std::vector<Options> kOptions = {
-      {{"pytest", "py.test"}, {"-c", "--config-file", "--confcutdir", "--deselect", "-k"}},
-      {{"node"},
-       {"--env-file", "--env-file-if-exists", "--test-name-pattern", "--test-only", "--test-skip-pattern"}},
-      {{"node"}, {"--test-reporter"}, true},
-      {{"mocha"}, {"--fgrep", "--file", "--grep", "-f", "-g"}},
-      {{"mocha"}, {"--reporter", "--ui", "-R", "-u"}, true},
-      {{"jest", "vitest"}, {"--testNamePattern", "-t"}},
-  };
-  return kOptions;
+constexpr auto kOptionVariables = std::to_array<OptionVariable>({{"CTEST_ARGS", "ctest"},
+                                                                 {"GOFLAGS", "go", "test"},
+                                                                 {"MAVEN_ARGS", "mvn"},
+                                                                 {"NODE_OPTIONS", "node"},
+                                                                 {"PYTEST_ADDOPTS", "pytest"},
+                                                                 {"SPEC_OPTS", "rspec"}});
+
+bool is_npm_setting(std::string_view variable) {
+  std::string name(variable);
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return c == '-' ? '_' : std::tolower(c); });
+  constexpr std::string_view kStart = "npm_config_";
+  return name.starts_with(kStart) &&
+         std::ranges::find(kNpmSettings, std::string_view(name).substr(kStart.size())) != kNpmSettings.end();
 }
 
 class SteeringSearch {
@@ -58,7 +83,7 @@ class SteeringSearch {
       if (words_[at_].starts_with('-'))
         option();
       else
-        programs_.insert(std::string(name));
+        programs_.push_back(program_name(words_[at_]));
     }
     return std::move(out_);
   }
@@ -72,11 +97,16 @@ class SteeringSearch {
     const auto sign = word.find('=');
     if (sign == word.npos || word.starts_with('-')) return;
     const auto name = word.substr(0, sign), value = word.substr(sign + 1);
-    if (std::ranges::find(kVariables, name) != kVariables.end()) out_.insert(std::string(name));
+    if (std::ranges::find(kVariables, name) != kVariables.end() || is_npm_setting(name))
+      out_.insert(std::string(name));
     if (name == "PYTHONOPTIMIZE" && !is_any_of(value, {"", "0"})) out_.insert(std::string(name));
-    if (name == "PYTEST_ADDOPTS") programs_.insert("pytest");
-    if (name == "NODE_OPTIONS") programs_.insert("node");
-    if (is_any_of(name, {"NODE_OPTIONS", "PYTEST_ADDOPTS"})) word = value;
+    const auto holder = std::ranges::find(kOptionVariables, name, &OptionVariable::name);
+    if (holder != kOptionVariables.end()) {
+      programs_.push_back(holder->program);
+      if (!holder->command.empty()) programs_.push_back(holder->command);
+    }
+    // The value goes on as an option: of a runner, or of a compiler.
+    if (value.starts_with('-')) word = value;
     const auto option = word.substr(0, word.find('='));
     if (name == "NODE_OPTIONS" && is_any_of(option, {"--import", "--loader", "--require", "-r"}))
       out_.insert(std::string(word));
@@ -85,15 +115,16 @@ class SteeringSearch {
   void option() {
     const auto word = words_[at_], name = word.substr(0, word.find('='));
     const auto value = name.size() < word.size() ? word.substr(name.size() + 1) : next();
-    for (const auto& each : all_options()) {
-      const bool runs = std::ranges::any_of(
-          each.programs, [&](auto program) { return programs_.contains(std::string(program)); });
-      const bool is_own = value.starts_with('.') || value.starts_with('/');
-      if (runs && std::ranges::find(each.options, name) != each.options.end() &&
-          (is_own || !each.with_own_path))
-        out_.insert(fmt::format("{} {}", name, value));
-    }
-    if (!programs_.contains("pytest") || word.starts_with("--") || !word.starts_with("-p")) return;
+    if (in_python_) return;  // it is the interpreter's
+    // assert() of C checks nothing with it.
+    if (is_any_of(name, {"-DNDEBUG", "/DNDEBUG"}) || (name == "-D" && next() == "NDEBUG"))
+      out_.insert("-DNDEBUG");
+    if (const auto found = option_in(choosing_options(), word, value, programs_); !found.empty())
+      out_.insert(fmt::format("{} {}", found, found == name ? value : word.substr(found.size())));
+    const bool is_pytest = std::ranges::any_of(programs_, [](auto program) {
+      return is_any_of(program, {"pytest", "py.test"});
+    });
+    if (!is_pytest || word.starts_with("--") || !word.starts_with("-p")) return;
     auto plugin = word.substr(2);
     if (plugin.empty()) plugin = next();
     if (plugin.starts_with('=')) plugin.remove_prefix(1);
@@ -102,13 +133,22 @@ class SteeringSearch {
 
   std::vector<std::string_view> words_;
   std::size_t at_ = 0;
-  bool in_python_ = false;  // before the script or module of the interpreter
-  std::set<std::string> programs_, out_;
+  bool in_python_ = false;                  // before the script or module of the interpreter
+  std::vector<std::string_view> programs_;  // the words before, by their names
+  std::set<std::string> out_;
 };
 
 }  // namespace
 
 std::set<std::string> steering_in(std::string_view command) { return SteeringSearch(command).find(); }
+
+std::set<std::string> steering_variable(std::string_view name, std::string_view value) {
+  const bool is_read =
+      name == "PYTHONOPTIMIZE" || is_npm_setting(name) ||
+      std::ranges::find(kVariables, name) != kVariables.end() ||
+      std::ranges::find(kOptionVariables, name, &OptionVariable::name) != kOptionVariables.end();
+  return is_read ? steering_in(fmt::format("{}={}", name, value)) : std::set<std::string>();
+}
 
 bool is_installed_plugin(std::string_view name) {
   if (name.starts_with("no:") || name.starts_with("_pytest.")) return true;

@@ -65,6 +65,62 @@ std::string_view first_word(std::string_view text) {
   return words.empty() ? std::string_view() : words.front();
 }
 
+// Where the text in round brackets ends whose first character is at `at`.
+std::size_t end_of_bracket(std::string_view script, std::size_t at) {
+  for (int open = 1; at < script.size(); ++at) {
+    if (script[at] == '\'') {
+      at = end_of_quoted(script, at) - 1;
+      continue;
+    }
+    open += script[at] == '(' ? 1 : script[at] == ')' ? -1 : 0;
+    if (open == 0) return at;
+  }
+  return script.size();
+}
+
+// Whether a command with a substitution only sets variables: then its result is that of the substitution.
+bool only_assigns(std::string_view before, std::string_view behind) {
+  if (!before.empty() && (before.back() == '"')) before.remove_suffix(1);
+  behind = trimmed(behind);
+  if (behind.starts_with('"')) behind.remove_prefix(1);
+  before = trimmed(before);
+  return before.ends_with('=') && std::ranges::all_of(before.substr(0, before.size() - 1), is_word) &&
+         trimmed(behind).empty();
+}
+
+// A test runner in "$(...)", "`...`" or "<(...)" of a command that has a result of its own; "" when there is none.
+std::string lost_substitution(std::string_view script) {
+  bool in_quotes = false;
+  std::size_t start = 0;  // of the command
+  for (std::size_t at = 0; at < script.size(); ++at) {
+    const char c = script[at];
+    const auto rest = script.substr(at);
+    if (c == '\\') {
+      ++at;
+    } else if (c == '\'' && !in_quotes) {
+      at = end_of_quoted(script, at) - 1;
+    } else if (c == '"') {
+      in_quotes = !in_quotes;
+    } else if (c == '`' || (rest.starts_with("$(") && !rest.starts_with("$((")) || rest.starts_with("<(")) {
+      const auto first = at + (c == '`' ? 1 : 2);
+      const auto end =
+          c == '`' ? std::min(script.find('`', first), script.size()) : end_of_bracket(script, first);
+      auto inner = script.substr(first, end - first);
+      if (inner.starts_with("shell ")) inner.remove_prefix(6);  // of make
+      const auto stop = std::min(script.find_first_of(";\n&|", end), script.size());
+      const auto behind = script.substr(std::min(end + 1, stop), stop - std::min(end + 1, stop));
+      const auto commands = commands_of(inner);
+      if (std::ranges::any_of(commands, runs_tests) &&
+          !only_assigns(script.substr(start, at - start), behind))
+        return fmt::format("does not hear a failure of `{}`", trimmed(inner));
+      at = end;
+    } else if (!in_quotes && std::string_view(";\n&|(").find(c) != std::string_view::npos) {
+      start = at + 1;
+    }
+  }
+  return "";
+}
+
 class Listener {
  public:
   explicit Listener(std::string_view script)
@@ -111,7 +167,12 @@ class Listener {
   std::string lost_behind(std::size_t i) const {
     while (i + 1 < parts_.size() && parts_[i].end == ")") ++i;
     const auto end = parts_[i].end;
-    if (end == "&") return has_later(i, "wait") ? "" : "does not wait for its tests";
+    // Without the number of a process, wait ends with 0.
+    if (end == "&")
+      return has_later(i, "wait $") || has_later(i, "wait \"$") || has_later(i, "wait %") ||
+                     has_later(i, "wait -n")
+                 ? ""
+                 : "does not wait for its tests";
     auto next = i + 1;
     while (next < parts_.size() && parts_[next].text.empty()) ++next;
     if (next == parts_.size()) return "";
@@ -131,7 +192,9 @@ class Listener {
 }  // namespace
 
 std::string unheard_runner(std::string_view script) {
-  return Listener(script.substr(0, kCommandBytesMax)).words();
+  script = script.substr(0, kCommandBytesMax);
+  const auto why = Listener(script).words();
+  return why.empty() ? lost_substitution(script) : why;
 }
 
 }  // namespace pawl::gates

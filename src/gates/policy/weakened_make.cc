@@ -125,7 +125,8 @@ class MakeComparison {
     const auto old = commands(before_, own_before_, names_),
                now = commands(after_, own_after_, sure_names_now_);
     if (now.size() > kCommandsMax && old.size() <= kCommandsMax) return "has too many commands to be read";
-    const auto why = lost_runner(old, now);
+    const Moves moves{.in_base = targets_.in_base, .in_work = targets_.in_work};
+    const auto why = lost_runner(old, now, moves);
     return why.empty() ? "" : "has targets that a gate runs, and " + why;
   }
 
@@ -133,10 +134,15 @@ class MakeComparison {
   static std::vector<std::string> commands(const Makefile& in, const MakeVariables& own,
                                            const TargetNames& names) {
     std::vector<std::string> out;
+    // make's own rules compile with them.
+    for (const auto* flags : {"CFLAGS", "CPPFLAGS", "CXXFLAGS"})
+      if (const auto value = in.variables.find(flags); value != in.variables.end())
+        out.push_back(fmt::format("{}={}", flags, expanded(value->second, in.variables)));
     for (const auto& name : names)
       if (const auto* rule = rule_of(in, name); rule != nullptr)
         for (const auto& line : rule->recipe) {
           if (out.size() > kCommandsMax) return out;
+          out.emplace_back();  // each line begins in the Makefile's folder
           for (auto& each : commands_of(command_of(RuleOf{in, *rule, own}.text_of(line)).text))
             out.push_back(std::move(each));
         }
@@ -281,8 +287,9 @@ class MakeComparison {
     for (const auto& each : commands_now) {
       if (had.contains(each)) continue;
       const auto command = command_of(each);
-      if (is_housekeeping(command.text)) continue;
-      if (auto why = was_unheard ? "" : unheard_runner(command.text); !why.empty()) return why;
+      const auto unheard = unheard_runner(command.text);
+      if (is_housekeeping(command.text) && unheard.empty()) continue;
+      if (!was_unheard && !unheard.empty()) return unheard;
       if (command.ignored) return fmt::format("ignores that `{}` fails", command.text);
       for (const auto& reason : hidden_in(command.text, targets_))
         if (std::ranges::find(known, reason) == known.end())

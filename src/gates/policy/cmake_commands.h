@@ -1,0 +1,22 @@
+// The commands of a file of CMake, as far as the check of what a gate runs needs them. Pure. A detail of this folder.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::gates {
+
+struct CmakeCommand {
+  std::string name;                // in lower case
+  std::vector<std::string> words;  // without quotes; variables stay
+  std::size_t begin = 0, end = 0;  // its place in the text
+  bool is_sure = false;            // under no condition, and in no loop, function or macro
+  std::string when;                // the words of the conditions around it
+};
+
+// The commands of a text. Comments are left out. cmake.org, cmake-language(7)
+std::vector<CmakeCommand> cmake_commands(std::string_view text);
+
+}  // namespace pawl::gates

@@ -1,0 +1,33 @@
+// Options of test runners, linters and compilers, by what they do to a gate: a runner takes other tests or code, a
+// program runs nothing, a runner takes more tests. Data from the tools' own documentation.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace pawl::gates {
+
+// `programs`: words of a command, of which one stands before the option; no one: each program. `options`: names
+// without a value. `commands`: of the program, of which one stands before the option, too.
+struct RunnerOptions {
+  std::vector<std::string_view> programs, options;
+  bool with_own_path = false;  // they count only with a path of the work as their value
+  bool takes_rest = false;     // the value of a letter may follow it without a space: "-kx"
+  std::vector<std::string_view> commands = {};
+};
+
+// Options by which a runner takes other tests or code, or writes what its tests expect.
+std::span<const RunnerOptions> choosing_options();
+
+// Options by which a program only prints about itself or its work.
+std::span<const RunnerOptions> idle_options();
+
+// Options without which a runner takes fewer tests.
+std::span<const RunnerOptions> widening_options();
+
+// The name of the option of `table` that `word` is behind `programs`; "" when it is none. `value`: the option's.
+std::string_view option_in(std::span<const RunnerOptions> table, std::string_view word,
+                           std::string_view value, std::span<const std::string_view> programs);
+
+}  // namespace pawl::gates
