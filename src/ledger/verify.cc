@@ -21,6 +21,7 @@ constexpr const char* kHeadFile = "head.json";
 constexpr const char* kStoreHeadFile = "store_head.json";
 constexpr const char* kCostFile = "cost/sandbox.jsonl";
 constexpr const char* kUsageFile = "cost/agent.jsonl";
+constexpr const char* kUnlisted = "the signed head does not list this file";
 constexpr const char* kOtherRun = "it is a row of another run";
 
 // Reads head.json or store_head.json; nullopt when the text is not canonical JSON.
@@ -47,6 +48,7 @@ class Verifier {
     if (head_ && !any_problem()) check_store_head();
     if (!any_problem()) check_seals();
     if (!any_problem()) check_rows_of_run();
+    check_empty_files();
     if (os::walls().costs) check_cost();
     if (os::walls().costs && !any_problem()) check_usage();
     return report();
@@ -156,15 +158,25 @@ class Verifier {
     }
     if (!chains_.at("").problems.empty()) return;  // a seal may be among the damaged rows
     for (const auto& [name, chain] : chains_) {
-      if (ends.contains(name) || (name.empty() && chain.rows == 0)) continue;
+      if (ends.contains(name) || chain.rows == 0) continue;
       if (trust_.live && chain.last_decision > 0)
         problem("extra", chain.file, chain.last_decision,
                 "a row of its kind is always signed, and no signed head covers it");
       else if (trust_.live)
         report_.unsigned_rows += chain.rows;
       else
-        problem("extra", chain.file, 0, "the signed head does not list this file");
+        problem("extra", chain.file, 0, kUnlisted);
     }
+  }
+
+  // A phase without rows that neither the head nor a seal names. It comes after the rows of the run: they say
+  // more, and no row of theirs depends on an empty file.
+  void check_empty_files() {
+    if (!head_ || trust_.live || !chains_.at("").problems.empty()) return;
+    const auto ends = signed_ends();
+    for (const auto& [name, chain] : chains_)
+      if (chain.rows == 0 && !name.empty() && !ends.contains(name))
+        problem("extra", chain.file, 0, kUnlisted);
   }
 
   void check_end(const Chain& chain, const End& end) {
@@ -285,10 +297,24 @@ class Verifier {
               "the last row is incomplete: no newline ends it");
   }
 
-  void check_lines_against_head(const char* file, const std::string& text, const Json& of_head) {
+  // nullopt: the value is not exactly {"lines": [texts]}. No export has another one, also without lines.
+  static std::optional<std::vector<std::string>> lines_in(const Json& of_head) {
+    const auto lines = of_head.is_object() ? of_head.find("lines") : of_head.end();
+    if (lines == of_head.end() || of_head.size() != 1 || !lines->is_array()) return std::nullopt;
     std::vector<std::string> listed;
-    if (const auto lines = of_head.find("lines"); lines != of_head.end())
-      for (const auto& hash : *lines) listed.push_back(hash.is_string() ? hash.get<std::string>() : "");
+    for (const auto& hash : *lines) {
+      if (!hash.is_string()) return std::nullopt;
+      listed.push_back(hash.get<std::string>());
+    }
+    return listed;
+  }
+
+  void check_lines_against_head(const char* file, const std::string& text, const Json& of_head) {
+    const auto stated = lines_in(of_head);
+    if (!stated)
+      return problem("forged", kHeadFile, 1,
+                     "what it says of " + std::string(file) + " is not a list of hashes");
+    const auto& listed = *stated;
     auto found = check_listed(file, text, listed);
     const auto expected = static_cast<std::int64_t>(listed.size());
     if (found.problems.empty() && found.rows < expected)
