@@ -18,6 +18,11 @@ bool waits_spend_executions() { return planted("wait_spends_an_execution"); }
 
 }  // namespace
 
+bool is_row_of(const store::StepRow& row, const store::Claim& claim, const PlannedStep& step) {
+  return row.label == label_of(claim.phase.phase_id, step, claim.attempt.number) &&
+         row.gate_id == step.gate_id && row.step_name == step_name(step) && row.episode == step.episode;
+}
+
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
   return {.step = &step, .start = store::marker_in(row), .found = true};
 }
@@ -39,12 +44,15 @@ Result<Attempt> Attempt::load(const World& world, const store::Claim& claim, con
     out.episodes_.push_back(
         {.episode = std::move(episode), .told_seq = number == 0 ? claim.attempt.told_seq : 0});
   }
-  const auto is_of = [](std::int64_t index) {
-    return [index](const ActiveEpisode& one) { return one.episode.step_at(index) != nullptr; };
+  // A row at the place of another step would be taken for its result.
+  const auto is_of = [&](const store::StepRow& row) {
+    return [&](const ActiveEpisode& one) {
+      const auto* step = one.episode.step_at(row.step_index);
+      return step != nullptr && is_row_of(row, claim, *step);
+    };
   };
   for (const auto& row : claim.steps)
-    if (row.state == store::StepState::kOpen && row.step_index < kRoundStride &&
-        std::ranges::none_of(out.episodes_, is_of(row.step_index)))
+    if (row.step_index < kRoundStride && std::ranges::none_of(out.episodes_, is_of(row)))
       return fail(ErrorKind::kCorrupt, row.label + " is not a step of its plan");
   out.find_open_steps();
   out.remember_lost();

@@ -26,6 +26,9 @@ struct Running {  // a step with an open marker
   bool found = false;  // open at the claim, and not looked at yet
 };
 
+// Whether the row is of this step of the claimed attempt. No ledger row has the place of a step, but each has
+// its label.
+bool is_row_of(const store::StepRow& row, const store::Claim& claim, const PlannedStep& step);
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row);
 
 // An episode with what happens to it in this turn.

@@ -85,13 +85,16 @@ Result<std::unique_ptr<Joint>> Joint::load(const World& world, const store::Clai
   }
   std::erase_if(out->claim.steps,
                 [&](const store::StepRow& row) { return row.step_index / kRoundStride != round; });
+  const auto of_round = out->claim.steps;
   out->claim.steps.push_back(agent_row(kept, round));
   PAWL_TRY(auto loaded,
            Episode::load(world, out->claim, out->plan, 0, {.number = round, .beside = out->beside}));
   out->one.emplace(ActiveEpisode{.episode = std::move(loaded)});
-  for (const auto& row : out->claim.steps) {
+  for (const auto& row : of_round) {
     const auto* step = out->one->episode.step_at(row.step_index);
-    if (row.state == store::StepState::kOpen && step != nullptr && !is_hook(step->role))
+    if (step == nullptr || !is_row_of(row, claim, *step))
+      return fail(ErrorKind::kCorrupt, row.label + " is not a step of its plan");
+    if (row.state == store::StepState::kOpen && !is_hook(step->role))
       out->one->running = found_at_claim(*step, row);
   }
   return out;

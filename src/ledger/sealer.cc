@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/seal.h"
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
 #include "ledger/signature.h"
@@ -33,12 +34,19 @@ Result<std::string> read_hex(const std::string& path, std::size_t bytes) {
             .path = path});
 }
 
+// An Ed25519 signature depends only on key and text. This signature is never published: no head, envelope or
+// inventory has such a text.
+std::string derived_key(const store::RowSealer& sealer, std::string purpose) {
+  return blake3_bytes(sealer.sign(std::move(purpose)).signature);
+}
+
 class Sealer final : public store::RowSealer {
  public:
   explicit Sealer(std::string secret) : secret_(std::move(secret)) {
     unsigned char key[crypto_sign_PUBLICKEYBYTES];
     crypto_sign_ed25519_sk_to_pk(key, bytes(secret_));
     public_ = to_hex({reinterpret_cast<const char*>(key), sizeof key});
+    ends_.emplace(derived_key(*this, "key of the ends of open chains\n"), "end of a chain");
   }
   ~Sealer() override { sodium_memzero(secret_.data(), secret_.size()); }
 
@@ -65,12 +73,20 @@ class Sealer final : public store::RowSealer {
   bool may_be_unsigned(const store::LedgerRow& row) const override {
     return ledger::may_be_unsigned(row.line);
   }
+  std::string seal_of_end(std::string_view run_id, std::string_view chain, std::int64_t rows,
+                          std::string_view head) const override {
+    // No id has a zero byte, so no other end has this text.
+    std::string text(run_id);
+    text.append(1, '\0').append(chain).append(1, '\0').append(std::to_string(rows)).append(1, '\0');
+    return ends_->of(text.append(head));
+  }
 
  private:
   static const unsigned char* bytes(const std::string& text) {
     return reinterpret_cast<const unsigned char*>(text.data());
   }
   std::string secret_, public_;
+  std::optional<Seal> ends_;
 };
 
 Status make_secret(const std::string& folder) {
@@ -117,16 +133,6 @@ Result<std::shared_ptr<const store::RowSealer>> open_sealer(const std::string& f
   PAWL_TRY(std::string secret, read_hex(secret_path(folder), crypto_sign_SECRETKEYBYTES));
   return std::make_shared<Sealer>(std::move(secret));
 }
-
-namespace {
-
-// An Ed25519 signature depends only on key and text. This signature is never published: no head, envelope or
-// inventory has such a text.
-std::string derived_key(const store::RowSealer& sealer, std::string purpose) {
-  return blake3_bytes(sealer.sign(std::move(purpose)).signature);
-}
-
-}  // namespace
 
 std::string key_of_objects(const store::RowSealer& sealer) {
   return derived_key(sealer, "key of what is remembered of objects\n");

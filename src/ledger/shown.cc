@@ -6,9 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/time.h"
 #include "store/ledger_rows.h"
-#include "store/marker.h"
+#include "store/step_rows.h"
 
 namespace pawl::ledger {
 namespace {
@@ -52,12 +51,6 @@ bool is_label_of(std::string_view label, const store::StepRow& step) {
                            std::ranges::all_of(label.substr(kRound.size()), is_digit));
 }
 
-bool is_same_step(const Json& started, const store::StepRow& step) {
-  return says(started, "label", step.label) && says(started, "attempt_id", step.attempt_id) &&
-         says(started, "started_at", step.started_at) && says(started, "execution", step.execution) &&
-         says(started, "sandbox_spec_hash", step.sandbox_spec_hash) && is_label_of(step.label, step);
-}
-
 using ById = std::map<std::string, const Json*>;
 
 ById rows_by(const Rows& chain, std::string_view type, const char* key) {
@@ -74,24 +67,15 @@ const typename Map::mapped_type& of_phase(const Map& map, const std::string& pha
   return found == map.end() ? none : found->second;
 }
 
-// The table has the decision of a recovery only for lost steps with an episode number, or that wait.
-bool is_same_decision(const ById& resumed, const store::StepRow& step) {
-  const auto row = resumed.find(step.sandbox_run_id);
-  const bool is_said = row != resumed.end() && step.state == store::StepState::kLost &&
-                       (step.episode != 0 ||
-                        says(*row->second, "decision", std::string(name(store::RecoveryDecision::kWait))));
-  return is_said ? says(*row->second, "decision", step.decision) : step.decision.empty();
+const Json* row_of(const ById& rows, const store::StepRow& step) {
+  const auto row = rows.find(step.sandbox_run_id);
+  return row == rows.end() ? nullptr : row->second;
 }
 
-// The time of a step's end, and what is charged for a lost one. Rows of a step that goes on say neither.
-bool is_same_end(const ById& ended, const ById& resumed, const store::StepRow& step) {
-  const bool is_lost = step.state == store::StepState::kLost;
-  const auto& rows = is_lost ? resumed : ended;
-  const auto row = rows.find(step.sandbox_run_id);
-  if (step.state == store::StepState::kOpen || row == rows.end()) return true;
-  return says(*row->second, "at", step.ended_at) &&
-         (!is_lost ||
-          says(*row->second, "spent_ms", store::charged_ms_of_lost(step, parse_rfc3339(step.ended_at))));
+// Rows of a step that goes on do not say its end.
+bool is_same_end(const Json* ended, const Json* resumed, const store::StepRow& step) {
+  const Json* row = step.state == store::StepState::kLost ? resumed : ended;
+  return step.state == store::StepState::kOpen || row == nullptr || store::is_ended_by(*row, step);
 }
 
 void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables& tables,
@@ -102,14 +86,13 @@ void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables
   const bool goes_on = !is_terminal(phase.state);
   std::size_t known = 0;
   for (const auto& step : of_phase(tables.steps, phase.phase_id)) {
-    const auto row = started.find(step.sandbox_run_id);
-    if (row == started.end() && goes_on) continue;
+    const Json *row = row_of(started, step), *end = row_of(ended, step), *resume = row_of(resumed, step);
+    if (row == nullptr && goes_on) continue;
     ++known;
-    const bool is_done = step.state == store::StepState::kDone,
-               has_ended = ended.contains(step.sandbox_run_id);
-    if (row == started.end() || !is_same_step(*row->second, step) || (has_ended && !is_done) ||
-        !is_same_decision(resumed, step) || !is_same_end(ended, resumed, step) ||
-        (is_done && !has_ended && !goes_on))
+    const bool is_done = step.state == store::StepState::kDone;
+    if (row == nullptr || !store::is_started_by(*row, step) || !is_label_of(step.label, step) ||
+        (end != nullptr && !is_done) || !store::is_decided_by(resume, step) ||
+        !is_same_end(end, resume, step) || (is_done && end == nullptr && !goes_on))
       out.push_back("step " + step.label);
   }
   if (known != started.size()) out.push_back("the number of steps of phase " + phase.phase_id);

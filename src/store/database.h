@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -123,17 +124,22 @@ class Database {
 // A transaction of a verb. Without commit(), the destructor rolls it back.
 class Transaction {
  public:
-  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Transaction(Transaction&& other) noexcept
+      : database_(std::exchange(other.database_, nullptr)), last_(std::move(other.last_)) {}
   Transaction& operator=(Transaction&& other) noexcept {
     std::swap(database_, other.database_);
+    std::swap(last_, other.last_);
     return *this;
   }
   ~Transaction() {
     if (database_ != nullptr) database_->roll_back();
   }
+  // Runs `work` as the last part of the transaction.
+  void before_commit(std::function<Status()> work) { last_ = std::move(work); }
   // Durable when it returns; in a shared transaction, when the shared one commits. kIndeterminate: it may
   // have happened.
   Status commit() {
+    if (last_) PAWL_OK(last_());
     PAWL_OK(database_->commit_transaction());
     database_ = nullptr;
     return {};
@@ -143,6 +149,7 @@ class Transaction {
   friend class Database;
   explicit Transaction(Database& database) : database_(&database) {}
   Database* database_;  // null: it has ended
+  std::function<Status()> last_;
 };
 
 inline Result<Transaction> Database::begin(std::string_view verb, std::string_view run_id) {

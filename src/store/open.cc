@@ -52,9 +52,10 @@ Result<SchemaStatus> schema_status(const std::string& location) {
   return sqlite::schema_status(path);
 }
 
-Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead) {
+Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead,
+                                const RowSealer* sealer) {
   PAWL_TRY(const std::string path, path_of(location));
-  return sqlite::migrate_up(path, owner_is_dead);
+  return sqlite::migrate_up(path, owner_is_dead, sealer);
 }
 
 Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data,

@@ -30,6 +30,10 @@ class RowSealer {  // thread-safe
   virtual bool continues(const LedgerRow& row, std::string_view prev_hash) const = 0;
   // True: a row of this kind may be stored before a signed head covers it. All others come with one.
   virtual bool may_be_unsigned(const LedgerRow& row) const = 0;
+  // A keyed hash of the end of a chain: who has no key can't write other rows up to an end that is sealed.
+  // `head`: the hash of the row number `rows`.
+  virtual std::string seal_of_end(std::string_view run_id, std::string_view chain, std::int64_t rows,
+                                  std::string_view head) const = 0;
 };
 
 }  // namespace pawl::store

@@ -61,7 +61,10 @@ Status check_store(const std::string& location);  // ok: open_store() would open
 Result<SchemaStatus> schema_status(const std::string& location);
 // kUnavailable while an owner that is not known to be dead holds a phase: its statements need the old schema.
 using OwnerIsDead = std::function<bool(std::string_view owner)>;
-Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead);
+// `sealer` seals the ends of chains that an older version left without. kInvalid: it is null, and there are
+// such ends.
+Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead,
+                                const RowSealer* sealer);
 // Takes back the newest migration. kDenied: that loses data and `destroy_data` is false. kUnavailable: as
 // above.
 Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data,

@@ -168,6 +168,15 @@ TEST_F(Trust, AForkSharesNothingThatWasExchanged) {
   refused(created_);
 }
 
+// The rows of the shared phases are in the other run: no head of the fork lists them, and no row seals them.
+TEST_F(Trust, AForkThatIsOverVerifies) {
+  one_failed_one_passed();
+  create("fork", store::Fork{.from = {.run_id = "r", .phase_id = "two"}, .who = {}});
+  ASSERT_TRUE(store_->operator_skip("fork", "two", {}, now_));
+  const auto report = verify_run(*store_, "fork", {.public_key = sealer_->public_key()});
+  EXPECT_TRUE(report && report->ok) << canonical(to_json(*report));
+}
+
 TEST_F(Trust, AForkSharesNoHistoryThatWasWrittenAnew) {
   one_failed_one_passed();
   rewrite("one", lie);

@@ -3,10 +3,16 @@
 #include <sqlite3.h>
 
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "base/hash.h"
+#include "base/json.h"
 
 namespace pawl::sim {
 namespace {
+
+constexpr std::string_view kAnotherResult = "";  // not by one statement
 
 struct Attack {
   std::string what, sql;            // RUN stands for the run's id
@@ -36,8 +42,87 @@ const std::vector<Attack>& attacks() {
        "instr(line, '\"type\":\"phase_sealed\"') > 0"},
       {"the next agent is told something else",
        "UPDATE attempts SET feedback = feedback || ' ' WHERE run_id = 'RUN' AND finished = 1", true},
+      {"a result after the newest head is another one", std::string(kAnotherResult)},
   };
   return all;
+}
+
+class Database {
+ public:
+  Database() {
+    World::require(sqlite3_open(kDatabase, &handle_) == SQLITE_OK, "the attacker can't open the database");
+    run("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON");
+  }
+  ~Database() { sqlite3_close(handle_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // The first two columns of each row.
+  using Rows = std::vector<std::pair<std::string, std::string>>;
+  Rows run(const std::string& sql) {
+    Rows out;
+    const auto add = [](void* to, int columns, char** values, char**) {
+      static_cast<Rows*>(to)->emplace_back(values[0], columns > 1 ? values[1] : "");
+      return 0;
+    };
+    const bool done = sqlite3_exec(handle_, sql.c_str(), add, &out, nullptr) == SQLITE_OK;
+    World::require(done, std::string("the attacker's SQL: ") + sqlite3_errmsg(handle_));
+    return out;
+  }
+  bool has_changed() const { return sqlite3_changes(handle_) > 0; }
+
+ private:
+  sqlite3* handle_ = nullptr;
+};
+
+bool replace(std::string& text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  if (at != text.npos) text.replace(at, from.size(), to);
+  return at != text.npos;
+}
+
+std::string quoted(std::string text) {
+  for (auto at = text.find('\''); at != text.npos; at = text.find('\'', at + 2)) text.insert(at, 1, '\'');
+  return "'" + text + "'";
+}
+
+// The text with another exit code. False: it has none that is easy to change.
+bool exit_otherwise(std::string& text) {
+  return text.find("\"exit_code\":-") == text.npos && replace(text, "\"exit_code\":", "\"exit_code\":1");
+}
+
+// Exchanges the result of a step, with fitting hashes in the row of its end and in all later rows of the chain:
+// everything that is possible without the key. False: no result lies after the newest head.
+bool put_another_result(Database& database, const std::string& run_id) {
+  const auto rows = database.run(
+      "SELECT chain, line FROM ledger JOIN open_chains USING (run_id, chain) JOIN heads USING (run_id) WHERE "
+      "run_id = '" +
+      run_id +
+      "' AND chain <> '' AND seq > COALESCE(json_extract(body, '$.chains.\"' || chain || '\".rows'), 0) "
+      "ORDER BY "
+      "chain, seq");
+  std::string chain, prev;  // of the changed row: all later rows of its chain follow
+  for (const auto& [of, line] : rows) {
+    const Json row = *parse_json(line);
+    std::string body = line.substr(0, line.rfind(",\"hash\":"));
+    if (chain.empty() && text_in(row, "type") == "executed") {
+      const std::string step = quoted(text_in(row, "sandbox_run_id"));
+      std::string result = database.run("SELECT run FROM steps WHERE sandbox_run_id = " + step).at(0).first;
+      if (!exit_otherwise(result) || !exit_otherwise(body)) return false;
+      replace(body, text_in(row, "run"), blake3_hex(result));
+      database.run("UPDATE steps SET run = " + quoted(result) + " WHERE sandbox_run_id = " + step);
+      chain = of;
+    } else if (of != chain) {
+      continue;
+    } else {
+      replace(body, text_in(row, "prev_hash"), prev);
+    }
+    prev = blake3_hex(body);
+    const std::string sealed = body + ",\"hash\":\"" + prev + "\"}";
+    database.run("UPDATE ledger SET hash = '" + prev + "', line = " + quoted(sealed) + " WHERE run_id = '" +
+                 run_id + "' AND hash = '" + text_in(row, "hash") + "'");
+  }
+  return !chain.empty();
 }
 
 }  // namespace
@@ -91,15 +176,10 @@ bool Attacker::change(std::string sql, const std::string& run_id) {
   constexpr std::string_view kRun = "RUN";
   for (auto at = sql.find(kRun); at != sql.npos; at = sql.find(kRun, at + run_id.size()))
     sql.replace(at, kRun.size(), run_id);
-  sqlite3* database = nullptr;
-  World::require(sqlite3_open(kDatabase, &database) == SQLITE_OK, "the attacker can't open the database");
-  const std::string all = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; " + sql;
-  const bool done = sqlite3_exec(database, all.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
-  const std::string error = done ? "" : sqlite3_errmsg(database);
-  const bool changed = sqlite3_changes(database) > 0;
-  sqlite3_close(database);
-  World::require(done, "the attacker's SQL: " + error);
-  return changed;
+  Database database;
+  if (sql == kAnotherResult) return put_another_result(database, run_id);
+  database.run(sql);
+  return database.has_changed();
 }
 
 }  // namespace pawl::sim

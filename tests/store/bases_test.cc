@@ -231,7 +231,7 @@ TEST_F(BasesTest, PlacesAreListsBeforeTheMigrationAndPlacesAgainAfterIt) {
       ASSERT_TRUE(migrate_down("sqlite:" + path_, false, dead_));
     EXPECT_EQ(old_bases(first), of_first);
     EXPECT_EQ(old_bases(second), of_second);
-    ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
+    ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_, &sealer_));
     store_ = open();
     EXPECT_EQ(bases(first), of_first);
     EXPECT_EQ(bases(second), of_second);

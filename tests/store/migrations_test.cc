@@ -29,6 +29,7 @@ class MigrationsTest : public StoreTest {
       ASSERT_TRUE(migrate_down("sqlite:" + path_, false, kNobodyKnows));
   }
   static constexpr std::int64_t kApproved = 16;  // the migration that adds `approved`
+  static constexpr std::int64_t kWaits = 18;     // that of waits
   os::SystemClock clock_;
 };
 
@@ -83,9 +84,30 @@ TEST_F(MigrationsTest, WhatWasApprovedIsNotTakenForPassedWithoutAWord) {
   down_to(kApproved);
   EXPECT_EQ(refusal(), ErrorKind::kDenied);
   ASSERT_TRUE(migrate_down("sqlite:" + path_, true, kNobodyKnows));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows, &sealer_));
   store_ = open();
   EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kPassed);
+}
+
+TEST_F(MigrationsTest, EndsThatAnOlderVersionLeftAreSealedByWhoHasTheKey) {
+  create({{"a"}});
+  step(claim());
+  store_.reset();
+  down_to(kWaits);
+  EXPECT_EQ(migrate_up("sqlite:" + path_, kNobodyKnows, nullptr).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(schema_status("sqlite:" + path_)->database, kWaits) << "nothing happened";
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows, &sealer_));
+  store_ = open();
+  const auto late = [&] {
+    auto again = request("next");
+    again.owner_is_dead = [](std::string_view) { return true; };
+    return store_->claim(again);
+  };
+  ASSERT_TRUE(late()) << "an attempt that an older version began goes on";
+  auto attacker = *sqlite::connect(path_);
+  ASSERT_TRUE(attacker->run_script("UPDATE open_chains SET seal = '' WHERE chain <> ''"));
+  EXPECT_EQ(late().error().kind, ErrorKind::kForged)
+      << "a seal that is cleared is not one of an older version";
 }
 
 TEST_F(MigrationsTest, AStepThatWaitedIsNotForgottenWithoutAWord) {
@@ -100,12 +122,13 @@ TEST_F(MigrationsTest, AStepThatWaitedIsNotForgottenWithoutAWord) {
                              .wait = Wait{.not_before = std::string(kUntilAPerson)}};
   ASSERT_TRUE(store_->wait(held.lease, {.resume = waits}, std::string(kUntilAPerson), now_));
   store_.reset();
+  down_to(kWaits);
   EXPECT_EQ(refusal(), ErrorKind::kDenied);
   ASSERT_TRUE(migrate_down("sqlite:" + path_, true, kNobodyKnows));
   auto old = *sqlite::connect(path_);
   EXPECT_FALSE(old->run_script("UPDATE steps SET execution = 4"));
   EXPECT_TRUE(old->run_script("UPDATE steps SET execution = 3"));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows, &sealer_));
   EXPECT_TRUE(old->run_script("UPDATE steps SET execution = 4"));
   EXPECT_TRUE(old->run_script("UPDATE steps SET execution = 103"));
   EXPECT_FALSE(old->run_script("UPDATE steps SET execution = 104"));
@@ -121,7 +144,7 @@ TEST_F(MigrationsTest, AnOpenDatabaseTakesTheNewWordAtOnce) {
   ASSERT_TRUE(early->run_script("SELECT outcome FROM phases"));
   const std::string approve = "UPDATE phases SET state = 'COMPLETE', outcome = 'approved'";
   EXPECT_FALSE(early->run_script(approve));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, kNobodyKnows, &sealer_));
   EXPECT_TRUE(early->run_script(approve));
 }
 

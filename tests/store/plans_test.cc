@@ -12,7 +12,8 @@ class PlansTest : public StoreTest {
   void forget_rows() {
     while (schema_status("sqlite:" + path_)->database > kBefore)
       ASSERT_TRUE(migrate_down("sqlite:" + path_, true, [](std::string_view) { return true; }));
-    ASSERT_TRUE(migrate_up("sqlite:" + path_, [](std::string_view) { return true; }));
+    ASSERT_TRUE(migrate_up(
+        "sqlite:" + path_, [](std::string_view) { return true; }, &sealer_));
     store_ = open();
   }
   static constexpr std::int64_t kBefore = 10;  // the next migration adds plan rows

@@ -32,8 +32,8 @@ TEST_F(StoreTest, MigratesDownAndUp) {
   EXPECT_EQ(schema_status("sqlite:" + path_)->pending,
             (std::vector<std::string>{"policies", "budgets", "leases", "forks", "open_chains", "agents",
                                       "episodes", "cost", "owed", "plans", "wide_rows", "plan_texts",
-                                      "base_places", "judged", "approved", "cost_guards", "waits"}));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
+                                      "base_places", "judged", "approved", "cost_guards", "waits", "seals"}));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_, &sealer_));
   store_ = open();
   EXPECT_EQ(store_->runs(10)->size(), 1U);
   EXPECT_EQ(store_->budgets(run)->front().spent, 1500) << "what was spent before anybody counted";
@@ -49,7 +49,7 @@ TEST_F(StoreTest, MigratesDownAndUp) {
       << "runs are there";
   ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
   EXPECT_FALSE(schema_status("sqlite:" + path_)->pending.empty());
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_, &sealer_));
   store_ = open();
   EXPECT_TRUE(store_->runs(10)->empty());
 }
@@ -64,7 +64,7 @@ TEST_F(StoreTest, CallsOfTheDoctorOutliveAMigration) {
   store_.reset();
   while (schema_status("sqlite:" + path_)->database > 1)
     ASSERT_TRUE(migrate_down("sqlite:" + path_, true, dead_));
-  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_));
+  ASSERT_TRUE(migrate_up("sqlite:" + path_, dead_, &sealer_));
   EXPECT_EQ(open()->run(run)->doctor_calls, 1);
 }
 

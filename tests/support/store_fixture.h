@@ -36,6 +36,10 @@ class PlainSealer final : public RowSealer {
       return row.line.find(std::string(R"("type":")") + type + '"') != std::string::npos;
     });
   }
+  std::string seal_of_end(std::string_view run_id, std::string_view chain, std::int64_t rows,
+                          std::string_view head) const override {
+    return fmt::format("sealed {} {} {} {}", run_id, chain, rows, head);
+  }
 
  private:
   static constexpr auto kBetweenHeads = {"pre_execute", "executed", "resume", "agent", "usage", "waited"};
@@ -44,6 +48,7 @@ class PlainSealer final : public RowSealer {
 
 class StoreTest : public ::testing::Test {
  protected:
+  const PlainSealer sealer_;
   void SetUp() override { store_ = open(); }
 
   virtual std::unique_ptr<Store> open() {

@@ -4,6 +4,7 @@
 #include "cli/render/say.h"
 #include "executor/executor.h"
 #include "executor/state_folder.h"
+#include "ledger/ledger.h"
 
 namespace pawl::cli {
 namespace {
@@ -16,12 +17,19 @@ struct MigrateOptions {
 
 Result<store::SchemaStatus> migrate(const MigrateOptions& options) {
   std::string location = options.state.store;
-  if (location.empty()) {
-    PAWL_TRY(const std::string folder, find_folder(options.state));
-    PAWL_OK(executor::check_state_folder(folder));
-    location = store_location(options.state, folder);
+  const auto folder = find_folder(options.state);
+  if (location.empty() || options.action == "up") {
+    if (!folder && location.empty()) return std::unexpected(folder.error());
+    if (folder) PAWL_OK(executor::check_state_folder(*folder));
+    if (folder) location = store_location(options.state, *folder);
   }
-  if (options.action == "up") return store::migrate_up(location, executor::owner_is_dead);
+  if (options.action == "up") {
+    std::shared_ptr<const store::RowSealer> sealer;
+    if (folder) {
+      PAWL_TRY(sealer, ledger::open_sealer(*folder));
+    }
+    return store::migrate_up(location, executor::owner_is_dead, sealer.get());
+  }
   if (options.action == "down")
     return store::migrate_down(location, options.destroy_data, executor::owner_is_dead);
   return store::schema_status(location);

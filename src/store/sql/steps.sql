@@ -30,6 +30,10 @@ DELETE FROM owed WHERE sandbox_run_id = ?1;
 INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?1, ?2, ?3);
 -- name: insert_ledger
 INSERT INTO ledger (run_id, chain, seq, hash, line) VALUES (?1, ?2, ?3, ?4, ?5);
+-- name: seal_end
+UPDATE open_chains SET seal = ?3 WHERE run_id = ?1 AND chain = ?2;
+-- name: seal_of_end
+SELECT seal FROM open_chains WHERE run_id = ?1 AND chain = ?2;
 -- name: close_chain
 DELETE FROM open_chains WHERE run_id = ?1 AND chain = ?2;
 -- name: open_chains_of_run

@@ -32,7 +32,7 @@ Result<std::unique_ptr<Connection>> connect_current(const std::string& path) {
   PAWL_TRY(auto connection, connect(path));
   PAWL_TRY(const auto status, status_of(*connection));
   PAWL_OK(check_current(status, connection->path()));
-  if (status.database == 0) PAWL_OK(apply_pending(*connection, {}));
+  if (status.database == 0) PAWL_OK(apply_pending(*connection, {}, nullptr));
   connection->expect_schema(status.program, sql::m0018_cost_guards_up);
   PAWL_OK(connection->check_programs());
   return connection;
@@ -81,11 +81,12 @@ Result<SchemaStatus> schema_status(const std::string& path) {
   return status_of(*connection);
 }
 
-Result<SchemaStatus> migrate_up(const std::string& path, const OwnerIsDead& owner_is_dead) {
+Result<SchemaStatus> migrate_up(const std::string& path, const OwnerIsDead& owner_is_dead,
+                                const RowSealer* sealer) {
   PAWL_TRY(auto connection, connect(path));
   PAWL_TRY(const auto status, status_of(*connection));
   PAWL_OK(check_version(status, connection->path()));
-  PAWL_OK(apply_pending(*connection, owner_is_dead));
+  PAWL_OK(apply_pending(*connection, owner_is_dead, sealer));
   return status_of(*connection);
 }
 

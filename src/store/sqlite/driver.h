@@ -13,7 +13,8 @@ Result<std::unique_ptr<StoreGroup>> open_store_group(const std::string& path,
                                                      std::shared_ptr<const RowSealer> sealer);
 Status check_store(const std::string& path);
 Result<SchemaStatus> schema_status(const std::string& path);
-Result<SchemaStatus> migrate_up(const std::string& path, const OwnerIsDead& owner_is_dead);
+Result<SchemaStatus> migrate_up(const std::string& path, const OwnerIsDead& owner_is_dead,
+                                const RowSealer* sealer);
 Result<SchemaStatus> migrate_down(const std::string& path, bool destroy_data,
                                   const OwnerIsDead& owner_is_dead);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x5061776C;  // "Pawl": marks a database of Pawl
 constexpr std::int64_t kMonotonicLeases = 4;         // the version that adds monotonic leases
+constexpr std::int64_t kSeals = 19;                  // the version that adds seals of open chains
 
 struct Migration {
   std::string_view name, up, down;
@@ -22,8 +23,8 @@ struct Migration {
 };
 
 // In order. The version of a migration is its place, from 1.
-const std::array<Migration, 18>& migrations() {
-  static const std::array<Migration, 18> all = {
+const std::array<Migration, 19>& migrations() {
+  static const std::array<Migration, 19> all = {
       {{"first", sql::m0001_first_up, sql::m0001_first_down, "count_runs", "run(s)"},
        {"policies", sql::m0002_policies_up, sql::m0002_policies_down, "count_revisions", "revised goal(s)"},
        {"budgets", sql::m0003_budgets_up, sql::m0003_budgets_down, "count_caps", "cap(s)"},
@@ -49,7 +50,8 @@ const std::array<Migration, 18>& migrations() {
         "approved phase(s), which an older pawl would take for passed,"},
        {"cost_guards", sql::m0018_cost_guards_up, sql::m0018_cost_guards_down, "", ""},
        {"waits", sql::m0019_waits_up, sql::m0019_waits_down, "count_waits",
-        "step(s) that waited for a provider, whose rows an older pawl does not know,"}}};
+        "step(s) that waited for a provider, whose rows an older pawl does not know,"},
+       {"seals", sql::m0020_seals_up, sql::m0020_seals_down, "", ""}}};
   return all;
 }
 
@@ -89,6 +91,37 @@ Status nobody_works(Connection& connection, std::int64_t version, const OwnerIsD
             "then migrate",
             phase.phase_id, phase.run_id, phase.lease_owner));
   }
+}
+
+// Seals the ends of open chains as they are: no older version sealed one. Only a migration does it, and only
+// because a person asks for it. An attacker who clears a seal later leaves an end that no seal fits.
+Status seal_open_chains(Connection& connection, const RowSealer* sealer) {
+  struct End {
+    std::string run_id, chain, head;
+    std::int64_t rows = 0;
+  };
+  std::vector<End> ends;
+  {
+    PAWL_TRY(auto query, connection.query("ends_of_open_chains"));
+    for (;;) {
+      PAWL_TRY(const bool row, query.next());
+      if (!row) break;
+      ends.push_back(
+          {.run_id = query.text(0), .chain = query.text(1), .head = query.text(3), .rows = query.number(2)});
+    }
+  }
+  if (ends.empty()) return {};
+  if (sealer == nullptr)
+    return fail(ErrorKind::kInvalid,
+                fmt::format("{} phase(s) of the database are not over, and their rows need the key of the "
+                            "state folder: name the folder with --dir",
+                            ends.size()));
+  for (const auto& [run_id, chain, head, rows] : ends) {
+    PAWL_TRY(auto query, connection.query("seal_end"));
+    const std::string seal = sealer->seal_of_end(run_id, chain, rows, head);
+    PAWL_OK(query.bind(run_id).bind(chain).bind(seal).run());
+  }
+  return {};
 }
 
 // The text of a statement without comments, and with one space for several.
@@ -141,7 +174,7 @@ Result<std::string> schema_of_program() {
   return schema_of(*connection);
 }
 
-Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {
+Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead, const RowSealer* sealer) {
   // All in one transaction: after a crash the old schema is there, never one between two versions, which no
   // program could open.
   PAWL_TRY(auto transaction, pawl::sqlite::Transaction::begin(connection, "migrate"));
@@ -159,6 +192,7 @@ Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead) {
     }
     PAWL_OK(set_version(connection, done + 1));
   }
+  if (applied < kSeals) PAWL_OK(seal_open_chains(connection, sealer));
   return transaction.commit();
 }
 

@@ -9,8 +9,8 @@ namespace pawl::store::sqlite {
 // kCorrupt: the file is a database of another program.
 Result<SchemaStatus> status_of(Connection& connection);
 // Applies all pending migrations in one transaction. Durable when it returns. kUnavailable: an owner that is
-// not known to be dead holds a phase.
-Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead);
+// not known to be dead holds a phase. kInvalid: ends of chains need a seal, and `sealer` is null.
+Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead, const RowSealer* sealer);
 // Takes back the newest migration of `status`, durably. kUnavailable: the version has changed meanwhile, or a
 // phase is held. kDenied: data would be lost and `destroy_data` is false.
 Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data,

@@ -55,6 +55,7 @@ Status RunStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(auto query, database_->query("close_chain"));
     PAWL_OK(query.bind(phase.run_id).bind(phase.phase_id).run());
   }
+  ends_to_seal_.erase(key_of(phase.run_id, phase.phase_id));  // a signed row says where it ends
   std::string layer;
   {
     PAWL_TRY(auto query, database_->query("accepted_layer"));

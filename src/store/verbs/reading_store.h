@@ -85,6 +85,8 @@ class ReadingStore : public Store {
   // The next head lists `heads`, by name. A chain that the last head lists must be among them, or over.
   Status check_listed(const std::string& run_id, const std::vector<ChainHead>& heads);
   Result<ChainHead> checked_end(const std::string& run_id, const std::string& chain);
+  Status check_seal_of_end(const std::string& run_id, const ChainHead& end);
+  Status check_open_ends(const std::string& run_id);
 
   // --- tables against the trusted rows (trusted_tables.cc). kForged: they differ.
   Status check_claim(const Claim& claim);
@@ -102,6 +104,7 @@ class ReadingStore : public Store {
                      const std::vector<ChainHead>& heads);
   Status check_goal(const Claim& claim);
   Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
+  Status check_steps(const Claim& claim);
   Status check_previous(const Claim& claim);
   Status check_is_first(const Claim& claim);
   // The waits of the claim's attempt.

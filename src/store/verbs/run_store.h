@@ -67,6 +67,7 @@ class RunStore : public ReadingStore {
   Status write_claim(const PhaseRow& phase);
   Status append_row(const std::string& run_id, const std::string& chain, JsonMembers content, WallTime now);
   Status open_chain(const std::string& run_id, const std::string& chain);
+  Status seal_ends();
   Status sign_head_now(const std::string& run_id, WallTime now);
   Status sign_head(const std::string& run_id, WallTime now);
 
@@ -90,6 +91,13 @@ class RunStore : public ReadingStore {
   Result<bool> seal_run_if_over(const std::string& run_id, WallTime now);
   Status set_run_state(const std::string& run_id, RunState state, std::string_view ended_at);
   Status stop_queued(const PhaseRow& failed, WallTime now);
+
+  // The new ends of open chains, by run and chain: the transaction seals them before it commits.
+  struct UnsealedEnd {
+    std::string run_id;
+    ChainHead end;
+  };
+  std::unordered_map<std::string, UnsealedEnd> ends_to_seal_;
 
   // --- fork
   Status share_history(const NewRun& run, WallTime now);

@@ -24,6 +24,8 @@ std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
 Result<Transaction> RunStore::begin(std::string_view verb, std::string_view run_id) {
   PAWL_TRY(auto transaction, database_->begin(verb, run_id));
   look_at_epoch();
+  ends_to_seal_.clear();  // the verb before may have been rolled back
+  transaction.before_commit([this] { return seal_ends(); });
   return transaction;
 }
 
@@ -104,8 +106,23 @@ Status RunStore::append_row(const std::string& run_id, const std::string& chain,
   auto sealed = sealer_->seal(std::move(content), last.rows + 1, now, last.head);
   PAWL_TRY(auto query, database_->query("insert_ledger"));
   PAWL_OK(query.bind(run_id).bind(chain).bind(last.rows + 1).bind(sealed.hash).bind(sealed.line).run());
-  memory_.ends[key_of(run_id, chain)] = {
-      .chain = chain, .rows = last.rows + 1, .head = std::move(sealed.hash)};
+  const std::string key = key_of(run_id, chain);
+  auto& end = memory_.ends[key];
+  end = {.chain = chain, .rows = last.rows + 1, .head = std::move(sealed.hash)};
+  // Each row of the run's own chain is signed in the transaction that writes it.
+  if (!chain.empty()) ends_to_seal_[key] = {.run_id = run_id, .end = end};
+  return {};
+}
+
+// Once for each chain and transaction, whatever the number of its rows.
+Status RunStore::seal_ends() {
+  for (const auto& [key, each] : ends_to_seal_) {
+    const auto& [chain, rows, head] = each.end;
+    const std::string seal = sealer_->seal_of_end(each.run_id, chain, rows, head);
+    PAWL_TRY(auto query, database_->query("seal_end"));
+    PAWL_OK(query.bind(each.run_id).bind(chain).bind(seal).run());
+  }
+  ends_to_seal_.clear();
   return {};
 }
 

@@ -24,6 +24,7 @@ std::unexpected<Error> forged(const std::string& run_id, const std::string& what
 
 // Whether a failed check is an error. Called only after a failure: in a test build it reads the environment.
 bool refuses() { return os::walls().signer; }
+bool takes_unsealed_ends() { return planted("rows_between_heads_unsealed"); }
 
 std::string name_of(const std::string& chain) { return chain.empty() ? "the run" : "phase " + chain; }
 
@@ -161,6 +162,7 @@ Result<ChainHead> ReadingStore::checked_end(const std::string& run_id, const std
   for (const auto* ended : {&known->ended, &known->own_ended})
     if (const auto* sealed = ended->end_of(chain); sealed != nullptr && sealed->end.rows > end.rows)
       end = sealed->end;
+  const auto closed_at = end.rows;
   if (const auto found = known->listed.find(chain);
       found != known->listed.end() && found->second.rows > end.rows)
     end = found->second;
@@ -171,7 +173,7 @@ Result<ChainHead> ReadingStore::checked_end(const std::string& run_id, const std
   query.bind(run_id).bind(chain).bind(end.rows + 1).bind(std::int64_t{-1});
   for (;;) {
     PAWL_TRY(const bool more, query.next());
-    if (!more) return end;
+    if (!more) break;
     const LedgerRow row{.chain = chain, .seq = query.number(1), .hash = query.text(2), .line = query.text(3)};
     const bool may_be_here = writes_unsigned(run_id) || sealer_->may_be_unsigned(row);
     const bool continues = row.seq == end.rows + 1 && sealer_->continues(row, end.head);
@@ -179,6 +181,31 @@ Result<ChainHead> ReadingStore::checked_end(const std::string& run_id, const std
       return forged(run_id, "row " + std::to_string(row.seq) + " of " + name_of(chain) +
                                 " was not written by who signs");
     end = {.chain = chain, .rows = row.seq, .head = row.hash};
+  }
+  if (end.rows > closed_at) PAWL_OK(check_seal_of_end(run_id, end));
+  return end;
+}
+
+// Hashes alone link the rows after a head, and anyone can make hashes. The seal shows who wrote the last of
+// them. It is compared at a signed end, too: otherwise the rows after that end could be cut off.
+Status ReadingStore::check_seal_of_end(const std::string& run_id, const ChainHead& end) {
+  PAWL_TRY(auto query, database_->query("seal_of_end"));
+  query.bind(run_id).bind(end.chain);
+  PAWL_TRY(const bool found, query.next());
+  const bool holds = found && query.view(0) == sealer_->seal_of_end(run_id, end.chain, end.rows, end.head);
+  if (holds || !refuses() || takes_unsealed_ends()) return {};
+  return forged(run_id, "row " + std::to_string(end.rows) + " of " + name_of(end.chain) +
+                            " is not the end that was sealed");
+}
+
+// A row after a head decides what its run does next, in its own phase and, by what it spent, in others.
+Status ReadingStore::check_open_ends(const std::string& run_id) {
+  PAWL_TRY(auto open, database_->query("open_chains_of_run"));
+  open.bind(run_id);
+  for (;;) {
+    PAWL_TRY(const bool more, open.next());
+    if (!more) return {};
+    PAWL_TRY([[maybe_unused]] const auto end, chain_head(run_id, open.text(0)));
   }
 }
 

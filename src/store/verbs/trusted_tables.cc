@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
+#include "store/step_rows.h"
 #include "store/verbs/reading_store.h"
 
 namespace pawl::store::verbs {
@@ -60,6 +61,7 @@ Status ReadingStore::check_claim(const Claim& claim) {
   PAWL_OK(check_goal(claim));
   PAWL_OK(check_tables(run_id));
   PAWL_OK(check_attempts(claim.phase));
+  if (claim.continued) PAWL_OK(check_steps(claim));
   return planted("previous_attempt_not_compared") ? Status() : check_previous(claim);
 }
 
@@ -68,6 +70,7 @@ Status ReadingStore::check_tables(const std::string& run_id) {
   PAWL_TRY([[maybe_unused]] const auto* trusted, trust(run_id));
   auto& known = trusted_.at(run_id);
   if (known.tables_epoch == memory_.epoch || !os::walls().signer) return {};
+  PAWL_OK(check_open_ends(run_id));
   const auto ended = ended_of(known);
   PAWL_TRY(const auto layers, accepted_layers(run_id));
   if (const auto phase_id = ended.contradicted_by(layers); phase_id && !compares_no_accepted_work())
@@ -135,6 +138,7 @@ Status ReadingStore::check_spent(const std::string& run_id, const std::vector<Bu
   if (writes_unsigned(run_id) || !os::walls().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
   if (!known->spent) return {};  // an older head, or a new run without a head
+  PAWL_OK(check_open_ends(run_id));
   auto spent = *known->spent;
   PAWL_TRY(auto open, database_->query("open_chains_of_run"));
   open.bind(run_id);
@@ -301,6 +305,21 @@ Result<WaitsSoFar> ReadingStore::waits_of(const Claim& claim) {
   }));
   if (waited.empty() || !os::walls().signer) return out;
   return contradicted(claim.run.run_id, "the waits of attempt " + claim.attempt.attempt_id);
+}
+
+// An executor goes on from the results of the steps that ended, and from what was decided of those that were
+// lost.
+Status ReadingStore::check_steps(const Claim& claim) {
+  if (!os::walls().signer) return {};
+  StepsByRows said(claim.attempt.attempt_id);
+  PAWL_OK(each_checked_row(claim.run.run_id, claim.phase.phase_id, [&](const LedgerRow& row) -> Status {
+    PAWL_TRY(const auto json, parse_json(row.line));
+    said.add(json);
+    return {};
+  }));
+  if (const auto what = said.contradicted_by(claim.attempt, claim.steps); !what.empty())
+    return contradicted(claim.run.run_id, what + " of attempt " + claim.attempt.attempt_id);
+  return {};
 }
 
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For

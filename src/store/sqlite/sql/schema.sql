@@ -21,6 +21,11 @@ SELECT COUNT(*) FROM forks;
 SELECT COUNT(*) FROM heads WHERE EXISTS (SELECT 1 FROM ledger WHERE ledger.run_id = heads.run_id AND NOT EXISTS (
     SELECT 1 FROM open_chains WHERE open_chains.run_id = ledger.run_id AND open_chains.chain = ledger.chain)
   AND json_extract(heads.body, '$.chains."' || ledger.chain || '"') IS NULL);
+-- name: ends_of_open_chains
+SELECT open_chains.run_id, open_chains.chain, ledger.seq, ledger.hash FROM open_chains
+JOIN ledger ON ledger.run_id = open_chains.run_id AND ledger.chain = open_chains.chain
+  AND ledger.seq = (SELECT MAX(seq) FROM ledger WHERE run_id = open_chains.run_id AND chain = open_chains.chain)
+WHERE open_chains.chain <> '';
 -- name: count_told
 SELECT COUNT(*) FROM attempts WHERE told_seq > 0;
 -- name: count_episode_steps

@@ -1,0 +1,1 @@
+ALTER TABLE open_chains DROP COLUMN seal;
