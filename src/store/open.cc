@@ -1,4 +1,6 @@
 // Chooses the driver by the location. SQLite is the only one.
+#include <algorithm>
+
 #include "os/file.h"
 #include "sqlite/write_lock.h"
 #include "store/sqlite/driver.h"
@@ -12,8 +14,21 @@ constexpr std::string_view kSqlite = "sqlite:";
 
 bool is_postgresql(const std::string& location) { return location.starts_with("postgres"); }
 
+// The name of another database before a colon: with that name in its path, a new file would be made in
+// silence. A path with a colon is told apart by `./`.
+std::string other_database(const std::string& location) {
+  const auto is_letter = [](char c) { return 'a' <= c && c <= 'z'; };
+  const auto of_name = [&](char c) { return is_letter(c) || ('0' <= c && c <= '9') || c == '+'; };
+  const auto end = std::ranges::find_if_not(location, of_name);
+  if (location.starts_with(kSqlite) || end == location.end() || *end != ':' || !is_letter(location.front()))
+    return "";
+  return {location.begin(), end};
+}
+
 Result<std::string> path_of(const std::string& location) {
   if (is_postgresql(location)) return fail(ErrorKind::kInvalid, "--store postgresql: not available yet");
+  if (const auto other = other_database(location); !other.empty())
+    return fail(ErrorKind::kInvalid, "--store " + other + ": no such database; expected sqlite:PATH");
   std::string path = file_of(location);
   if (path.empty()) return fail(ErrorKind::kInvalid, "--store: expected sqlite:PATH");
   if (!os::is_folder(os::folder_of(path)))
@@ -26,7 +41,7 @@ Result<std::string> path_of(const std::string& location) {
 std::string location_of_file(const std::string& path) { return std::string(kSqlite) + path; }
 
 std::string file_of(const std::string& location) {
-  if (is_postgresql(location)) return "";
+  if (is_postgresql(location) || !other_database(location).empty()) return "";
   return location.starts_with(kSqlite) ? location.substr(kSqlite.size()) : location;
 }
 

@@ -84,7 +84,10 @@ TEST_F(StoreTest, EpisodesAreTakenBackOnlyOnRequest) {
 TEST_F(StoreTest, RefusesWhatItDoesNotKnow) {
   ASSERT_TRUE(os::write_atomically(temp_ / "text.db", std::string(5000, 'x')));
   EXPECT_EQ(open_store("sqlite:" + (temp_ / "text.db"), nullptr).error().kind, ErrorKind::kCorrupt);
-  EXPECT_EQ(open_store("postgresql://h/d", nullptr).error().kind, ErrorKind::kInvalid);
+  for (const char* other : {"postgresql://h/d", "mysql:x", "sqlite3:x", "http://h", "c:x"})
+    EXPECT_EQ(open_store(other, nullptr).error().kind, ErrorKind::kInvalid) << other;
+  EXPECT_EQ(file_of("mysql:x"), "");
+  EXPECT_EQ(file_of("./mysql:x"), "./mysql:x");
   EXPECT_EQ(store_->run("no-such-run").error().kind, ErrorKind::kNotFound);
 }
 
