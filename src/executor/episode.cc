@@ -433,18 +433,6 @@ sandbox::CopyIn Episode::plan_of(const PlannedStep& step) const {
                          .content = folder};
 }
 
-Result<std::optional<Episode::Prepared>> Episode::prepare(const PlannedStep& step) {
-  try {
-    PAWL_TRY(auto context, context_of(step));
-    PAWL_TRY(auto spec, spec_of(step, context));
-    return std::optional(Prepared{.context = std::move(context), .spec = std::move(spec)});
-  } catch (const std::bad_alloc&) {
-    if (step.role == StepRole::kAgent) throw;
-    end_without_memory();
-  }
-  return std::optional<Prepared>();
-}
-
 Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Context& context) {
   const plan::Step& planned = *step.step;
   sandbox::SandboxSpec spec;

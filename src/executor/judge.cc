@@ -354,6 +354,18 @@ std::string Episode::inventories_hash() const {
   return blake3_hex(canonical(by_gate));
 }
 
+Result<std::optional<Episode::Prepared>> Episode::prepare(const PlannedStep& step) {
+  try {
+    PAWL_TRY(auto context, context_of(step));
+    PAWL_TRY(auto spec, spec_of(step, context));
+    return std::optional(Prepared{.context = std::move(context), .spec = std::move(spec)});
+  } catch (const std::bad_alloc&) {
+    if (step.role == StepRole::kAgent) throw;
+    end_without_memory();
+  }
+  return std::optional<Prepared>();
+}
+
 // A large work must not end the executor that judges it: it is judged once more without its details.
 Result<store::AttemptEnd> Episode::judge(const std::vector<gates::Signal>& extra,
                                          const std::optional<LostStep>& lost) {

@@ -201,7 +201,7 @@ void add_groups(std::string_view text, std::vector<Decoded>& out) {
       if (gap > kBlanksMax || size == 0 || size > width) break;
       groups.push_back({.begin = end + gap, .end = end + gap + size});
       is_last = size < width;
-      // What is shorter may be the first of other groups.
+      // A shorter group may be the first of others.
       end = is_last ? end + gap : end + gap + size;
     }
     const std::size_t bytes = (groups.size() - 1) * width + groups.back().end - groups.back().begin;

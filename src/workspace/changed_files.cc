@@ -18,9 +18,10 @@ std::optional<GitFile> git_file_of(const View& base, const std::string& path) {
       .full = *full, .is_link = S_ISLNK(status.st_mode), .is_executable = (status.st_mode & 0100U) != 0};
 }
 
-Result<GitFiles> git_files(const View& base, const Changes& changes) {
+Result<GitFiles> git_files(const View& base, Changes changes) {
   GitFiles out;
-  for (const auto& [path, change] : changes) {
+  for (auto at = changes.begin(); at != changes.end(); at = changes.erase(at)) {
+    const auto& [path, change] = *at;
     const auto& entry = change.entry;
     // Everything at or below the path in the base is gone, unless a later entry brings it back.
     if (entry.type != EntryType::kFolder || git_file_of(base, path))
@@ -56,8 +57,8 @@ Result<std::vector<std::string>> Workspaces::changed_paths(const std::string& ba
   std::vector<std::string> out;
   if (layer.empty()) return out;
   const View lower(trees_of(base_id, below));
-  PAWL_TRY(const auto changes, changes_of(*this, lower, {layer}));
-  PAWL_TRY(const auto files, git_files(lower, changes));
+  PAWL_TRY(auto changes, changes_of(*this, lower, {layer}));
+  PAWL_TRY(const auto files, git_files(lower, std::move(changes)));
   for (const auto& [path, after] : files) {
     const auto before = git_file_of(lower, path);
     bool same = !before && !after;

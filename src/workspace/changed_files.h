@@ -20,7 +20,8 @@ struct GitFile {
 using GitFiles = std::map<std::string, std::optional<GitFile>>;  // nullopt: deleted.
 
 // The effect of `changes` on the files of `base`. A deleted or replaced folder counts as all its files.
-Result<GitFiles> git_files(const View& base, const Changes& changes);
+// Each change is dropped when its files are known: those of a large work are not in memory twice.
+Result<GitFiles> git_files(const View& base, Changes changes);
 // The file or link of `base` at `path`; nullopt for all else.
 std::optional<GitFile> git_file_of(const View& base, const std::string& path);
 // Compares what git compares: type, the bit of execution, and content. Other permission bits and times are not

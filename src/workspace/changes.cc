@@ -12,7 +12,7 @@
 namespace pawl::workspace {
 namespace {
 
-void apply_entry(const View& base, const Entry& entry, const std::string& tree, Changes& changes) {
+void apply_entry(const View& base, Entry entry, const std::string& tree, Changes& changes) {
   const auto before = changes.find(entry.path);
   const bool hidden = before != changes.end() && before->second.entry.type != EntryType::kFolder;
   if (entry.type != EntryType::kFolder) erase_below(changes, entry.path);
@@ -20,10 +20,12 @@ void apply_entry(const View& base, const Entry& entry, const std::string& tree, 
     changes.erase(entry.path);  // Made by a layer, and deleted by a later one.
     return;
   }
-  changes[entry.path] = {.entry = entry, .tree = tree};
-  if (entry.type != EntryType::kFolder || !hidden || !base.has_folder(entry.path)) return;
-  for (const auto& name : base.names(entry.path)) {
-    const std::string path = child(entry.path, name);
+  Change& change = changes[entry.path];
+  change = {.entry = std::move(entry), .tree = tree};
+  const std::string& folder = change.entry.path;
+  if (change.entry.type != EntryType::kFolder || !hidden || !base.has_folder(folder)) return;
+  for (const auto& name : base.names(folder)) {
+    const std::string path = child(folder, name);
     changes[path] = {.entry = {.path = path, .type = EntryType::kDeleted}, .tree = tree};
   }
 }
@@ -87,9 +89,11 @@ Result<Changes> changes_of(const Workspaces& workspaces, const View& base,
                            const std::vector<std::string>& layers) {
   Changes changes;
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    PAWL_TRY(const auto entries, workspaces.manifest(*layer));
     const std::string tree = workspaces.layer_tree(*layer);
-    for (const auto& entry : entries) apply_entry(base, entry, tree, changes);
+    PAWL_OK(each_entry(workspaces, *layer, [&](Entry entry) -> Status {
+      apply_entry(base, std::move(entry), tree, changes);
+      return {};
+    }));
   }
   return changes;
 }

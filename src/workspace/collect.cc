@@ -88,6 +88,16 @@ Status set_mode(const os::HeldTree::Place& here, mode_t mode) {
   return fail_errno(errno, "chmod", here.name);
 }
 
+// The most of one step. An executor that judges a work holds each of its entries and names several times.
+constexpr std::int64_t kStepNamesBytesMax = 16 << 20;
+constexpr std::int64_t kStepMemoryBytesMax = 40 << 20;  // kEntryBytes for each entry, and all names
+constexpr std::int64_t kEntryBytes = 256;
+
+bool fits(std::int64_t entries, std::int64_t names_bytes) {
+  if (!os::walls().bounds) return true;
+  return names_bytes < kStepNamesBytesMax && entries * kEntryBytes + names_bytes < kStepMemoryBytesMax;
+}
+
 std::int64_t names_bytes_of(const Entry& entry) {
   const auto target = entry.type == EntryType::kSymlink ? entry.content.size() : 0;
   return static_cast<std::int64_t>(entry.path.size() + target);
@@ -160,7 +170,8 @@ class Collector {
   }
 
   bool is_full() const {
-    return static_cast<std::int64_t>(entries_.size()) >= caps_.entries || names_bytes_ >= caps_.names_bytes;
+    const auto entries = static_cast<std::int64_t>(entries_.size());
+    return entries >= caps_.entries || names_bytes_ >= caps_.names_bytes || !fits(entries, names_bytes_);
   }
 
   Status add(Entry entry) {
@@ -356,7 +367,8 @@ class Matcher {
       return {};
     }
     if (is_whiteout(status) || !is_wanted(path)) return {};
-    const bool is_full = left_.entries == 0 || left_.names_bytes <= 0 || status.st_size > left_.bytes;
+    const bool is_full = left_.entries == 0 || left_.names_bytes <= 0 || status.st_size > left_.bytes ||
+                         !fits(static_cast<std::int64_t>(entries.size()), names_bytes_);
     if (!S_ISREG(status.st_mode) || !readable || is_full) {
       refused.add(path);
       return {};
@@ -364,6 +376,7 @@ class Matcher {
     left_.entries -= 1;
     left_.bytes -= status.st_size;
     left_.names_bytes -= static_cast<std::int64_t>(path.size());
+    names_bytes_ += static_cast<std::int64_t>(path.size());
     PAWL_TRY(auto entry, entry_of(here.path(), path));
     const std::string to = os::join(to_, path);
     PAWL_OK(os::make_folders(os::folder_of(to)));
@@ -376,6 +389,7 @@ class Matcher {
   const std::vector<std::string>& patterns_;
   Caps left_;
   const std::string to_;
+  std::int64_t names_bytes_ = 0;
 };
 
 }  // namespace

@@ -324,9 +324,12 @@ std::vector<Looked> FolderMemory::looked() const {
 
 Status FolderMemory::save(const std::string& path, const Seal& seal, const std::string& base_id,
                           const std::vector<Looked>& entries) {
-  std::string bytes = base_id;
+  // The seal's place is kept free: a second copy of the records would double the memory.
+  constexpr std::size_t kHeadBytes = kMemoryFormat.size() + kHashHexSize;
+  std::string bytes = std::string(kMemoryFormat) + std::string(kHashHexSize, '0') + base_id;
   for (const auto& looked : entries) append_record(bytes, looked);
-  return os::write_atomically(path, std::string(kMemoryFormat) + seal.of(bytes) + bytes, 0600);
+  bytes.replace(kMemoryFormat.size(), kHashHexSize, seal.of(std::string_view(bytes).substr(kHeadBytes)));
+  return os::write_atomically(path, bytes, 0600);
 }
 
 const Remembered* find_in(std::span<const Remembered> remembered, std::string_view path) {

@@ -213,11 +213,21 @@ std::string Workspaces::layer_tree(const std::string& layer_id) const {
 }
 
 Result<std::vector<Entry>> Workspaces::manifest(const std::string& layer_id) const {
-  const std::string path = manifest_path(folder_, "layers", layer_id);
+  std::vector<Entry> out;
+  PAWL_OK(each_entry(*this, layer_id, [&](Entry entry) -> Status {
+    out.push_back(std::move(entry));
+    return {};
+  }));
+  return out;
+}
+
+Status each_entry(const Workspaces& workspaces, const std::string& layer_id,
+                  const std::function<Status(Entry)>& visit) {
+  const std::string path = manifest_path(workspaces.folder(), "layers", layer_id);
   PAWL_TRY(const auto text, os::read_file(path, kManifestBytesMax));
   if (!has_hash(text, layer_id))
     return fail(ErrorKind::kCorrupt, path + ": does not have the content of its name");
-  return parse_manifest(text);
+  return each_entry_of(text, visit);
 }
 
 std::int64_t bytes_on_disk(const std::string& path) {

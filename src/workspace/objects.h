@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ Result<std::string> keep_object(const std::string& folder, std::string_view kind
                                 os::TemporaryFolder temporary, std::vector<Entry> entries,
                                 bool renews = true);
 constexpr std::uint64_t kManifestBytesMax = 1ULL << 30;
+// The entries of Workspaces::manifest(), one after the other. An error of visit() ends the walk, and is returned.
+Status each_entry(const Workspaces& workspaces, const std::string& layer_id,
+                  const std::function<Status(Entry)>& visit);
 std::string manifest_path(const std::string& folder, std::string_view kind, const std::string& id);
 
 }  // namespace pawl::workspace

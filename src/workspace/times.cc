@@ -83,12 +83,13 @@ class Lower {
   }
 
   Status add_layer(const std::string& layer_id) {
-    PAWL_TRY(const auto entries, workspaces_.manifest(layer_id));
-    for (const auto& entry : entries) {
-      if (entry.type == EntryType::kDeleted) continue;
-      PAWL_TRY(const auto ns, written_ns(os::join(workspaces_.layer_tree(layer_id), entry.path)));
+    const std::string tree = workspaces_.layer_tree(layer_id);
+    PAWL_OK(each_entry(workspaces_, layer_id, [&](const Entry& entry) -> Status {
+      if (entry.type == EntryType::kDeleted) return {};
+      PAWL_TRY(const auto ns, written_ns(os::join(tree, entry.path)));
       add(ns);
-    }
+      return {};
+    }));
     return add_kept(manifest_path(workspaces_.folder(), "layers", layer_id));
   }
 
@@ -200,21 +201,17 @@ std::int64_t time_of(const Entry& entry, const std::string& path, const std::opt
 Status Workspaces::set_times(const std::string& layer_id, const std::string& base_id,
                              const std::vector<std::string>& below) const {
   if (!os::walls().times) return {};
-  PAWL_TRY(const auto entries, manifest(layer_id));
   PAWL_TRY(const auto given, given_to(*this, layer_id, base_id, below));
   const View lower(trees_of(base_id, below));
   const std::string tree = layer_tree(layer_id);
   FoldersOfLayer folders(lower);
-  for (const auto& entry : entries) {
+  PAWL_OK(each_entry(*this, layer_id, [&](const Entry& entry) -> Status {
     PAWL_OK(folders.changed(parent_of(entry.path)));
-    if (entry.type == EntryType::kDeleted) continue;
-    if (entry.type == EntryType::kFolder) {
-      PAWL_OK(folders.changed(entry.path));
-      continue;
-    }
+    if (entry.type == EntryType::kDeleted) return {};
+    if (entry.type == EntryType::kFolder) return folders.changed(entry.path);
     const std::string path = os::join(tree, entry.path);
-    PAWL_OK(set_time(path, time_of(entry, path, lower.find(entry.path), given)));
-  }
+    return set_time(path, time_of(entry, path, lower.find(entry.path), given));
+  }));
   return folders.set(tree, given);
 }
 

@@ -181,20 +181,28 @@ std::string manifest_of(const std::vector<Entry>& sorted) {
   return out;
 }
 
-Result<std::vector<Entry>> parse_manifest(std::string_view text) try {
+Result<std::vector<Entry>> parse_manifest(std::string_view text) {
   std::vector<Entry> out;
-  for (const auto line : TextLines(text)) {
+  PAWL_OK(each_entry_of(text, [&](Entry entry) -> Status {
+    out.push_back(std::move(entry));
+    return {};
+  }));
+  return out;
+}
+
+Status each_entry_of(std::string_view manifest, const std::function<Status(Entry)>& visit) try {
+  for (const auto line : TextLines(manifest)) {
     PAWL_TRY(const Json json, parse_json(line));
     const auto type = std::ranges::find(kTypeNames, json.value("type", ""));
     if (type == kTypeNames.end()) return fail(ErrorKind::kCorrupt, "manifest: no such type of entry");
-    out.push_back({.path = json.value("path", ""),
+    PAWL_OK(visit({.path = json.value("path", ""),
                    .type = static_cast<EntryType>(type - kTypeNames.begin()),
                    .mode = json.value("mode", 0U),
                    .size = json.value("size", std::int64_t{0}),
                    .content = json.value("content", ""),
-                   .mtime_ns = json.value("mtime_ns", std::int64_t{0})});
+                   .mtime_ns = json.value("mtime_ns", std::int64_t{0})}));
   }
-  return out;
+  return {};
 } catch (const Json::exception& error) {
   return fail(ErrorKind::kCorrupt, std::string("manifest: ") + error.what());
 }

@@ -56,6 +56,8 @@ bool link_stays_inside(std::string_view path, std::string_view target);
 
 std::string line_of(const Entry& entry);  // Canonical JSON.
 Result<std::vector<Entry>> parse_manifest(std::string_view text);
+// The same, one entry after the other. An error of visit() ends the walk, and is returned.
+Status each_entry_of(std::string_view manifest, const std::function<Status(Entry)>& visit);
 std::string manifest_of(const std::vector<Entry>& sorted);
 
 Result<std::string> hash_of_file(const std::string& path);

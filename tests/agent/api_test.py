@@ -37,6 +37,7 @@ REQUESTS = [
     ("loadCheckpoint", "GET", "/v1/checkpoint?id=a", None),
     ("listCheckpoints", "GET", "/v1/checkpoints?prefix=a&before=9&limit=1&payload=false", None),
     ("listCheckpoints", "GET", "/v1/checkpoints?id=a&payload=true", None),
+    ("listCheckpoints", "GET", "/v1/checkpoints?id=nothing", None),
     ("beginStep", "POST", "/v1/steps/begin", {**STEP, "on_lost": "fail"}),
     ("completeStep", "POST", "/v1/steps/complete", {"key": "k", "result": {"x": [1, 0.5, None]}}),
     ("beginStep", "POST", "/v1/steps/begin", STEP),

@@ -38,13 +38,14 @@ class Cost(WithRun):
         self.assertEqual(self.pawl_json("cost"), cost, "there is one run")
 
     def test_a_person_and_a_spreadsheet_read_the_same(self):
-        self.make_mend()
+        self.make_mend(text=MEND.replace("models: [small,", 'models: ["=1+1",'))
         self.pawl("run", "plan.yaml")
         cost = self.pawl_json("cost")
         lines = list(csv.DictReader(io.StringIO(self.pawl("cost", "--csv").stdout)))
         read = {(line["dimension"], line["key"]): int(line["sandbox_milliseconds"]) for line in lines}
         self.assertEqual(read["total", ""], cost["sandbox_milliseconds"])
         self.assertEqual(read["gate", "agent"], cost["by"]["gate"]["agent"]["sandbox_milliseconds"])
+        self.assertEqual([line["key"] for line in lines if line["dimension"] == "model"], ["'=1+1", "large"])
         plain, drawn = self.pawl("cost").stdout, self.pawl("cost", "--plot").stdout
         self.assertIn(f"{cost['steps']} step(s), 0 of them lost", plain)
         self.assertEqual(re.sub(r"  [█▏▎▍▌▋▊▉]+", "", drawn), plain)

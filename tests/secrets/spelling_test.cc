@@ -344,7 +344,7 @@ std::string each(std::string_view value, std::string_view between, const Spell& 
   for (const char c : value) (out += out.empty() ? "" : between) += spell(static_cast<unsigned char>(c));
   return out;
 }
-// Of any text, `between` after each three bytes.
+// Puts `between` after each three bytes of a text.
 std::string in_parts(const std::string& text, const std::string& between) {
   std::string out;
   for (std::size_t at = 0; at < text.size(); at += 3) out += (at > 0 ? between : "") + text.substr(at, 3);

@@ -244,6 +244,22 @@ TEST_F(WorkspaceTest, AFolderBeyondTheCapsGoesWithAllThatIsInIt) {
   expect_patch_gives({collected->layer_id}, "echo a > a");
 }
 
+// An executor that judges a work holds each name several times.
+TEST_F(WorkspaceTest, TheNamesOfAStepAreBounded) {
+  const std::string upper = temp_ / "upper";
+  std::string deep = upper;
+  for (int i = 0; i < 10; ++i) deep += "/" + std::string(200, 'x');
+  sh("mkdir -p " + deep + " && cd " + deep + " && seq -f " + std::string(150, 'n') +
+     "%05.0f 9000 | xargs touch");
+  const auto collected = workspaces_->collect(upper, lower_of({}), false, {});
+  ASSERT_TRUE(collected) << collected.error().message;
+  const auto entries = workspaces_->manifest(collected->layer_id);
+  ASSERT_TRUE(entries);
+  EXPECT_NEAR(static_cast<double>(entries->size()), (16 << 20) / 2165.0, 10) << "and the folders";
+  EXPECT_EQ(collected->refused_total, 9010 - static_cast<std::int64_t>(entries->size()));
+  EXPECT_EQ(collected->refused.size(), kRefusedNamedMax);
+}
+
 TEST_F(WorkspaceTest, AllThatIsRefusedIsCountedAndTheFirstOfItNamed) {
   const std::string upper = temp_ / "upper";
   sh("mkdir " + upper + " && cd " + upper + " && echo a > a && for i in $(seq 150); do mkfifo fifo$i; done");

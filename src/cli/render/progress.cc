@@ -144,6 +144,9 @@ void Narrator::claimed(const store::Claim& claim) {
 }
 
 void Narrator::resumed(const store::Claim&, const store::ResumeDecision& decision) {
+  // Another episode passed, so nothing was looked for.
+  if (decision.decision == store::RecoveryDecision::kCancelled)
+    return progress_.line(line_of("  {}: cancelled", decision.label));
   progress_.line(
       line_of("  {}: found {}, {}", decision.label, name(decision.found), name(decision.decision)));
 }

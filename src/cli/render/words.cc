@@ -86,6 +86,8 @@ std::string try_text(const Json& refused) {
 std::string decision_text(const Json& decision) {
   const auto word = [&](const char* key) { return text_in(decision, key); };
   const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
+  if (word("type") == "resume" && word("decision") == "cancelled")
+    return fmt::format("ended {}: cancelled", word("label"));
   if (word("type") == "resume")
     return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
   if (const auto wait = store::wait_in(decision))

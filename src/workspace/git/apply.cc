@@ -80,13 +80,13 @@ class Applier {
   Status commit(const AppliedPhase& phase, std::vector<std::string>& layers) {
     if (!phase.layer_id.empty()) layers.insert(layers.begin(), phase.layer_id);
     // Computes the whole state so far: later layers may undo earlier ones.
-    PAWL_TRY(const auto changes, changes_of(workspaces_, base_, layers));
+    PAWL_TRY(auto changes, changes_of(workspaces_, base_, layers));
     if (const auto owned = changes_of_submodules(committed_, changes); !owned.empty())
       return fail(ErrorKind::kConflict,
                   printable(owned.front()) +
                       " belongs to a submodule, which a commit here can't change; `pawl "
                       "diff` prints the change");
-    PAWL_TRY(const auto files, git_files(base_, changes));
+    PAWL_TRY(const auto files, git_files(base_, std::move(changes)));
     if (commits_.of_work_tree) {
       GitFiles now = files_;
       for (const auto& [path, file] : files) now[path] = file;

@@ -102,8 +102,8 @@ Status Workspaces::each_change(const std::string& base_id, const std::vector<std
                                const std::function<Status(const FileChange&)>& visit) const {
   if (layer.empty()) return {};
   const View lower(trees_of(base_id, below));
-  PAWL_TRY(const auto changes, changes_of(*this, lower, {layer}));
-  PAWL_TRY(const auto files, git_files(lower, changes));
+  PAWL_TRY(auto changes, changes_of(*this, lower, {layer}));
+  PAWL_TRY(const auto files, git_files(lower, std::move(changes)));
   for (const auto& [path, file] : files)
     PAWL_OK(visit_one(path, git_file_of(lower, path), file, reads(path), visit));
   return {};

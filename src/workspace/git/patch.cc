@@ -187,11 +187,11 @@ Result<Patch> Workspaces::diff(const std::string& base_id, const std::vector<std
     return fail(ErrorKind::kNotFound, "the base " + base_id + " is gone (`pawl gc` takes it from old runs)");
   git_start();
   const View base(trees_of(base_id, {}));
-  PAWL_TRY(const auto changes_before, changes_of(*this, base, before));
-  PAWL_TRY(const auto changes_after, changes_of(*this, base, after));
+  PAWL_TRY(auto changes_before, changes_of(*this, base, before));
+  PAWL_TRY(auto changes_after, changes_of(*this, base, after));
   PatchFiles files;
-  PAWL_TRY(files.before, git_files(base, changes_before));
-  PAWL_TRY(files.after, git_files(base, changes_after));
+  PAWL_TRY(files.before, git_files(base, std::move(changes_before)));
+  PAWL_TRY(files.after, git_files(base, std::move(changes_after)));
   // Both sides get every path that either side changes; an unchanged path shows the base.
   for (const auto& [path, file] : files.after)
     if (!files.before.contains(path)) files.before[path] = git_file_of(base, path);

@@ -170,6 +170,7 @@ class RepositoryMaker {
     PAWL_TRY(auto pack, PackWriter::open(packs, std::move(known)));
     PAWL_OK(add_all(pack));
     items_ = merged(std::move(state_.before.items), state_.changes, std::move(added_));
+    state_.changes.clear();
     PAWL_TRY(const auto trees, add_trees(items_, pack));
     const auto commit = packed(ObjectType::kCommit, commit_text(trees.root));
     PAWL_OK(pack.add(commit));
