@@ -86,7 +86,9 @@ std::string decision_text(const Json& decision) {
   const auto word = [&](const char* key) { return text_in(decision, key); };
   const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
   if (word("type") == "resume")
-    return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
+    return fmt::format(
+        "resumed {}: found {}, {}{}", word("label"), word("found"), word("decision"),
+        word("not_continued").empty() ? "" : " (not continued: " + word("not_continued") + ")");
   if (word("type") == "waited")
     return fmt::format("wait {}: {} by {}, until {} ({})", integer_in(decision, "number"), word("refusal"),
                        word("provider"),
