@@ -67,6 +67,9 @@ class InstantSandboxes final : public supervisor::StepRunner {
                                       const secrets::Redactor::Values&) override {
     return supervisor::Salvage{};
   }
+  Result<supervisor::KeptWork> keep_work(const std::string&, const secrets::Redactor::Values&) override {
+    return supervisor::KeptWork{};
+  }
   void forget(const std::string&) override {}
   void forget_lost(const std::string&) override {}
   void forget_homes(const std::string&, const std::string&) override {}

@@ -66,6 +66,11 @@ Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery re
   if (endings_.resume) PAWL_OK(record());
   auto resume = decision(start, recovery, found);
   resume.wait = std::move(wait);
+  if (auto kept = std::exchange(one.kept, std::nullopt)) {
+    resume.kept_layer = kept->layer;
+    resume.not_continued = std::move(kept->missing);
+    one.episode.go_on_from(std::move(kept->layer));
+  }
   if (!planted("usage_of_lost_steps_dropped")) {
     PAWL_TRY(resume.told, told_of(one, start));
   }

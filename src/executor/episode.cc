@@ -60,6 +60,7 @@ Result<Episode> Episode::load(World world, const store::Claim& claim, const Plan
     PAWL_TRY(auto run, sandbox::run_from_json(json));
     loaded.results_[row.step_index] = std::move(run);
   }
+  loaded.find_kept_work();
   loaded.need_results();
   PAWL_OK(loaded.stack_base());
   // A gate's step that a crash lost may be the first that runs again. It works on the agent's layer, too.
@@ -388,6 +389,7 @@ Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) con
     PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight));
     if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));
   }
+  if (auto own = own_layer_of(step); !own.empty()) layers.push_back(std::move(own));
   layers.insert(layers.end(), base_stack_.begin(), base_stack_.end());
   return layers;
 }
@@ -466,8 +468,7 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
                             .access = sandbox::Access::kReadOnly,
                             .content = content_of(context)});
   if (step.role == StepRole::kAgent) {
-    std::ranges::copy(agent_environment(!context.empty()), std::back_inserter(spec.env));
-    if (number_ > 0) spec.env.push_back("PAWL_EPISODE=" + std::to_string(number_));
+    add_agent(!context.empty(), spec);
   } else if (hook) {
     spec.keep_layer = false;
     spec.copy_out = {kAnswerFile};
@@ -484,22 +485,6 @@ Result<sandbox::SandboxSpec> Episode::spec_of(const PlannedStep& step, const Con
   std::ranges::sort(spec.env);
   PAWL_OK(sandbox::validate(spec));
   return spec;
-}
-
-std::vector<std::string> Episode::agent_environment(bool with_feedback) const {
-  return {
-      "PAWL_RUN_ID=" + claim_->run.run_id,
-      "PAWL_PHASE_ID=" + claim_->phase.phase_id,
-      "PAWL_ATTEMPT=" + std::to_string(claim_->attempt.number),
-      "PAWL_MODEL=" + claim_->attempt.model,
-      "PAWL_GOAL=" + (claim_->revised_goal.empty() ? phase_->goal : claim_->revised_goal),
-      "PAWL_ORIGINAL_GOAL=" + phase_->goal,
-      "PAWL_GOAL_ID=" + claim_->phase.phase_id,
-      // A resumed attempt keeps its episode; a new attempt opens a new one.
-      "PAWL_EPISODE_ID=" + episode_of(*claim_, number_).episode_id,
-      std::string("PAWL_SOCKET=") + sandbox::inside::kPawl + "/" + std::string(supervisor::kAgentSocket),
-      std::string("PAWL_FEEDBACK=") + (with_feedback ? "/pawl/feedback.json" : ""),
-  };
 }
 
 }  // namespace pawl::executor

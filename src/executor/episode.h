@@ -62,6 +62,11 @@ class Episode {
 
   const plan::Phase& phase() const { return *phase_; }
   std::int64_t number() const { return number_; }
+  // The layer with the work of the agent's execution that the next one goes on from; "" when it changed no file. No
+  // value: the next one begins anew.
+  const std::optional<std::string>& goes_on_from() const { return goes_on_from_; }
+  void go_on_from(std::optional<std::string> layer) { goes_on_from_ = std::move(layer); }
+
   const PlannedStep& agent() const { return steps_.front(); }
   const sandbox::SandboxRun& result(const PlannedStep& step) const { return results_.at(step.index); }
   bool has_result(const PlannedStep& step) const { return results_.contains(step.index); }
@@ -177,8 +182,12 @@ class Episode {
   Status evaluate_gates();
   Result<bool> evaluate_gate(const std::string& gate_id);  // true when the gate is over
   std::vector<std::string> agent_environment(bool with_feedback) const;
+  void add_agent(bool with_feedback, sandbox::SandboxSpec& to) const;
+  // The work that an earlier execution of this step left; "": nothing, or it begins anew.
+  std::string own_layer_of(const PlannedStep& step) const;
   // The layers that the earlier steps of the same gate (or baseline) left, the newest on top.
   std::vector<std::string> left_before(const PlannedStep& step) const;
+  void find_kept_work();
   std::string work_for(const PlannedStep& step) const;  // the agent's layer as the step sees it; "": none
   Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
   Result<std::vector<std::string>> layers_without_reports(const PlannedStep& step) const;
@@ -224,7 +233,8 @@ class Episode {
   Results results_;
   Looks looks_;
   std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
-  bool agent_seen_ = false;              // whether agent_layer_ to policy_signal_ are known
+  std::optional<std::string> goes_on_from_;
+  bool agent_seen_ = false;  // whether agent_layer_ to policy_signal_ are known
   std::string agent_layer_;
   std::optional<workspace::Workspaces::Work> ignored_;  // set when the agent left ignored files
   std::string gate_layer_;                              // the agent's layer without protected paths

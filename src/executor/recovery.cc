@@ -25,6 +25,10 @@ Recovery decide_lost(plan::ResumePolicy policy, std::int64_t execution) {
   switch (policy) {
     case plan::ResumePolicy::kReExecute:
       return once_more(execution);
+    case plan::ResumePolicy::kContinue: {
+      const auto next = once_more(execution);
+      return next == Recovery::kReExecute ? Recovery::kContinue : next;
+    }
     case plan::ResumePolicy::kProbe:
       return Recovery::kProbe;
     case plan::ResumePolicy::kSkip:
@@ -65,7 +69,7 @@ bool was_killed(const sandbox::SandboxRun& run) {
 bool may_continue(const sandbox::SandboxRun& run, const PlannedStep& step, const plan::Phase& phase,
                   std::int64_t execution) {
   const bool signaled = run.outcome == sandbox::Outcome::kSignaled || was_killed(run);
-  return signaled && step.role == StepRole::kAgent && phase.resume.policy == plan::ResumePolicy::kReExecute &&
+  return signaled && step.role == StepRole::kAgent && runs_again(phase) &&
          execution < store::kExecutionsPerStepMax;
 }
 
@@ -91,6 +95,23 @@ std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool 
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution) {
   if (exit_code == kItDid) return Recovery::kProbed;
   return exit_code == kItDidNot ? once_more(execution) : Recovery::kEscalate;
+}
+
+supervisor::KeptWork kept_by(supervisor::KeptWork found, const std::optional<std::string>& before,
+                             bool same_boot) {
+  if (found.began) return found;
+  if (!same_boot) return {.began = false, .layer = {}, .missing = "restart"};
+  if (!before) return {.began = false, .layer = {}, .missing = "workspace"};
+  return {.began = false, .layer = before, .missing = {}};
+}
+
+Recovery after_keeping(const supervisor::KeptWork& kept) {
+  return kept.layer ? Recovery::kContinue : Recovery::kReExecute;
+}
+
+bool runs_again(const plan::Phase& phase) {
+  return phase.resume.policy == plan::ResumePolicy::kReExecute ||
+         phase.resume.policy == plan::ResumePolicy::kContinue;
 }
 
 bool ends_episode(Recovery recovery) {
@@ -123,6 +144,8 @@ store::RecoveryDecision decision_of(Recovery recovery) {
       return Decision::kProbed;
     case Recovery::kWait:
       return Decision::kWait;
+    case Recovery::kContinue:
+      return Decision::kContinue;
     case Recovery::kProbe:
       break;
   }
@@ -156,6 +179,8 @@ std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_
       return Recovery::kCancelled;
     case Decision::kWait:
       return Recovery::kWait;
+    case Decision::kContinue:
+      return Recovery::kContinue;
   }
   return std::nullopt;
 }

@@ -25,6 +25,7 @@ enum class Recovery {
   kProbe,      // run the plan's probe; after_probe() decides then
   kCancelled,  // with several episodes: an earlier one decides
   kProbed,     // the probe found the effect: the step counts as done
+  kContinue,   // a new marker, one more execution, in the workspace and HOME of this one
   kWait,       // its provider refused the agent: the step runs again later, and no execution is spent
 };
 
@@ -71,6 +72,15 @@ std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool 
 
 // `exit_code` of the probe; no value when the probe could not respond.
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);
+
+// The work that is kept of a step that is to be continued. `found`: by StepRunner::keep_work(). `before`: what the step itself
+// went on from, and left as it was when it never began.
+supervisor::KeptWork kept_by(supervisor::KeptWork found, const std::optional<std::string>& before,
+                             bool same_boot);
+// Returns kContinue, or kReExecute when no work is kept.
+Recovery after_keeping(const supervisor::KeptWork& kept);
+// Whether the next execution of the phase's agent goes on where a killed, stopped or refused one was.
+bool runs_again(const plan::Phase& phase);
 
 // Whether an agent or a gate has no result for good: its episode ends with lost_by().
 bool ends_episode(Recovery recovery);

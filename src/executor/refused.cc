@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/planted.h"
+#include "executor/recovery.h"
 
 namespace pawl::executor {
 namespace {
@@ -19,8 +20,7 @@ std::string message_of(const agent::Refusal& refusal) {
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
                                          const plan::Phase& phase, const sandbox::SandboxRun& run) {
   if (planted("refused_agents_fail")) return std::nullopt;
-  if (step.role != StepRole::kAgent || phase.resume.policy != plan::ResumePolicy::kReExecute)
-    return std::nullopt;
+  if (step.role != StepRole::kAgent || !runs_again(phase)) return std::nullopt;
   if (run.outcome != sandbox::Outcome::kExited || run.exit_code == 0) return std::nullopt;
   const auto* signs = agent::refusal_signs(phase.agent_usage);
   if (signs == nullptr) return std::nullopt;

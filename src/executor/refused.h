@@ -16,7 +16,7 @@
 namespace pawl::executor {
 
 // The refusal with which a step ended. No value: it ended in another way, or it is no agent's step, or no
-// signs of its program are known, or another policy than re_execute decides about what it did so far.
+// signs of its program are known, or its policy decides otherwise about what it did so far.
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
                                          const plan::Phase& phase, const sandbox::SandboxRun& run);
 

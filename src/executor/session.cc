@@ -11,6 +11,7 @@
 #include "executor/ends.h"
 #include "executor/finish.h"
 #include "executor/joint.h"
+#include "executor/kept_work.h"
 #include "executor/lease_watch.h"
 #include "executor/next_move.h"
 #include "executor/refused.h"
@@ -261,9 +262,13 @@ class Session {
       Ended ended{.killed = was_killed(run), .stopped_unsaved = was_stopped_unsaved(run, phase)};
       PAWL_TRY(ended.budget_is_spent, budget_is_spent(world_, claim_, run, start, one.told_seq));
       PAWL_TRY(ended.has_state, world_.journals.can_go_on(episode_of(claim_, start.episode)));
+      auto kept = kept_with_result(run, phase);
+      ended.has_state = ended.has_state || kept;
       if (ended.stopped_unsaved && ended.has_state) PAWL_OK(check_room(world_, claim_, run));
-      if (continues(ended))
+      if (continues(ended)) {
+        one.kept = std::move(kept);
         return give_up(one, recovery_of(one, supervisor::Found::kNothing), store::RecoveryFound::kNothing);
+      }
     }
     const Running ended = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.take(one, ended.start, std::move(run)));
@@ -281,6 +286,7 @@ class Session {
       one.lost->outcome = name(found_refused(refusal));
       return done;
     }
+    one.kept = kept_with_result(run, one.episode.phase());
     // The agent has ended. Its result stays until the row has the wait: after a crash the session finds the same
     // refusal in it again.
     const Running refused = *std::exchange(one.running, std::nullopt);
@@ -320,8 +326,13 @@ class Session {
         return Done::kMade;
       }
     }
+    if (recovery == Recovery::kContinue) {
+      PAWL_TRY(const auto credentials, credentials_of(one, *step));
+      PAWL_OK(attempt_.hold_objects());
+      PAWL_TRY(recovery, keep_work(world_, claim_, one, start, credentials));
+    }
     PAWL_OK(ends_.lose(one, start, recovery, found_of_step));
-    if (recovery == Recovery::kReExecute) return run_step(one, *step);
+    if (recovery == Recovery::kReExecute || recovery == Recovery::kContinue) return run_step(one, *step);
     if (is_hook(step->role))
       one.episode.give_up(*step);
     else

@@ -51,24 +51,32 @@ ProgramChoice read_choice(const Mapping& mapping, Problems& problems) {
   return out;
 }
 
-Step read_used_program(const Mapping& mapping, const Profile& profile, const Defaults& defaults,
+// `words`: `run` or `continued` of the profile.
+std::vector<std::string> command_of(const Mapping& mapping, const Profile& profile,
+                                    const std::vector<std::string>& words, const ProgramChoice& choice,
+                                    Problems& problems) {
+  const std::string script = script_of_profile(profile, words, choice);
+  if (script.size() > kWordBytesMax)
+    problems.add(mapping.key_node("args"), "args: the command has " + std::to_string(script.size()) +
+                                               " bytes; at most " + std::to_string(kWordBytesMax));
+  return script_argv(Shell::kSh, script);
+}
+
+void read_used_program(const Mapping& mapping, const Profile& profile, const Defaults& defaults, Phase& phase,
                        Problems& problems) {
-  Step step;
+  Step& step = phase.agent;
   step.name = "run";
   step.shell = Shell::kSh;
   const auto choice = read_choice(mapping, problems);
   if (!choice.base_url.empty() && profile.default_url.empty())
     problems.add(mapping.get("base_url"), "base_url: the profile " + mapping.get("use").Scalar() +
                                               " does not say how its program is given one");
-  const std::string script = script_of_profile(profile, profile.run, choice);
-  if (script.size() > kWordBytesMax)
-    problems.add(mapping.key_node("args"), "args: the command has " + std::to_string(script.size()) +
-                                               " bytes; at most " + std::to_string(kWordBytesMax));
-  step.argv = script_argv(step.shell, script);
+  step.argv = command_of(mapping, profile, profile.run, choice, problems);
+  if (!profile.continued.empty())
+    phase.agent_continue = command_of(mapping, profile, profile.continued, choice, problems);
   step.limits = defaults.limits;
   read_limits(mapping, kAgentSecondsMax, step.limits, problems);
   read_network(mapping, egress_of_profile(profile, choice), step, problems);
-  return step;
 }
 
 void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
@@ -85,7 +93,7 @@ void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Probl
                      " fit into an argument with the feedback: put the text into a file beside the plan, "
                      "which the agent finds in /plan, and name it in the goal");
   check_models(mapping, *profile, context, phase, problems);
-  phase.agent = read_used_program(mapping, *profile, context.defaults, problems);
+  read_used_program(mapping, *profile, context.defaults, phase, problems);
   phase.agent_usage = profile->usage;
   phase.exit_codes = profile->exit_codes;
 }

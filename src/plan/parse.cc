@@ -209,7 +209,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   if (const auto node = top.get("max_attempts"); node.IsDefined())
     defaults.max_attempts =
         read_integer(node, "max_attempts", {1, kMaxAttemptsMax}, problems).value_or(defaults.max_attempts);
-  defaults.resume = read_resume(top, problems).value_or(defaults.resume);
+  defaults.resume = read_resume(top, problems);
   defaults.durable = read_durable(top, problems);
   read_lists(top, plan, problems);
   read_ignored(top, plan, problems);

@@ -36,7 +36,8 @@ enum class Git { kNone, kSnapshot };
 // When data that an agent reports can't be saved: kRequired stops the agent, kBestEffort lets it go on
 // without that data.
 enum class Durable { kRequired, kBestEffort };
-enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe };
+// kContinue: the next execution goes on in the workspace and HOME of the lost one.
+enum class ResumePolicy { kReExecute, kSkip, kEscalate, kProbe, kContinue };
 
 // How to treat a step of the agent whose result was lost in a crash.
 struct Resume {
@@ -153,7 +154,9 @@ constexpr std::int64_t kBestOfMax = 8;
 struct Phase {
   std::string id;  // [a-z0-9][a-z0-9._-]{0,63}
   std::string goal;
-  Step agent;                           // name "run"
+  Step agent;  // name "run"
+  // The command with which the agent goes on in its own session; empty: `agent` has the only one.
+  std::vector<std::string> agent_continue;
   std::vector<Credential> credentials;  // of the agent's step alone
   Spending agent_budget;                // for one attempt
   std::int64_t max_children = 100;      // for one episode

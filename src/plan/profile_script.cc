@@ -15,6 +15,11 @@ constexpr std::string_view kNoKey = "none";
 
 // The goal, and from the second attempt on what the gates said.
 constexpr std::string_view kPrompt = R"sh(prompt=$PAWL_GOAL
+if [ -n "${PAWL_CONTINUES:-}" ]; then
+  prompt="You were interrupted. The files are as you left them. Go on with your task:
+
+$prompt"
+fi
 if [ -n "$PAWL_FEEDBACK" ]; then
   prompt="$prompt
 

@@ -88,6 +88,7 @@ void members(Is<Phase> auto& self, auto&& each) {
   each("id", self.id);
   each("goal", self.goal);
   each("agent", self.agent);
+  each("agent_continue", self.agent_continue);
   each("credentials", self.credentials);
   each("agent_budget", self.agent_budget);
   each("max_children", self.max_children);
@@ -167,8 +168,8 @@ constexpr std::array<std::string_view, 2> words_of(Git) { return {"none", "snaps
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
 constexpr std::array<std::string_view, 2> words_of(Baseline) { return {"taken", "none"}; }
 constexpr std::array<std::string_view, 2> words_of(KnownFailing) { return {"none", "base"}; }
-constexpr std::array<std::string_view, 4> words_of(ResumePolicy) {
-  return {"re_execute", "skip", "escalate", "probe"};
+constexpr std::array<std::string_view, 5> words_of(ResumePolicy) {
+  return {"re_execute", "skip", "escalate", "probe", "continue"};
 }
 
 template <typename Type>

@@ -175,6 +175,15 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
   }
 }
 
+// A program that can go on in its own session does so unless the plan says otherwise.
+Resume resume_of(const Mapping& mapping, const Defaults& defaults, const Phase& phase, Problems& problems) {
+  const auto own = read_resume(mapping, problems);
+  if (own) return *own;
+  if (defaults.resume) return *defaults.resume;
+  return {.policy = phase.agent_continue.empty() ? ResumePolicy::kReExecute : ResumePolicy::kContinue,
+          .probe = {}};
+}
+
 Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& problems) {
   Phase phase;
   const Mapping mapping(node, "a phase", "phase", problems);
@@ -199,7 +208,7 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
     read_phase_gates(gates, phase, context, problems);
   phase.max_attempts = context.defaults.max_attempts;
   read_number(mapping, "max_attempts", {1, kMaxAttemptsMax}, phase.max_attempts, problems);
-  phase.resume = read_resume(mapping, problems).value_or(context.defaults.resume);
+  phase.resume = resume_of(mapping, context.defaults, phase, problems);
   phase.durable = context.defaults.durable;
   read_number(mapping, "best_of", {1, kBestOfMax}, phase.best_of, problems);
   if (const auto flag = mapping.get("may_be_empty"); flag.IsDefined())
@@ -317,11 +326,13 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
       resume.probe = read_command(command, "probe", Shell::kBest, problems);
     return resume;
   }
-  const auto word = read_word(node, "resume", {"re_execute", "skip", "escalate"}, problems);
+  static const std::map<std::string, ResumePolicy> kPolicies = {{"re_execute", ResumePolicy::kReExecute},
+                                                                {"continue", ResumePolicy::kContinue},
+                                                                {"skip", ResumePolicy::kSkip},
+                                                                {"escalate", ResumePolicy::kEscalate}};
+  const auto word = read_word(node, "resume", {"re_execute", "continue", "skip", "escalate"}, problems);
   if (!word) return std::nullopt;
-  if (*word == "skip") return Resume{.policy = ResumePolicy::kSkip, .probe = {}};
-  return Resume{.policy = *word == "escalate" ? ResumePolicy::kEscalate : ResumePolicy::kReExecute,
-                .probe = {}};
+  return Resume{.policy = kPolicies.at(*word), .probe = {}};
 }
 
 // {2: {unit: {run: ..., time_budget_seconds: ...}}} overrides the step `unit` of attempt 2.

@@ -19,7 +19,7 @@ constexpr std::size_t kPhasesMax = 100'000, kGatesMax = 1'000, kStepsMax = 100;
 struct Defaults {  // from the top of the plan, for every phase
   Limits limits;
   std::int64_t max_attempts = 5;
-  Resume resume;
+  std::optional<Resume> resume;  // no value: the plan does not say it
   Durable durable = Durable::kRequired;
   bool host_has_bash = true;  // from Surroundings of parse.h, not from the plan
 };

@@ -47,6 +47,7 @@ JsonMembers members_of(const SandboxSpec& spec, bool for_hash) {
   for (const auto& item : spec.copy_in) copy_in.push_back(json_text(item, !for_hash));
   JsonMembers workspace, members;
   workspace.text("base_id", spec.workspace.base_id).texts("layers", spec.workspace.layers);
+  if (!spec.workspace.own_layer.empty()) workspace.text("own_layer", spec.workspace.own_layer);
   if (!spec.workspace.git_commit.empty()) workspace.text("git_commit", spec.workspace.git_commit);
   if (!spec.workspace.git_layers.empty() && !for_hash)
     workspace.texts("git_layers", spec.workspace.git_layers);
@@ -124,6 +125,9 @@ Status validate(const SandboxSpec& spec) {
     if (has_password(entry.substr(equals + 1)))
       return fail(ErrorKind::kInvalid, "env: " + entry.substr(0, equals) + " has a password in it");
   }
+  const auto& own = spec.workspace.own_layer;
+  if (!own.empty() && (spec.workspace.layers.empty() || spec.workspace.layers.front() != own))
+    return fail(ErrorKind::kInvalid, "workspace: own_layer is not the topmost of the layers");
   for (const auto& item : spec.copy_in) {
     PAWL_OK(check_source(item.src));
     for (const auto& tree : item.below) PAWL_OK(check_source(tree));
@@ -154,6 +158,7 @@ Result<SandboxSpec> spec_from_json(const Json& json) {
     const Json& workspace = json.at("workspace");
     workspace.at("base_id").get_to(spec.workspace.base_id);
     workspace.at("layers").get_to(spec.workspace.layers);
+    spec.workspace.own_layer = workspace.value("own_layer", std::string());
     spec.workspace.git_commit = workspace.value("git_commit", std::string());
     spec.workspace.git_layers = workspace.value("git_layers", std::vector<std::string>());
     for (const auto& item : json.at("copy_in"))

@@ -30,6 +30,9 @@ struct CopyIn {
 struct WorkspaceSpec {
   std::string base_id;              // empty: an empty workspace
   std::vector<std::string> layers;  // ids, topmost first
+  // The topmost of `layers` when an earlier execution of this step left it: what it has counts as changed by this
+  // execution, too. Empty: all of `layers` are from others.
+  std::string own_layer = {};
   // The commit of the repository at /workspace/.git; empty: there is none. The step's own changes to it are
   // dropped at its end.
   std::string git_commit = {};

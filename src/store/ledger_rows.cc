@@ -165,10 +165,21 @@ JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& deci
                  .text("decision", name(decision.decision));
   if (!decision.lost_cost_row.empty()) row.text("cost", blake3_hex(decision.lost_cost_row));
   if (spent_ms) row.number("spent_ms", *spent_ms);
+  if (decision.kept_layer) row.text("layer", *decision.kept_layer);
+  if (!decision.not_continued.empty()) row.text("not_continued", decision.not_continued);
   return row;
 }
 
 // No name of a member is behind "type": readers of chains look for the type at the end.
+Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLayers& to) {
+  // Most rows are of another type, and are not parsed.
+  if (row.line.find("\"type\":\"resume\"") == std::string::npos) return {};
+  PAWL_TRY(const auto json, parse_json(row.line));
+  if (text_in(json, "attempt_id") == attempt_id && json.contains("layer"))
+    to[text_in(json, "sandbox_run_id")] = text_in(json, "layer");
+  return {};
+}
+
 JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& decision) {
   const Wait& wait = *decision.wait;
   return row_of("waited")

@@ -34,6 +34,8 @@ JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::s
 // `spent_ms`: for a step that is given up, the time that is charged for it.
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision,
                        std::optional<std::int64_t> spent_ms = std::nullopt);
+// Adds the work that the row names as kept of an attempt's lost step, if it does. kCorrupt: the row is no JSON.
+Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLayers& to);
 // REQUIRES: decision.wait.
 JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& decision);
 // The wait of such a row; no value: `row` is of another type.

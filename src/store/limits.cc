@@ -150,6 +150,7 @@ bool gives_up(std::string_view decision) {
     case RecoveryDecision::kEscalate:
     case RecoveryDecision::kCancelled:
     case RecoveryDecision::kWait:
+    case RecoveryDecision::kContinue:
       return true;
     case RecoveryDecision::kReattach:
     case RecoveryDecision::kAdopt:

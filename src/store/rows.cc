@@ -110,6 +110,8 @@ std::string_view name(RecoveryDecision decision) {
       return "cancelled";
     case RecoveryDecision::kWait:
       return "wait";
+    case RecoveryDecision::kContinue:
+      return "continue";
   }
   return "";
 }
@@ -146,8 +148,9 @@ Result<RunState> run_state_from_name(std::string_view text) {
 
 Result<RecoveryDecision> recovery_decision_from_name(std::string_view text) {
   using enum RecoveryDecision;
-  return find_name(std::array{kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled, kWait},
-                   text, "recovery decision");
+  return find_name(
+      std::array{kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled, kWait, kContinue},
+      text, "recovery decision");
 }
 
 std::string source_folder_of(const std::string& common) {

@@ -29,7 +29,18 @@ enum class RecoveryFound {
   kLimited,
   kUnauthorized
 };
-enum class RecoveryDecision { kReattach, kAdopt, kReExecute, kSkip, kEscalate, kProbed, kCancelled, kWait };
+// kContinue: it runs again in the workspace and HOME that it left.
+enum class RecoveryDecision {
+  kReattach,
+  kAdopt,
+  kReExecute,
+  kSkip,
+  kEscalate,
+  kProbed,
+  kCancelled,
+  kWait,
+  kContinue
+};
 
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
 std::string_view name(

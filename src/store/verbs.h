@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -87,6 +88,9 @@ struct WaitsSoFar {
   std::int64_t count = 0, waited_ms = 0;
 };
 
+// The layers that rows name as the work of lost steps, with which their next execution goes on: by sandbox_run_id.
+using KeptLayers = std::map<std::string, std::string>;
+
 struct Claim {
   Lease lease;
   RunRow run;
@@ -95,6 +99,7 @@ struct Claim {
   bool continued = false;              // the attempt was unfinished: a crash, or an executor that left
   std::vector<StepRow> steps;          // of this attempt, by step_index, execution
   WaitsSoFar waits;                    // of this attempt
+  KeptLayers kept;                     // of this attempt
   std::optional<AttemptRow> previous;  // newest finished attempt of this phase, for feedback
   std::string revised_goal;            // a replanner's goal, instead of the plan's; "" when none
   std::string planned, common;         // its plan's rows: of the phase, of no phase
@@ -215,7 +220,11 @@ struct ResumeDecision {  // the decision about an open marker that a claim found
   RecoveryDecision decision = RecoveryDecision::kReExecute;
   std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
   std::optional<Wait> wait;   // of kWait, and only then
-  Told told;                  // of an agent's step that was lost
+  // The layer with the work that the agent's next execution goes on with, of kContinue and perhaps of kWait; "" when
+  // it changed no file.
+  std::optional<std::string> kept_layer = {};
+  std::string not_continued = {};  // of kReExecute instead of kContinue: what was missing
+  Told told;                       // of an agent's step that was lost
   // True: pay() brings `told` later. Reservations of tokens and money stay until then.
   bool owes = false;
 };

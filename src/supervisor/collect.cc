@@ -23,6 +23,23 @@ workspace::Caps caps_of(const Job& job, const secrets::Redactor::Values& credent
   return out;
 }
 
+Result<workspace::Collected> collect_layer(const std::string& upper, const sandbox::WorkspaceSpec& of,
+                                           bool copied, workspace::Workspaces& workspaces,
+                                           const workspace::Caps& caps) {
+  if (of.own_layer.empty()) return workspaces.collect(upper, lower_folders(of, workspaces), copied, caps);
+  auto others = of;
+  others.layers.erase(others.layers.begin());
+  if (copied) return workspaces.collect(upper, lower_folders(others, workspaces), true, caps);
+  PAWL_TRY(auto out, workspaces.collect(upper, lower_folders(of, workspaces), false, caps));
+  if (out.layer_id.empty()) {
+    out.layer_id = of.own_layer;
+    return out;
+  }
+  PAWL_TRY(out.layer_id,
+           workspaces.merge_executions(of.base_id, others.layers, {out.layer_id, of.own_layer}));
+  return out;
+}
+
 Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox::Execution& execution,
                        workspace::Workspaces& workspaces, const secrets::Redactor::Values& credentials) {
   auto& run = execution.run;
@@ -36,7 +53,7 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
   const auto caps = caps_of(job, credentials);
   if (copied) {
     // The upper is the whole tree: only the differences are the step's own.
-    PAWL_TRY(const auto layer, workspaces.collect(made, lower, true, caps));
+    PAWL_TRY(const auto layer, collect_layer(made, job.spec.workspace, true, workspaces, caps));
     add_refusals(layer, run);
     run.rewritten = layer.rewritten;
     if (job.spec.keep_layer) run.layer = layer.layer_id;
@@ -52,7 +69,7 @@ Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox:
     if (!job.spec.keep_layer) add_refusals(matching, run);
   }
   if (copied || !job.spec.keep_layer) return {};
-  PAWL_TRY(const auto layer, workspaces.collect(made, lower, false, caps));
+  PAWL_TRY(const auto layer, collect_layer(made, job.spec.workspace, false, workspaces, caps));
   run.layer = layer.layer_id;
   run.rewritten = layer.rewritten;
   add_refusals(layer, run);

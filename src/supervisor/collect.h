@@ -15,6 +15,11 @@ namespace pawl::supervisor {
 // process of the sandbox is dead, and the caller holds the store of objects until a result names the ids.
 Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox::Execution& execution,
                        workspace::Workspaces& workspaces, const secrets::Redactor::Values& credentials);
+// Makes the layer with all that the executions of one step have changed: that of `upper`, and the spec's own layer.
+// Otherwise as Workspaces::collect().
+Result<workspace::Collected> collect_layer(const std::string& upper, const sandbox::WorkspaceSpec& of,
+                                           bool copied, workspace::Workspaces& workspaces,
+                                           const workspace::Caps& caps);
 // The limits on what a step of this job leaves.
 workspace::Caps caps_of(const Job& job, const secrets::Redactor::Values& credentials);
 

@@ -1,4 +1,5 @@
-// Salvages the work of a step whose supervisor died, and runs the probe that decides whether it counts.
+// Salvages the work of a step whose supervisor died: for the probe that decides whether it counts, or for the next
+// execution of an agent.
 #include <algorithm>
 #include <iterator>
 
@@ -37,6 +38,12 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const wor
   return run;
 }
 
+// Whether the step left no file at all: it died before its command wrote one.
+bool is_empty(const std::string& folder) {
+  const auto names = os::list_folder(folder);
+  return names && names->empty();
+}
+
 }  // namespace
 
 std::vector<std::string> lower_folders(const sandbox::WorkspaceSpec& spec,
@@ -60,6 +67,41 @@ std::vector<std::string> hidden_folders(const Spool& spool, const Job& job) {
   hidden.push_back(state);
   if (state.ends_with("/.pawl")) hidden.push_back(os::folder_of(state));
   return hidden;
+}
+
+std::string home_of(const std::string& pawl_folder, const agent::Context& agent) {
+  const agent::EpisodeKey& key = agent.key;
+  const std::string attempt_id = key.goal_id + "." + std::to_string(agent.attempt);
+  return os::join(os::join(pawl_folder, homes_of(key.run_id, attempt_id)), key.episode_id);
+}
+
+Result<KeptWork> keep_work(const Spool& spool, const secrets::Redactor::Values& credentials) {
+  const auto without = [](std::string what) { return KeptWork{.layer = {}, .missing = std::move(what)}; };
+  if (!os::exists(spool.path(kIdentityFile))) return KeptWork{.began = false, .layer = {}, .missing = {}};
+  const auto supervisor = spool.identity();
+  if (!supervisor || supervisor->boot_id != os::this_process().boot_id) return without("restart");
+  const auto job = spool.read_job();
+  if (!job && (job.error().kind == ErrorKind::kForged || job.error().kind == ErrorKind::kNotFound))
+    return without("workspace");
+  PAWL_OK(job);
+  const std::string upper = os::join(spool.work_folder(), "upper");
+  const std::string home = job->agent ? home_of(spool.pawl_folder(), *job->agent) : "";
+  if (!os::is_folder(home)) return without("home");
+  if (!os::is_folder(upper)) return without("workspace");
+  if (job->credentials != spool.seals_of(credentials)) return without("credentials");
+  PAWL_TRY(auto workspaces, workspace::Workspaces::open(spool.pawl_folder()));
+  const auto& seen = job->spec.workspace;
+  PAWL_TRY(const auto backend, sandbox::make_backend(job->backend));
+  const auto changes = backend->changes_left({.lower = lower_folders(seen, workspaces),
+                                              .upper = upper,
+                                              .work = os::join(spool.work_folder(), "work")});
+  // A copy of the whole tree may have been cut short: what is not in it would count as deleted.
+  if (sandbox::is_whole_tree(changes)) return without("workspace");
+  if (seen.own_layer.empty() && is_empty(upper) && is_empty(home)) return without("workspace");
+  const std::string second = os::join(spool.work_folder(), "kept");
+  PAWL_OK(workspace::link_upper(upper, second));
+  PAWL_TRY(auto layer, collect_layer(second, seen, false, workspaces, caps_of(*job, credentials)));
+  return KeptWork{.layer = std::move(layer.layer_id), .missing = {}};
 }
 
 Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe,
@@ -93,8 +135,8 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   if (probed.run.outcome == sandbox::Outcome::kExited) out.exit_code = probed.run.exit_code;
   if (out.exit_code == 0) {
     PAWL_TRY(const auto hold, workspaces.hold());
-    PAWL_TRY(const auto layer,
-             workspaces.collect(upper, lower, sandbox::is_whole_tree(changes), caps_of(job, credentials)));
+    PAWL_TRY(const auto layer, collect_layer(upper, job.spec.workspace, sandbox::is_whole_tree(changes),
+                                             workspaces, caps_of(job, credentials)));
     PAWL_TRY(const auto redactor, secrets::open_redactor(spool.pawl_folder()));
     redactor->learn(credentials);
     PAWL_TRY(out.run, run_of(spool, job, layer, workspaces, *redactor));

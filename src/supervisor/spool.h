@@ -92,6 +92,12 @@ std::vector<std::string> git_folders(const sandbox::WorkspaceSpec& spec,
 // sources.
 std::vector<std::string> hidden_folders(const Spool& spool, const Job& job);
 
+// HOME of the agent of a step.
+std::string home_of(const std::string& pawl_folder, const agent::Context& agent);
+
+// StepRunner::keep_work. REQUIRES: the step is abandoned.
+Result<KeptWork> keep_work(const Spool& spool, const secrets::Redactor::Values& credentials);
+
 // StepRunner::salvage. REQUIRES: the step is abandoned.
 Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe,
                         const secrets::Redactor::Values& credentials);

@@ -107,6 +107,11 @@ class SupervisedSteps final : public StepRunner {
     return supervisor::salvage(spool_of(sandbox_run_id), probe, credentials);
   }
 
+  Result<KeptWork> keep_work(const std::string& sandbox_run_id,
+                             const secrets::Redactor::Values& credentials) override {
+    return supervisor::keep_work(spool_of(sandbox_run_id), credentials);
+  }
+
   void forget(const std::string& sandbox_run_id) override {
     forget_by(sandbox_run_id,
               [](const Spool& spool) { static_cast<void>(os::remove_tree_at_once(spool.folder())); });

@@ -42,6 +42,16 @@ struct Salvage {
   sandbox::SandboxRun run;                // valid with exit code 0
 };
 
+// The work that an execution of an agent left for the next one, beside HOME.
+struct KeptWork {
+  bool began = true;                 // false: there is no sign that the step began
+  std::optional<std::string> layer;  // all its changes; "" without a change; nullopt when they can't be kept
+  // Without a layer: what is missing. `restart`: the machine restarted since, so that unwritten data may be lost.
+  // `workspace`, `home`: it is gone, or was never written. `credentials`: they have other values than the step had,
+  // so that its work can't be searched for them.
+  std::string missing;
+};
+
 // For a caller that reads, and starts no step.
 class StepFinder {  // thread-safe
  public:
@@ -77,6 +87,11 @@ class StepRunner : public StepFinder {  // thread-safe
   // the work cannot be searched for the old value. REQUIRES: abandon() of the id.
   virtual Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe,
                                   const secrets::Redactor::Values& credentials) = 0;
+  // Stores the work of an agent's abandoned step as a layer, which counts as changed by its next execution. It can be
+  // asked again as long as forget_lost() was not called, with the same result. `credentials`: as for salvage().
+  // REQUIRES: abandon() of the id, and the caller holds the objects until a row or a spool names the layer.
+  virtual Result<KeptWork> keep_work(const std::string& sandbox_run_id,
+                                     const secrets::Redactor::Values& credentials) = 0;
   // Removes the spool and the work folder of a step whose end is recorded. Not durable, idempotent.
   virtual void forget(const std::string& sandbox_run_id) = 0;
   // The same for a step without a result, but its output, trace and network log stay: users

@@ -21,13 +21,11 @@ namespace {
 
 // An earlier execution of the episode may have made it, and left files there.
 Result<std::string> make_home(const std::string& pawl_folder, const agent::Context& of) {
-  const agent::EpisodeKey& key = of.key;
-  PAWL_OK(agent::episode_path(pawl_folder, key));  // all parts are allowed as names of files
-  const std::string attempt_id = key.goal_id + "." + std::to_string(of.attempt);
-  const std::string homes = os::join(pawl_folder, homes_of(key.run_id, attempt_id));
+  PAWL_OK(agent::episode_path(pawl_folder, of.key));  // all parts are allowed as names of files
+  std::string home = home_of(pawl_folder, of);
+  const std::string homes = os::folder_of(home);
   PAWL_OK(os::make_private_folder(os::folder_of(homes)));
   PAWL_OK(os::make_private_folder(homes));
-  std::string home = os::join(homes, key.episode_id);
   PAWL_OK(os::make_folders(home));
   return home;
 }

@@ -98,6 +98,20 @@ Result<Changes> changes_of(const Workspaces& workspaces, const View& base,
   return changes;
 }
 
+void drop_unchanged(const View& below, Changes& changes) {
+  std::erase_if(changes, [&](const auto& change) {
+    const Entry& entry = change.second.entry;
+    const auto before = below.find(entry.path);
+    struct stat status {};
+    if (!before || lstat(before->c_str(), &status) != 0) return false;
+    // A file of another size is not read.
+    if (entry.type == EntryType::kFile && (!S_ISREG(status.st_mode) || status.st_size != entry.size))
+      return false;
+    const auto same = entry_of(*before, entry.path);
+    return same && *same == entry;
+  });
+}
+
 Status add_folders_between(const View& below, Changes& changes) {
   // Folders that no change names, and the tree that each would come from.
   std::map<std::string, std::string> trees;

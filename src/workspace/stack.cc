@@ -92,6 +92,16 @@ Result<std::string> Workspaces::merge(const std::string& base_id, const std::vec
   return keep_changes(folder_, changes);
 }
 
+Result<std::string> Workspaces::merge_executions(const std::string& base_id,
+                                                 const std::vector<std::string>& below,
+                                                 const std::vector<std::string>& layers) {
+  const View view(trees_of(base_id, below));
+  PAWL_TRY(auto changes, changes_of(*this, view, layers));
+  drop_unchanged(view, changes);
+  PAWL_OK(add_folders_between(view, changes));
+  return keep_changes(folder_, changes);
+}
+
 Result<std::vector<std::string>> Workspaces::stack(const std::string& base_id,
                                                    const std::vector<std::string>& layers) {
   return Stack(*this, base_id, layers).make();

@@ -208,6 +208,11 @@ Result<std::vector<std::string>> changed_files(const std::string& upper,
                                                const std::vector<std::string>& lower,
                                                const std::vector<std::string>& patterns);
 
+// Makes `to` a tree of what a sandbox left in `upper`, for collect(): the files are the same files by a second name.
+// A crash while `to` is collected thus loses nothing, and `upper` gives the same layer again. REQUIRES: both paths
+// are on one file system, and nothing else is at `to`.
+Status link_upper(const std::string& upper, const std::string& to);
+
 class Workspaces {
  public:
   // Opens `folder`, which is .pawl. Creates it when absent, with a .gitignore that hides it from git.
@@ -338,6 +343,10 @@ class Workspaces {
   // when there is no effect. Merging in several steps gives the same bytes as merging all at once.
   Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& below,
                             const std::vector<std::string>& layers);
+  // The same for what executions of one step changed, one after the other. As collect() does, it leaves out what
+  // ends as `below` has it: an execution may undo a change of the one before.
+  Result<std::string> merge_executions(const std::string& base_id, const std::vector<std::string>& below,
+                                       const std::vector<std::string>& layers);
   // A few layers, topmost first, that have the effect of `layers` (topmost first) on the base. The result
   // follows from the arguments alone. Earlier merges are found again: one more layer costs the merge of a few
   // small layers, however many lie below.

@@ -12,8 +12,8 @@ using plan::ResumePolicy;
 using supervisor::Found;
 
 TEST(Recovery, NeverPaysForWhatStillRunsOrIsSpooled) {
-  for (const auto policy :
-       {ResumePolicy::kReExecute, ResumePolicy::kSkip, ResumePolicy::kEscalate, ResumePolicy::kProbe}) {
+  for (const auto policy : {ResumePolicy::kReExecute, ResumePolicy::kSkip, ResumePolicy::kEscalate,
+                            ResumePolicy::kProbe, ResumePolicy::kContinue}) {
     EXPECT_EQ(decide_recovery(Found::kRunning, policy, 1), Recovery::kReattach);
     EXPECT_EQ(decide_recovery(Found::kSpooled, policy, 1), Recovery::kAdopt);
     EXPECT_EQ(decide_recovery(Found::kSpooled, policy, store::kExecutionsPerStepMax), Recovery::kAdopt);
@@ -27,6 +27,21 @@ TEST(Recovery, ALostResultIsThePolicysBusiness) {
             Recovery::kCrashLoop);
   EXPECT_EQ(decide_recovery(Found::kNothing, ResumePolicy::kSkip, 1), Recovery::kSkip);
   EXPECT_EQ(decide_recovery(Found::kNothing, ResumePolicy::kEscalate, 1), Recovery::kEscalate);
+}
+
+TEST(Recovery, AStepIsContinuedWhenItsWorkIsThere) {
+  EXPECT_EQ(decide_recovery(Found::kNothing, ResumePolicy::kContinue, 1), Recovery::kContinue);
+  EXPECT_EQ(decide_recovery(Found::kNothing, ResumePolicy::kContinue, store::kExecutionsPerStepMax),
+            Recovery::kCrashLoop);
+  const supervisor::KeptWork unchanged{.layer = "", .missing = {}}, gone{.layer = {}, .missing = "home"},
+      unbegun{.began = false, .layer = {}, .missing = {}};
+  EXPECT_EQ(after_keeping(kept_by(unchanged, std::nullopt, true)), Recovery::kContinue);
+  EXPECT_EQ(kept_by(unchanged, "before", true).layer, "") << "it has undone what was before";
+  EXPECT_EQ(after_keeping(kept_by(gone, "before", true)), Recovery::kReExecute);
+  EXPECT_EQ(kept_by(gone, "before", true).missing, "home");
+  EXPECT_EQ(kept_by(unbegun, "before", true).layer, "before") << "it changed nothing";
+  EXPECT_EQ(kept_by(unbegun, "before", false).missing, "restart");
+  EXPECT_EQ(kept_by(unbegun, std::nullopt, true).missing, "workspace");
 }
 
 TEST(Recovery, AProbeIsBelievedForTwoExitCodes) {
@@ -58,6 +73,9 @@ TEST(Recovery, AnAgentThatASignalEndedMayContinueWhileAnExecutionIsLeft) {
   plan::Phase skips;
   skips.resume.policy = ResumePolicy::kSkip;
   EXPECT_FALSE(may_continue(killed, agent, skips, 1));
+  plan::Phase goes_on;
+  goes_on.resume.policy = ResumePolicy::kContinue;
+  EXPECT_TRUE(may_continue(killed, agent, goes_on, 1));
   sandbox::SandboxRun exited;
   exited.outcome = sandbox::Outcome::kExited;
   exited.exit_code = 1;
@@ -75,8 +93,9 @@ TEST(Recovery, ItContinuesFromStoredStateWhenItsOwnWorkDidNotEndIt) {
 }
 
 TEST(Recovery, ARowTellsTheDecisionThatClosedItsMarker) {
-  for (const auto recovery : {Recovery::kReattach, Recovery::kAdopt, Recovery::kReExecute, Recovery::kSkip,
-                              Recovery::kEscalate, Recovery::kCancelled, Recovery::kProbed, Recovery::kWait})
+  for (const auto recovery :
+       {Recovery::kReattach, Recovery::kAdopt, Recovery::kReExecute, Recovery::kSkip, Recovery::kEscalate,
+        Recovery::kCancelled, Recovery::kProbed, Recovery::kWait, Recovery::kContinue})
     EXPECT_EQ(recorded_recovery(name(decision_of(recovery)), 1), recovery);
   EXPECT_EQ(recorded_recovery("skip", store::kExecutionsPerStepMax), Recovery::kCrashLoop);
   EXPECT_EQ(recorded_recovery("", 1), std::nullopt);

@@ -24,7 +24,7 @@ gates:
 tiers:
   - phases:
       - {id: fix, goal: "make it right", agent: {run: "sh /plan/agent.sh"}, gates: [check]}
-      - {id: slow, goal: "take your time", agent: {run: "sleep 8; echo said; mkdir -p made; echo made >made/$PAWL_PHASE_ID"}, gates: [check]}
+      - {id: slow, goal: "take your time", resume: continue, agent: {run: "sleep 8; echo said; mkdir -p made; echo made >made/$PAWL_PHASE_ID"}, gates: [check]}
 """
 
 STUCK = """\
@@ -51,7 +51,7 @@ tiers:
       - {id: first, goal: g, agent: {run: "echo 1 >first"}, gates: [good]}
       - {id: second, goal: g, agent: {run: "sleep 4; echo 2 >second"}, gates: [good]}
   - phases:
-      - {id: refused, goal: g, agent: {run: "echo 3 >refused"}, gates: [bad]}
+      - {id: refused, goal: g, resume: continue, agent: {run: "[ -e refused ] || { echo 3 >refused; kill -9 $$; }"}, gates: [bad]}
 """
 
 FILES = {
@@ -133,7 +133,7 @@ class Scenario(PawlTest):
         def report(name, *args, expect=0):
             reports[f"reports/{name}.json"] = self.pawl(*args, "--json", expect=expect).stdout
 
-        # An agent whose step is lost, and one whose result is found.
+        # An agent whose step is lost before it wrote a file, and one whose result is found.
         run = self.start("run", "plan.yaml")
         self.wait_for_step("the slow agent runs", "slow.agent")
         report("why", "why", "last")
@@ -158,7 +158,7 @@ class Scenario(PawlTest):
         self.pawl("cancel", stuck, "after")
         report("status_of_all", "status")
 
-        # Two phases that are judged together, and one whose work a person takes.
+        # Two phases that are judged together, and one whose agent goes on after a kill, and whose work a person takes.
         self.pawl("run", "together.yaml", "--workers", "2", expect=11)
         together = self.last_run()
         report("approve", "approve", together, "refused", "--reason", "it is right")

@@ -61,7 +61,10 @@ TEST(Profiles, ThatAreCompiledInAreGood) {
 
 TEST(Profiles, BecomeAScript) {
   const std::string begin =
-      "prompt=$PAWL_GOAL\nif [ -n \"$PAWL_FEEDBACK\" ]; then\n  prompt=\"$prompt\n\nAn earlier attempt did "
+      "prompt=$PAWL_GOAL\nif [ -n \"${PAWL_CONTINUES:-}\" ]; then\n  prompt=\"You were interrupted. The "
+      "files "
+      "are as you left them. Go on with your task:\n\n$prompt\"\nfi\n"
+      "if [ -n \"$PAWL_FEEDBACK\" ]; then\n  prompt=\"$prompt\n\nAn earlier attempt did "
       "not "
       "pass. Its changes are undone, and /pawl/evidence/previous.patch has them. The judgement, as "
       "JSON:\n$(cat \"$PAWL_FEEDBACK\")\"\nfi\n";
@@ -87,6 +90,24 @@ egress: ["login.example.org:443"]
             std::string::npos)
       << elsewhere;
   EXPECT_EQ(elsewhere.find("api.example.org"), std::string::npos);
+}
+
+TEST(Profiles, ThatGoOnInASessionDoSoUnlessThePlanSaysOtherwise) {
+  const std::string goes_on = std::string(kSmall) + "continue: [tool, --again, \"{args}\", \"{prompt}\"]\n";
+  const auto phase_with = [](const std::string& own, const std::string& agent, const std::string& top = "") {
+    const auto parsed = plan_with(agent, own, top);
+    EXPECT_TRUE(parsed.plan) << told(parsed.problems);
+    return parsed.plan ? parsed.plan->tiers.at(0).phases.at(0) : Phase();
+  };
+  const auto phase = phase_with(goes_on, "use: own, args: [--fast]");
+  EXPECT_EQ(phase.resume.policy, ResumePolicy::kContinue);
+  ASSERT_FALSE(phase.agent_continue.empty());
+  EXPECT_NE(phase.agent_continue.back().find("exec tool --again --fast"), std::string::npos);
+  EXPECT_EQ(phase_with(goes_on, "use: own", "resume: re_execute\n").resume.policy, ResumePolicy::kReExecute);
+  const auto other = phase_with(std::string(kSmall), "use: own");
+  EXPECT_EQ(other.resume.policy, ResumePolicy::kReExecute);
+  EXPECT_TRUE(other.agent_continue.empty());
+  EXPECT_EQ(phase_with("", "run: tool", "resume: continue\n").resume.policy, ResumePolicy::kContinue);
 }
 
 TEST(Profiles, SayWhatTheProgramReaches) {

@@ -51,6 +51,10 @@ TEST(Spec, EachMistakeIsRefusedByName) {
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/a/../../etc"}}; }, "has an empty, . or .."},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/usr/bin"}}; },
        "is below a folder of the system"},
+      {[](auto& spec) {
+         spec.workspace = {.layers = {"other", "own"}, .own_layer = "own"};
+       },
+       "own_layer is not the topmost"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/home/"}}; }, "is HOME, or above it"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/home/agent"}}; }, "is HOME, or above it"},
   };
@@ -65,6 +69,15 @@ TEST(Spec, EachMistakeIsRefusedByName) {
     EXPECT_EQ(status.error().kind, ErrorKind::kInvalid);
     EXPECT_THAT(status.error().message, HasSubstr(words));
   }
+}
+
+TEST(Spec, TheHashBindsWhichLayerIsOfTheStepItself) {
+  SandboxSpec of_others{.workspace = {.layers = {"a", "b"}}, .cmd = {"true"}};
+  auto own = of_others;
+  own.workspace.own_layer = "a";
+  EXPECT_TRUE(validate(own));
+  EXPECT_NE(spec_hash(own), spec_hash(of_others));
+  EXPECT_EQ(spec_from_json(*parse_json(json_text(own)))->workspace.own_layer, "a");
 }
 
 TEST(Spec, ACopyLiesWhereItsPathSays) {

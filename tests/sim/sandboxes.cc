@@ -290,12 +290,16 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string&
   check_together(*marker, spec);
   ++started_;
   step.label = spec.label;
+  step.boot = world_.clock.mono_id();
   step.layers = spec.workspace.layers;
+  if (!spec.workspace.own_layer.empty()) step.layers.erase(step.layers.begin());
   step.watcher = world_.current;
   step.spec_hash = std::move(spec_hash);
   step.run = outcome_of(sandbox_run_id, spec);
   step.on_base = base_step(spec);
-  if (agent) check_base(spec.label.substr(0, spec.label.find('.')), spec.workspace.layers);
+  const auto phase = spec.label.substr(0, spec.label.find('.'));
+  if (agent) kept_.check_start(World::must(store_.steps(run_id_, phase)), *marker, spec);
+  if (agent) check_base(phase, step.layers);
   if (agent) call_models(agent->context, step);
   if (agent) perhaps_refuse(agent->context, step);
   const std::int64_t takes_ms =
@@ -347,6 +351,7 @@ Result<sandbox::SandboxRun> SimSandboxes::collect(const std::string& sandbox_run
     World::require(spooled != kAnotherSpec, "a result of another spec was taken");
   else if (spooled != spec_hash)
     return fail(ErrorKind::kCorrupt, "of another spec");
+  kept_.note_result(sandbox_run_id, found->second.run.layer);
   const auto& on_base = found->second.on_base;
   if (on_base) {
     auto& runs = ran_on_base_[on_base->gate][on_base->attempt];
@@ -395,6 +400,30 @@ Result<supervisor::Salvage> SimSandboxes::salvage(const std::string& sandbox_run
   return out;
 }
 
+Result<supervisor::KeptWork> SimSandboxes::keep_work(const std::string& sandbox_run_id,
+                                                     const secrets::Redactor::Values& /*credentials*/) {
+  world_.pass("keep_work");
+  const auto& step = steps_[sandbox_run_id];
+  World::require(step.abandoned, "the work of a step that may still run is kept");
+  supervisor::KeptWork out{.began = !step.label.empty(), .layer = {}, .missing = {}};
+  bool is_open = true;
+  if (out.began) {
+    const auto marker = marker_of(sandbox_run_id, step.label);
+    // An operator, or an executor that has the lease now, may have closed the marker a moment ago.
+    is_open = marker && marker->state == store::StepState::kOpen;
+    World::require(!step.forgotten || !is_open,
+                   "the work of a step is kept after it was forgotten: " + step.label);
+    // A supervisor that has spooled a result has removed the workspace.
+    const bool is_gone = step.forgotten || step.ended || world_.dice.percent(20);
+    const bool restarted = step.boot != world_.clock.mono_id();
+    if (restarted || is_gone) out.missing = restarted ? "restart" : "workspace";
+    if (out.missing.empty()) out.layer = world_.dice.percent(80) ? "left-" + sandbox_run_id : "";
+  }
+  if (is_open) kept_.note(sandbox_run_id, out);
+  world_.pass("kept");
+  return out;
+}
+
 void SimSandboxes::forget(const std::string& sandbox_run_id) {
   const auto found = steps_.find(sandbox_run_id);
   if (found == steps_.end()) return;
@@ -402,6 +431,7 @@ void SimSandboxes::forget(const std::string& sandbox_run_id) {
   // The spool is gone. The id stays abandoned, so that the step never runs again under its marker.
   found->second.state = State::kGone;
   found->second.abandoned = true;
+  found->second.forgotten = true;
 }
 
 // The next execution of an agent would miss it.

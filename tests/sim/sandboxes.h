@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/episodes.h"
+#include "sim/kept.h"
 #include "sim/world.h"
 #include "store/store.h"
 #include "supervisor/step_runner.h"
@@ -52,6 +53,8 @@ class SimSandboxes final : public supervisor::StepRunner {
   Result<supervisor::Salvage> salvage(const std::string& sandbox_run_id,
                                       const std::vector<std::string>& probe,
                                       const secrets::Redactor::Values& credentials) override;
+  Result<supervisor::KeptWork> keep_work(const std::string& sandbox_run_id,
+                                         const secrets::Redactor::Values& credentials) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
   void forget_homes(const std::string& run_id, const std::string& attempt_id) override;
@@ -76,6 +79,7 @@ class SimSandboxes final : public supervisor::StepRunner {
   std::vector<std::string> layers_of(const std::string& sandbox_run_id) const;
   // The provider refuses so many of the agents whose usage is read, from now on.
   void let_providers_refuse(std::int64_t percent) { refused_percent_ = percent; }
+  void let_agents_continue(bool continues) { kept_.let_agents_continue(continues); }
   bool was_refused(const std::string& sandbox_run_id) const { return refused_.contains(sandbox_run_id); }
   // The output of a step, by its object; "" for another object.
   std::string output_in(const std::string& blob) const;
@@ -94,13 +98,15 @@ class SimSandboxes final : public supervisor::StepRunner {
     State state = State::kRunning;
     std::int64_t ends_at_micros = 0;
     std::string spec_hash, label;
-    std::vector<std::string> layers;  // of its workspace
+    std::string boot;                 // of its start
+    std::vector<std::string> layers;  // of its workspace, without what an earlier execution of it left
     sandbox::SandboxRun run;
     std::optional<OnBase> on_base;
     std::string watcher;  // the executor that started it, or that waits for it since
     bool abandoned = false;
     bool may_go_on = false;  // an agent that was ended in the middle of its work
     bool ended = false;      // by itself: its result could be collected
+    bool forgotten = false;
   };
   std::optional<OnBase> base_step(const sandbox::SandboxSpec& spec) const;
   // Whether all steps of the gate ran, and their results show that it can judge work.
@@ -134,7 +140,8 @@ class SimSandboxes final : public supervisor::StepRunner {
   std::map<std::string, Step> steps_;
   std::map<std::string, std::string> answers_;
   std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // only agents
-  std::set<std::string> refused_;                                           // sandbox_run_ids of agents
+  KeptWorks kept_;
+  std::set<std::string> refused_;  // sandbox_run_ids of agents
   std::int64_t refused_percent_ = 0;
   std::int64_t started_ = 0;
   bool hopeless_ = false;

@@ -13,10 +13,13 @@ namespace {
 std::string draw_policies(Dice& dice, Bounds& bounds) {
   bounds.max_attempts = 1 + dice.below(4);
   std::string plan = fmt::format("max_attempts: {}\n", bounds.max_attempts);
-  const auto resume = dice.one_of<std::string>({"re_execute", "skip", "escalate", "{probe: look}"});
+  const auto resume =
+      dice.one_of<std::string>({"re_execute", "continue", "skip", "escalate", "{probe: look}"});
   plan += "resume: " + resume + "\n";
   bounds.effect_is_elsewhere = resume.starts_with('{');
-  if (resume == "re_execute") bounds.refused_percent = dice.one_of<std::int64_t>({0, 10, 50});
+  bounds.agents_continue = resume == "continue";
+  if (resume == "re_execute" || bounds.agents_continue)
+    bounds.refused_percent = dice.one_of<std::int64_t>({0, 10, 50});
   if (dice.percent(50)) plan += fmt::format("doctor: {{run: ask, after_failures: {}}}\n", 1 + dice.below(2));
   if (dice.percent(50)) {
     bounds.max_replans = dice.below(3);

@@ -11,6 +11,7 @@
 #include "os/held_tree.h"
 #include "sandbox/backend.h"
 #include "sandbox/spec.h"
+#include "store/ledger_rows.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::cli {
@@ -43,6 +44,8 @@ struct Needed {
   std::vector<std::string> objects, homes;
 };
 
+constexpr std::int64_t kRowsMax = 1'000'000;  // of a phase: more than it can have
+
 // Adds every object that the rows of a run name, and HOME of the agents that may go on.
 Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Needed& needed) {
   auto& keep = needed.objects;
@@ -61,7 +64,12 @@ Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Needed&
     PAWL_TRY(const auto attempts, store.attempts(run.run_id, phase.phase_id));
     for (const auto& attempt : attempts) {
       keep.push_back(attempt.agent_layer);
-      if (!attempt.finished) needed.homes.push_back(supervisor::homes_of(run.run_id, attempt.attempt_id));
+      if (attempt.finished) continue;
+      needed.homes.push_back(supervisor::homes_of(run.run_id, attempt.attempt_id));
+      PAWL_TRY(const auto rows, store.ledger(run.run_id, phase.phase_id, 1, kRowsMax));
+      store::KeptLayers kept;
+      for (const auto& row : rows) PAWL_OK(store::note_kept_layer(row, attempt.attempt_id, kept));
+      for (const auto& [step, layer] : kept) keep.push_back(layer);
     }
     PAWL_TRY(const auto steps, store.steps(run.run_id, phase.phase_id));
     for (const auto& step : steps) {

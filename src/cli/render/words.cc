@@ -89,7 +89,9 @@ std::string decision_text(const Json& decision) {
   if (word("type") == "resume" && word("decision") == "cancelled")
     return fmt::format("ended {}: cancelled", word("label"));
   if (word("type") == "resume")
-    return fmt::format("resumed {}: found {}, {}", word("label"), word("found"), word("decision"));
+    return fmt::format(
+        "resumed {}: found {}, {}{}", word("label"), word("found"), word("decision"),
+        word("not_continued").empty() ? "" : " (not continued: " + word("not_continued") + ")");
   if (const auto wait = store::wait_in(decision))
     return fmt::format("wait {}: {} by {}, until {} ({})", wait->number, word("refusal"), wait->provider,
                        views::is_for_a_person(*wait) ? "a person says so" : wait->not_before, wait->message);

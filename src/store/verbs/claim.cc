@@ -130,6 +130,7 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
                  .expires_at = phase.lease_expires_at};
   claim.phase = std::move(phase);
   PAWL_TRY(claim.waits, waits_of(claim));
+  PAWL_TRY(claim.kept, kept_of(claim));
   return claim;
 }
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/planted.h"
 #include "os/walls.h"
+#include "store/ledger_rows.h"
 #include "store/step_rows.h"
 #include "store/verbs/reading_store.h"
 
@@ -320,6 +321,15 @@ Status ReadingStore::check_steps(const Claim& claim) {
   if (const auto what = said.contradicted_by(claim.attempt, claim.steps); !what.empty())
     return contradicted(claim.run.run_id, what + " of attempt " + claim.attempt.attempt_id);
   return {};
+}
+
+Result<KeptLayers> ReadingStore::kept_of(const Claim& claim) {
+  KeptLayers out;
+  if (std::ranges::find(claim.steps, StepState::kLost, &StepRow::state) == claim.steps.end()) return out;
+  PAWL_OK(each_checked_row(claim.run.run_id, claim.phase.phase_id, [&](const LedgerRow& row) -> Status {
+    return note_kept_layer(row, claim.attempt.attempt_id, out);
+  }));
+  return out;
 }
 
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For

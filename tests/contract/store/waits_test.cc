@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "contract/store/contract.h"
+#include "store/ledger_rows.h"
 
 namespace pawl::store {
 namespace {
@@ -52,6 +53,26 @@ class Waits : public StoreContract {
     return out;
   }
 };
+
+// The table has no column for it: a claim reads the rows.
+TEST_P(Waits, AClaimHasTheWorkThatTheNextExecutionGoesOnFrom) {
+  const auto run = create({{"a"}});
+  const auto first = claim();
+  EXPECT_TRUE(first.kept.empty());
+  const auto id = step(first);
+  auto lost = waits(id, 1, later());
+  lost.kept_layer = "layer";
+  ASSERT_TRUE(store_->wait(first.lease, std::nullopt, lost, later(), now_));
+  now_ = now_.plus_ms(kDelayMs);
+  EXPECT_EQ(claim().kept, (KeptLayers{{id, "layer"}}));
+  const auto rows = *store_->ledger(run, "a", 1, 100);
+  const auto row = *parse_json(rows.at(rows.size() - 2).line);
+  EXPECT_EQ(text_in(row, "type"), "resume");
+  EXPECT_EQ(text_in(row, "layer"), "layer");
+  KeptLayers of_another;
+  EXPECT_TRUE(note_kept_layer(rows.at(rows.size() - 2), "a.2", of_another));
+  EXPECT_TRUE(of_another.empty());
+}
 
 TEST_P(Waits, AWaitSpendsNoAttemptAndIsClaimedAgainAtItsTime) {
   const auto run = create({{"a"}});
