@@ -24,6 +24,7 @@
 #include "plan/keys.h"
 #include "plan/mounts_text.h"
 #include "plan/policy.h"
+#include "plan/script.h"
 #include "workspace/built_elsewhere.h"
 #include "workspace/covered.h"
 #include "workspace/source_text.h"

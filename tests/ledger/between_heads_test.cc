@@ -44,7 +44,7 @@ class BetweenHeads : public fixtures::Trust {
                                .label = "one." + gate + ".t.attempt1",
                                .sandbox_spec_hash = "h",
                                .execution = execution},
-                              previous, resume, now_);
+                              {.result = previous, .resume = resume}, now_);
   }
   std::string id() const { return "s" + std::to_string(steps_); }
   static store::Told::Usage usage() {

@@ -25,12 +25,8 @@ constexpr std::size_t kPluginBytesMax = 4096;  // of one assignment
 
 bool is_conftest(std::string_view path) { return path == "conftest.py" || path.ends_with("/conftest.py"); }
 
-std::string_view folder_of(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == path.npos ? std::string_view() : path.substr(0, slash);
-}
-
-bool has_word(std::string_view line, std::string_view word) {
+// A name of Python, also as an attribute's first part; not the attribute of another object.
+bool has_name(std::string_view line, std::string_view word) {
   for (auto at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
     const auto end = at + word.size();
     const bool begins = at == 0 || (!is_word(line[at - 1]) && line[at - 1] != '.');
@@ -43,8 +39,8 @@ bool has_word(std::string_view line, std::string_view word) {
 std::string_view hook_in(std::string_view line) {
   const auto code = line.substr(0, line.find('#'));
   for (const auto hook : kHooks)
-    if (has_word(code, hook)) return hook;
-  return has_word(code, kEnd) || has_word(code, "from os import _exit") ? kEnd : std::string_view();
+    if (has_name(code, hook)) return hook;
+  return has_name(code, kEnd) || has_name(code, "from os import _exit") ? kEnd : std::string_view();
 }
 
 std::string_view hook_in_text(std::string_view text) {

@@ -32,10 +32,6 @@ constexpr std::array<std::string_view, 5> kTestFolders = {"test", "tests", "test
 constexpr std::array<std::string_view, 2> kSitePackages = {"site-packages", "dist-packages"};
 constexpr std::array<std::string_view, 2> kCustomize = {"sitecustomize", "usercustomize"};
 
-std::string_view folder_of(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
 std::string joined_path(std::string_view folder, std::string_view name) {
   return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
 }

@@ -25,4 +25,10 @@ inline std::string_view trimmed(std::string_view text) {
 // The part behind the last slash.
 inline std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// The part before the last slash; "" without one.
+inline std::string_view folder_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
 }  // namespace pawl::gates

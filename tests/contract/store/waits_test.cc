@@ -62,7 +62,7 @@ TEST_P(Waits, AClaimHasTheWorkThatTheNextExecutionGoesOnFrom) {
   const auto id = step(first);
   auto lost = waits(id, 1, later());
   lost.kept_layer = "layer";
-  ASSERT_TRUE(store_->wait(first.lease, std::nullopt, lost, later(), now_));
+  ASSERT_TRUE(store_->wait(first.lease, {.result = {}, .resume = lost}, later(), now_));
   now_ = now_.plus_ms(kDelayMs);
   EXPECT_EQ(claim().kept, (KeptLayers{{id, "layer"}}));
   const auto rows = *store_->ledger(run, "a", 1, 100);
