@@ -33,8 +33,7 @@ class Cost(WithRun):
         self.assertEqual((cost["completed_phases"], cost["passed_attempts"]), (1, 1))
         self.assertEqual(cost["sandbox_milliseconds_per_passed_attempt"], cost["sandbox_milliseconds"])
         self.assertEqual({k: v["steps"] for k, v in cost["by"]["gate"].items()}, {"agent": 2, "check": 3})
-        self.assertEqual(set(cost["by"]["model"]), {"small", "large"})
-        self.assertEqual(cost["by"]["isolation"].keys(), {"shared_kernel"})
+        self.assertEqual((set(cost["by"]["model"]), set(cost["by"]["isolation"])), ({"small", "large"}, {"shared_kernel"}))
         self.assertEqual(self.pawl_json("cost"), cost, "there is one run")
 
     def test_a_person_and_a_spreadsheet_read_the_same(self):
@@ -43,10 +42,10 @@ class Cost(WithRun):
         cost = self.pawl_json("cost")
         lines = list(csv.DictReader(io.StringIO(self.pawl("cost", "--csv").stdout)))
         read = {(line["dimension"], line["key"]): int(line["sandbox_milliseconds"]) for line in lines}
-        self.assertEqual(read["total", ""], cost["sandbox_milliseconds"])
-        self.assertEqual(read["gate", "agent"], cost["by"]["gate"]["agent"]["sandbox_milliseconds"])
+        self.assertEqual((read["total", ""], read["gate", "agent"]),
+                         (cost["sandbox_milliseconds"], cost["by"]["gate"]["agent"]["sandbox_milliseconds"]))
         self.assertEqual([line["key"] for line in lines if line["dimension"] == "model"], ["'=1+1", "large"])
-        plain, drawn = self.pawl("cost").stdout, self.pawl("cost", "--plot").stdout
+        plain, drawn = (self.pawl("cost", *options).stdout for options in ((), ("--plot",)))
         self.assertIn(f"{cost['steps']} step(s), 0 of them lost", plain)
         self.assertEqual(re.sub(r"  [█▏▎▍▌▋▊▉]+", "", drawn), plain)
         self.assertIn("  " + "█" * 40 + "\n", drawn)
