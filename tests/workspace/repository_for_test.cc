@@ -316,7 +316,7 @@ TEST_F(RepositoryForTest, RandomTreesAreClean) {
   }
 }
 
-TEST(Sha1Test, HashesAsGitDoes) {
+TEST(GitIdTest, HashesAsGitDoes) {
   const auto of_pieces = [](const std::string& text, std::size_t size) {
     Sha1 hash;
     for (std::size_t at = 0; at < text.size(); at += size) hash.add(std::string_view(text).substr(at, size));
