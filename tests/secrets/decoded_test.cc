@@ -1,4 +1,4 @@
-// What a decoded text knows of its origin.
+// A decoded text knows where each byte came from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
