@@ -258,9 +258,14 @@ Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust 
   }));
   out.report = verify(out.files, trust);
   if (!out.report.ok) return out;  // rows that do not verify cannot judge the tables
-  if (!*tables) return std::unexpected(std::move(*tables).error());
-  out.report.problems = contradictions(out.files, **tables);
+  if (!*tables && tables->error().kind != ErrorKind::kCorrupt)
+    return std::unexpected(std::move(*tables).error());
+  if (*tables)
+    out.report.problems = contradictions(out.files, **tables);
+  else
+    out.report.problems.push_back({.kind = "changed", .file = kDatabase, .detail = tables->error().message});
   out.report.ok = out.report.problems.empty();
+  if (!*tables) return out;
   if (!says_source(**tables))
     out.report.lacks.push_back({.type = "run_started", .member = "source_folder", .rows = 1});
   if (out.report.ok) PAWL_OK(others);

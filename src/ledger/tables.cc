@@ -13,8 +13,6 @@
 namespace pawl::ledger {
 namespace {
 
-constexpr const char* kDatabase = "pawl.db";
-
 Result<Rows> rows_of_phase(const Files& files, const std::string& phase_id) {
   const auto chain = std::ranges::find(files.phases, phase_id, &std::pair<std::string, std::string>::first);
   return chain == files.phases.end() ? Result<Rows>(Rows()) : rows_of(chain->second);
@@ -312,6 +310,13 @@ Result<std::vector<Problem>> missing_runs(store::Store& store) {
          .row = gone ? 0 : 1,
          .detail = "run " + by + (gone ? " started after it" : " started after another first row")});
   }
+  PAWL_TRY(const auto lost, store.lost_runs());
+  for (const auto& run_id : lost)
+    if (std::ranges::find(out, printable(run_id), &Problem::file) == out.end())
+      out.push_back({.kind = "missing",
+                     .file = printable(run_id),
+                     .row = 0,
+                     .detail = "table runs: it has no row of this run, of which other tables have rows"});
   return out;
 }
 

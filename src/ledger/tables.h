@@ -13,6 +13,8 @@
 
 namespace pawl::ledger {
 
+inline constexpr const char* kDatabase = "pawl.db";  // the file of problems in tables
+
 struct Tables {
   store::RunRow run;
   std::string plan_text;

@@ -11,7 +11,9 @@ namespace {
 
 Result<std::vector<std::string>> strings_of(std::string_view text) {
   if (text == "[]") return std::vector<std::string>();  // the usual value
-  PAWL_TRY(const Json json, parse_json(text));
+  const auto parsed = parse_json(text);
+  if (!parsed) return fail(ErrorKind::kCorrupt, "a list of strings in the database is not JSON");
+  const Json& json = *parsed;
   if (!json.is_array()) return fail(ErrorKind::kCorrupt, "a list of strings in the database is no list");
   std::vector<std::string> out;
   for (const auto& item : json) {

@@ -40,9 +40,11 @@ class Reader : public EvidenceReader {
   // Runs `reads`, which may call only the verbs below. All see one state of the store, also
   // while another process writes.
   virtual Status read_together(const std::function<Status()>& reads) = 0;
-  virtual Result<RunRow> run(const std::string& run_id) = 0;             // kNotFound
-  virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;        // newest first
-  virtual Result<std::string> plan_text(const std::string& run_id) = 0;  // kNotFound
+  virtual Result<RunRow> run(const std::string& run_id) = 0;       // kNotFound
+  virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;  // newest first
+  // Ids of runs that have rows of evidence and no row of their own, sorted. Pawl removes no run.
+  virtual Result<std::vector<std::string>> lost_runs() = 0;
+  virtual Result<std::string> plan_text(const std::string& run_id) = 0;  // kCorrupt: it is gone
   // "" when an older version made the run and no claim has made its plan rows since.
   virtual Result<std::string> planned_common(const std::string& run_id) = 0;
   virtual Result<std::string> planned_phase(const std::string& run_id, const std::string& phase_id) = 0;

@@ -159,6 +159,30 @@ class Operators(WithRun):
             self.assertIn("2 of 3 runs verified, 0 missing or replaced", said)
         self.pawl("verify", "--all", "last", expect=2)
 
+    def test_damage_that_hides_a_run_or_its_tables_is_found(self):
+        self.make_simple(gate="true")
+        self.pawl("run", "plan.yaml")
+        run = self.pawl_json("status")["runs"][0]["run_id"]
+        with self.changed_in_database("DELETE FROM runs"):
+            missing, = self.pawl_json("verify", "--all", expect=13)["missing"]
+            self.assertEqual((missing["run_id"], missing["kind"]), (run, "missing"))
+            self.assertIn("other tables have rows", missing["detail"])
+        for statement, words in ((f"DELETE FROM plans WHERE run_id = '{run}'", "table plans"),
+                                 ("UPDATE attempts SET failing_signals = '['", "not JSON"),
+                                 ("UPDATE attempts SET failing_signals = '{}'", "no list")):
+            with self.changed_in_database(statement):
+                for what in (("--all",), ("last",)):
+                    said = self.pawl("verify", *what, expect=13).stdout
+                    self.assertIn("NOT verified", said)
+                    self.assertRegex(said, f"pawl.db:0: changed: .*{words}")
+        with self.changed_in_database("UPDATE runs SET plan_file = 'x'"):
+            with contextlib.closing(sqlite3.connect(self.root / "source/.pawl/pawl.db", isolation_level=None)) as db:
+                db.execute("PRAGMA ignore_check_constraints = 1")
+                db.execute("UPDATE runs SET state = 'X'")
+            for what in (("--all",), ("last",)):
+                self.assertIn("'X'", self.pawl("verify", *what, expect=13).stderr)
+        self.pawl("verify", "--all")
+
     def test_what_a_lost_step_printed_is_in_the_logs_until_gc(self):
         self.lose_the_agent()
         self.assertIn("its last words\n", self.pawl("logs", "last", "p1").stdout)

@@ -193,6 +193,7 @@ class SimStore final : public store::Store {
     return real().episodes(run_id, phase_id);
   }
   Result<std::vector<store::StepRow>> open_steps() override { return real().open_steps(); }
+  Result<std::vector<std::string>> lost_runs() override { return real().lost_runs(); }
   Result<std::vector<store::LayerRow>> accepted_layers(const std::string& run_id) override {
     return real().accepted_layers(run_id);
   }

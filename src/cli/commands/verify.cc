@@ -135,6 +135,12 @@ void print(const ledger::AttestationReport& report, bool by_option) {
       by_option ? "--key" : "keys/ledger.pub of the state folder");
 }
 
+// Exit code 13 for a table that can't be read, too: the database is a part of the record.
+int report_damage(const Error& error) {
+  const int code = report(error);
+  return error.kind == ErrorKind::kCorrupt ? kLedgerCorrupted : code;
+}
+
 int usage(const char* what) {
   tell("pawl: {}\n", what);
   return kUsage;
@@ -178,13 +184,13 @@ void add_verify(const Command& program) {
     if (!options->attestation.empty()) return run_attestation(*options);
     if (options->all) {
       const auto whole = verify_all(*options);
-      if (!whole) return report(whole.error());
+      if (!whole) return report_damage(whole.error());
       return *whole ? kDone : kLedgerCorrupted;
     }
     if (options->what.empty())
       return usage("name what to verify: a run, a folder, --all, or --attestation FILE");
     const auto found = verify(*options);
-    if (!found) return report(found.error());
+    if (!found) return report_damage(found.error());
     if (options->state.json) {
       print_json(to_json(*found));
     } else {

@@ -7,6 +7,9 @@ WHERE run_id = (SELECT MAX(run_id) FROM runs) AND chain = '' AND seq = 1;
 -- name: newest_runs
 SELECT {runs}
 FROM runs ORDER BY run_id DESC LIMIT ?1;
+-- name: lost_runs
+SELECT run_id FROM ledger UNION SELECT run_id FROM heads UNION SELECT run_id FROM steps UNION SELECT run_id FROM cost
+EXCEPT SELECT run_id FROM runs ORDER BY run_id;
 -- name: tiers_of_run
 SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 ORDER BY tier_index;
 -- name: phases_of_run

@@ -1,6 +1,14 @@
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
+namespace {
+
+// A run and its plan are made in one transaction.
+std::unexpected<Error> no_plan_of(const std::string& run_id) {
+  return fail(ErrorKind::kCorrupt, "table plans: it has no row of run " + run_id);
+}
+
+}  // namespace
 
 Status RunStore::insert_plan(const NewRun& new_run) {
   {
@@ -32,7 +40,7 @@ Result<std::string> ReadingStore::plan_text(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("plan_text"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
-  if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");
+  if (!row) return no_plan_of(run_id);
   return query.text(0);
 }
 
@@ -40,7 +48,7 @@ Result<std::string> ReadingStore::planned_common(const std::string& run_id) {
   PAWL_TRY(auto query, database_->query("planned_common"));
   query.bind(run_id);
   PAWL_TRY(const bool row, query.next());
-  if (!row) return fail(ErrorKind::kNotFound, "no run " + run_id + "; `pawl status` lists them");
+  if (!row) return no_plan_of(run_id);
   return query.text(0);
 }
 

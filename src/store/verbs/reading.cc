@@ -55,6 +55,11 @@ Result<std::vector<RunRow>> ReadingStore::runs(std::size_t most) {
   return all_rows<RunRow>(query, read_run);
 }
 
+Result<std::vector<std::string>> ReadingStore::lost_runs() {
+  PAWL_TRY(auto query, database_->query("lost_runs"));
+  return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
+}
+
 Result<std::string> ReadingStore::resolve_run(const std::string& text) {
   if (text == "last") {
     PAWL_TRY(const auto newest, runs(1));

@@ -29,6 +29,7 @@ class ReadingStore : public Store {
   Status read_together(const std::function<Status()>& reads) override;
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
+  Result<std::vector<std::string>> lost_runs() override;
   Result<std::string> plan_text(const std::string& run_id) override;
   Result<std::string> planned_common(const std::string& run_id) override;
   Result<std::string> planned_phase(const std::string& run_id, const std::string& phase_id) override;
