@@ -195,7 +195,11 @@ class Collector {
       else
         PAWL_OK(visit(below, hides));
     }
-    if (!hides) return {};
+    return hides ? hide_missing(path, names) : Status();
+  }
+
+  // A function of its own: folder() is called once a level, and its frame must be small.
+  Status hide_missing(const std::string& path, const std::vector<std::string>& names) {
     for (const auto& name : view_.names(path)) {
       if (std::ranges::binary_search(names, name)) continue;
       const std::string below = child(path, name);
@@ -224,23 +228,33 @@ class Collector {
 
   Status visit_folder(const std::string& path, os::HeldTree::Place here, const struct stat& status,
                       const std::optional<std::string>& below, bool parent_hides) {
+    PAWL_TRY(const auto found, enter(path, std::move(here), status, below));
+    if (found.is_refused) return refuse(path);
+    const auto entries_before = entries_.size();
+    PAWL_OK(folder(path, found.is_opaque || parent_hides));
+    const bool is_empty = entries_.size() == entries_before;
+    return is_empty && !found.is_entry ? remove(path) : put_time_back(path, status);
+  }
+
+  struct Entered {
+    bool is_refused = false;  // with everything in it
+    bool is_opaque = false;   // overlayfs marks only the top of a new tree: no lower entry shows below
+    bool is_entry = false;    // it is an entry of the layer whatever it contains
+  };
+  // Takes the folder itself. A tree may be deeper than the limit of descriptors, so `here` ends with it.
+  Result<Entered> enter(const std::string& path, os::HeldTree::Place here, const struct stat& status,
+                        const std::optional<std::string>& below) {
     // The owner must be able to read and remove the folder. It never needs bits beyond the permissions.
     const mode_t mode = (status.st_mode & 0777U) | 0700U;
     PAWL_OK(set_mode(here, mode));
     struct stat before {};
     const bool was_folder = below && lstat(below->c_str(), &before) == 0 && S_ISDIR(before.st_mode);
-    // overlayfs marks only the top of a new tree: below an opaque folder no lower entry shows.
     const auto taken = take_attributes(here.path());
-    if (checks_ && !taken.has_none) return refuse(path);
-    const bool hides = taken.was_opaque || parent_hides;
-    here.folder.reset();  // A tree may be deeper than the limit of descriptors.
+    if (checks_ && !taken.has_none) return Entered{.is_refused = true};
     const bool is_entry = !was_folder || (before.st_mode & 0777U) != mode;
-    if (is_entry && is_full()) return refuse(path);  // With everything in it.
+    if (is_entry && is_full()) return Entered{.is_refused = true};
     if (is_entry) PAWL_OK(add({.path = path, .type = EntryType::kFolder, .mode = mode}));
-    const auto entries_before = entries_.size();
-    PAWL_OK(folder(path, hides));
-    if (!is_entry && entries_.size() == entries_before) return remove(path);
-    return put_time_back(path, status);
+    return Entered{.is_opaque = taken.was_opaque, .is_entry = is_entry};
   }
 
   // Collecting removes and renames entries of a folder, which changes its time. This restores the agent's
