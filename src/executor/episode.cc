@@ -127,6 +127,13 @@ bool Episode::wrote_files() const {
   return !agent_layer_.empty() || (run != results_.end() && run->second.rewritten > 0);
 }
 
+bool Episode::takes_back() const {
+  const auto run = results_.find(agent().index);
+  const auto& previous = claim_->previous;
+  return run != results_.end() && run->second.rewritten > 0 && previous && !previous->agent_layer.empty() &&
+         std::ranges::find(previous->failing_signals, "diff.empty") == previous->failing_signals.end();
+}
+
 Status Episode::filter_agent_layer() {
   const std::string& base = claim_->run.base_id;
   agent_layer_ = gate_layer_ = layer_left();

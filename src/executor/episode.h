@@ -135,6 +135,7 @@ class Episode {
   void need_results();             // the objects that the steps left
   std::string layer_left() const;  // the agent's, with all that the source ignores; "" if none
   bool wrote_files() const;        // its agent; with files as they were, without ignored ones
+  bool takes_back() const;         // its agent wrote files as they were, after an attempt that changed some
   Status filter_agent_layer();
   Status after_agent();   // look_at_work() once the agent is over; without memory evidence is missing
   Status look_at_work();  // sets the agent's layer without protected paths, and the policy's signal

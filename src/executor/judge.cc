@@ -121,12 +121,12 @@ gates::Signal together_signal(const std::vector<std::string>& beside, bool holds
 
 // The signal is recorded even when it passes: an agent that only claims to be done looks the same. A change is
 // what a patch can have. An agent that wrote files as they were, a folder or a mode that git does not keep left
-// no work to accept: each attempt starts from the accepted state, so it undid no change of an earlier one.
-gates::Signal empty_signal(bool wrote, const std::string& layer,
+// no work to accept. `takes_back`: it answers an attempt that broke something, and was told to.
+gates::Signal empty_signal(bool wrote, bool takes_back, const std::string& layer,
                            const std::optional<workspace::Workspaces::Work>& ignored, bool needs_change) {
   gates::Signal signal{.kind = "empty",
                        .gate_id = "diff",
-                       .passed = !refuses_empty_work(needs_change),
+                       .passed = takes_back || !refuses_empty_work(needs_change),
                        .details = {{"files", 0}},
                        .collector = "diff",
                        .read = layer};
@@ -165,7 +165,8 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
   if (const auto agent = results_.find(this->agent().index); agent != results_.end())
     facts.signals.push_back(agent_signal(agent->second, facts_of(steps_.front(), agent->second), *phase_));
   if (changed_nothing_)
-    facts.signals.push_back(empty_signal(wrote_files(), layer_left(), ignored_, phase_->needs_change()));
+    facts.signals.push_back(
+        empty_signal(wrote_files(), takes_back(), layer_left(), ignored_, phase_->needs_change()));
   if (agent_seen_ && (!rules_.empty() || !filtered_.submodule_changes.empty()))
     facts.signals.push_back(protect_signal(filtered_, agent_layer()));
   if (ignored_) facts.signals.push_back(ignored_signal(layer_left(), *ignored_));

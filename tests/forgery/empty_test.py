@@ -22,7 +22,7 @@ WORK = {"a content": "echo y >a", "a new file": ": >b", "a deletion": "rm a", "t
 
 
 class Empty(PawlTest):
-    def attempt(self, agent, more=""):
+    def attempts(self, agent, more="", max_attempts=1, gate="sh check.sh"):
         for path, text in FILES.items():
             self.write(f"source/{path}", text)
         (self.root / "source/l").unlink(missing_ok=True)
@@ -32,12 +32,15 @@ class Empty(PawlTest):
 version: 1
 workflow: empty
 source: {{path: source}}
-max_attempts: 1
-gates: {{check: {{steps: [{{name: unit, run: sh check.sh}}]}}}}
+max_attempts: {max_attempts}
+gates: {{check: {{steps: [{{name: unit, run: {gate}}}]}}}}
 tiers: [{{phases: [{{id: p, goal: g, agent: {{run: sh /plan/agent.sh}}, gates: [check]{more}}}]}}]
 """)
         self.pawl("run", "plan.yaml", expect=None)
-        return self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
+        return self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+
+    def attempt(self, agent, more=""):
+        return self.attempts(agent, more)[0]
 
     def test_each_is_caught_and_passes_without_the_defence(self):
         for name, agent in NOTHING.items():
@@ -47,6 +50,15 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: sh /plan/agent.sh}}, gates: [
                 self.assertEqual([f"{s['gate_id']}.{s['kind']}" for s in caught["signals"] if not s["passed"]], ["diff.empty"])
                 self.assertEqual(self.attempt(agent, ", may_be_empty: true")["verdict"], "passed")
                 self.assertEqual(self.pawl("diff", "last").stdout, "")
+
+    def test_none_passes_in_a_later_attempt(self):
+        for name, agent in NOTHING.items():
+            with self.subTest(name):
+                self.assertEqual({one["verdict"] for one in self.attempts(agent, max_attempts=2)} & {"passed"}, set())
+
+    def test_an_agent_may_take_back_what_an_attempt_broke(self):
+        agent = '[ $PAWL_ATTEMPT = 1 ] && echo exit 1 >check.sh || echo "[ -e check.sh ]" >check.sh'
+        self.assertEqual([one["verdict"] for one in self.attempts(agent, max_attempts=2)], ["failed_retryable", "passed"])
 
     def test_each_change_is_work(self):
         for name, agent in WORK.items():

@@ -33,6 +33,7 @@ class Project:
     honest: tuple
     lost_name: str    # the test that gone removes and skipped skips
     broken_name: str  # one that fails when the code is broken
+    skip_is_shadowing: bool = False  # the policy refuses it before a report is read
 
 
 CJSON = Project(
@@ -46,7 +47,7 @@ CJSON = Project(
     steered=("tests/minify_tests.c", r" *RUN_TEST\(cjson_minify_should_remove_spaces\);\n", ""),
     broken=("cJSON.c", r" *case '\\t':\n(?= *case '\\r':)", ""),
     honest=("cJSON.c", r"while \(json\[0\] != '\\0'\)", r"while (*json != '\\0')"),
-    lost_name="minify_tests", broken_name="minify_tests")
+    lost_name="minify_tests", broken_name="minify_tests", skip_is_shadowing=True)
 
 TOOLZ = Project(
     archive="toolz_0.12.0.orig.tar.gz", tests=185, protect=["toolz/tests/test_dicttoolz.py", "toolz/tests/test_functoolz.py"],
@@ -116,8 +117,12 @@ tiers:
 
         self.assert_tests(gone, False, tests=project.tests - 1, failures=0, gone=1, gone_names=project.lost_name,
                           newly_skipped=None)
-        self.assert_tests(skipped, False, tests=project.tests, failures=0, gone=None, newly_skipped=1,
-                          newly_skipped_names=project.lost_name)
+        if project.skip_is_shadowing:
+            self.assertFalse(skipped["diff.policy"]["passed"], skipped)
+            self.assertNotIn("check.tests", skipped)
+        else:
+            self.assert_tests(skipped, False, tests=project.tests, failures=0, gone=None, newly_skipped=1,
+                              newly_skipped_names=project.lost_name)
         self.assertFalse(steered["protect.policy"]["passed"], steered)
         self.assertIn(project.steered[0], str(steered["protect.policy"]["details"]))
         self.assertNotIn("check.tests", steered)
