@@ -381,7 +381,9 @@ std::shared_ptr<const Redactor::Rules> Redactor::rules_for(const std::string& ke
   for (const auto& [name, value] : values) {
     if (value.size() < kValueBytesMin) continue;
     if (value.find_first_of("\n\r") != std::string::npos) rules->of_lines.push_back(value);
-    const auto long_enough = [](std::string form) { return form.size() < kValueBytesMin ? "" : form; };
+    const auto long_enough = [](const std::string& form) {
+      return form.size() < kValueBytesMin ? std::string() : form;
+    };
     std::string plain = long_enough(plainest(value));
     rules->has_plainest = rules->has_plainest || plain != value;
     rules->longest = std::max(rules->longest, std::min(kPendingMax / 2, value.size() * kPackedHintMax));

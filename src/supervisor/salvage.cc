@@ -8,6 +8,7 @@
 #include "secrets/redact.h"
 #include "supervisor/collect.h"
 #include "supervisor/spool.h"
+#include "supervisor/supervisor.h"
 
 namespace pawl::supervisor {
 namespace {

@@ -113,7 +113,8 @@ class Memory(WithRun):
     def test_a_patch_that_does_not_fit_is_left_out(self):
         self.make(agent="[ -s \"$PAWL_FEEDBACK\" ] && grep 'no memory is left' /pawl/evidence/previous.patch >answer\n"
                         "head -c 9000000 /dev/urandom | base64 >work || true\n",
-                  gate="[ -s answer ] && exit 0\n" + SLEEP + "false\n")
+                  # A repository in the gate's workspace would take the memory first.
+                  gate="[ -s answer ] && exit 0\n" + SLEEP + "false\n", top="git: none\n")
         self.assertEqual(self.within("run", "plan.yaml"), 0)
         self.assertEqual(self.newest()["verdict"], "passed")
         self.assertEqual(self.within("run", "plan.yaml", env=OFF), -signal.SIGABRT)

@@ -111,7 +111,7 @@ std::string weakened_cargo(const FileChange& change, const RunTargets& targets) 
   for (const auto& [name, target] : after) {
     const auto own = "tests/" + name + ".rs";
     const auto old = before.find(name);
-    const auto key = [](const CargoTarget& of, std::string_view one, std::string value) {
+    const auto key = [](const CargoTarget& of, std::string_view one, const std::string& value) {
       const auto found = of.find(one);
       return found == of.end() ? value : found->second;
     };

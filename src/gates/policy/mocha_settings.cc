@@ -114,9 +114,8 @@ class MochaComparison {
           return fmt::format("has Mocha leave `{}` out", value);
     const auto specs = values_of(after_, "spec");
     if (specs.empty()) return "";
-    const auto why = path_left_out({command(values_of(before_, "spec"))}, {command(specs)},
-                                   in_folder(shadows_.was_there), in_folder(shadows_.is_there));
-    return why;
+    return path_left_out({command(values_of(before_, "spec"))}, {command(specs)},
+                         in_folder(shadows_.was_there), in_folder(shadows_.is_there));
   }
 
  private:

@@ -142,9 +142,12 @@ void add_commands(const Scripts& scripts, const std::string& name, TargetNames& 
       const auto inner = named_in(command, scripts);
       const auto first = to.size();
       for (const auto& each : inner) add_commands(scripts, each, seen, to);
-      if (inner.empty()) to.push_back(std::move(command));
+      if (inner.empty()) {
+        to.push_back(std::move(command));
+        continue;
+      }
       // npm puts the words behind "--" behind the script.
-      if (const auto rest = command.find(" -- "); !inner.empty() && rest != command.npos)
+      if (const auto rest = command.find(" -- "); rest != command.npos)
         for (auto at = first; at < to.size(); ++at)
           if (!to[at].empty()) to[at] += command.substr(rest + 3);
     }

@@ -287,7 +287,7 @@ class MakeComparison {
     for (const auto& each : commands_now) {
       if (had.contains(each)) continue;
       const auto command = command_of(each);
-      const auto unheard = unheard_runner(command.text);
+      auto unheard = unheard_runner(command.text);
       if (is_housekeeping(command.text) && unheard.empty()) continue;
       if (!was_unheard && !unheard.empty()) return unheard;
       if (command.ignored) return fmt::format("ignores that `{}` fails", command.text);
