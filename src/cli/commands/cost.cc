@@ -23,7 +23,7 @@ constexpr std::size_t kBarWidth = 40;
 std::string csv_field(const std::string& field) {
   constexpr std::string_view kFormulas = "=+-@\t";
   const bool is_formula = !field.empty() && kFormulas.find(field.front()) != std::string_view::npos;
-  const std::string text = (is_formula ? "'" : "") + field;
+  std::string text = (is_formula ? "'" : "") + field;
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
