@@ -90,7 +90,11 @@ class Credentials(WithRun):
         self.assertEqual(hits, [])
 
     def wait_until_at_work(self):
-        self.wait_until(lambda: any("at work" in (step / "output").read_text() for step in self.steps_at_work(".agent.")), "the agent is at work")
+        def is_at_work():
+            outputs = (step / "output" for step in self.steps_at_work(".agent."))
+            return any("at work" in output.read_text() for output in outputs if output.is_file())
+
+        self.wait_until(is_at_work, "the agent is at work")
 
     def kill_all_at_work(self):
         run = self.start("run", "plan.yaml")

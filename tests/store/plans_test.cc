@@ -31,7 +31,7 @@ TEST_F(PlansTest, AClaimHasTheRowOfItsPhaseAndWhatIsOfNone) {
   EXPECT_EQ(*store_->plan_text(run), "p");
   EXPECT_EQ(*store_->planned_phase(run, "b"), "row of b");
   EXPECT_EQ(store_->planned_phase(run, "x").error().kind, ErrorKind::kNotFound);
-  EXPECT_EQ(store_->plan_text("x").error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(store_->plan_text("x").error().kind, ErrorKind::kCorrupt);
 }
 
 TEST_F(PlansTest, WhoKnowsWhatIsOfNoPhaseDoesNotReadIt) {
