@@ -135,7 +135,7 @@ void print(const ledger::AttestationReport& report, bool by_option) {
       by_option ? "--key" : "keys/ledger.pub of the state folder");
 }
 
-// Exit code 13 for a table that can't be read, too: the database is a part of the record.
+// Exit code 13 for a table, or a file of an export, that can't be read, too: it is a part of the record.
 int report_damage(const Error& error) {
   const int code = report(error);
   return error.kind == ErrorKind::kCorrupt ? kLedgerCorrupted : code;
