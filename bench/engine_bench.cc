@@ -35,8 +35,8 @@ const int kBareCommits = kRunsOfOne * kPhasesOfRun * kTransitionsOfAttempt;
 // Agents without a request.
 class NoEpisodes final : public pawl::executor::Journals {
  public:
-  pawl::Result<pawl::agent::Told> told_since(const pawl::agent::EpisodeKey&, std::int64_t) override {
-    return pawl::agent::Told();
+  pawl::Result<pawl::agent::Reported> reported_since(const pawl::agent::EpisodeKey&, std::int64_t) override {
+    return pawl::agent::Reported();
   }
   pawl::Result<pawl::agent::Spent> spent(const pawl::agent::EpisodeKey&) override {
     return pawl::agent::Spent();

@@ -6,7 +6,7 @@
 // data, a large journal is removed with one file, and the run's database never waits for an agent. Only the
 // supervisor opens the journal for writing while the step runs; other processes only read it. When the
 // executor records the end of the step, it copies events and usage into the ledger and the cost rows
-// (executor/told.h).
+// (executor/reported.h).
 //
 //   journal.h   the store of one episode, without HTTP; in three parts: checkpoints.h (what an agent continues
 //               from), paid_steps.h (work that it pays once), reports.h (usage, questions, events)

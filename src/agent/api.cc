@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "agent/answers.h"
 #include "agent/body.h"
 #include "agent/fields.h"
+#include "agent/responses.h"
 #include "base/json.h"
 
 namespace pawl::agent {
@@ -71,7 +71,7 @@ void Api::forget_group() {
   for (; !undo_.empty(); undo_.pop_back()) undo_.back()();
 }
 
-Answer Api::handle(const Call& call, WallTime now) {
+ApiResponse Api::handle(const Call& call, WallTime now) {
   last_call_ = now;
   auto handled = dispatch(call, now);
   return handled ? std::move(*handled) : problem(handled.error());
@@ -169,13 +169,13 @@ Api::Handled Api::context(const Call& call, WallTime now) {
   out.text("model", context_.model).number("session", session->number);
   out.boolean("resumed", session->resumed).raw("fingerprint", fingerprint_);
   out.raw("spent", spent_text(left.spent)).raw("caps", caps_text(context_)).boolean("stop", left.stop);
-  return json_answer(std::move(out).take());
+  return json_response(std::move(out).take());
 }
 
-Answer Api::budget_answer(const Budget& budget) const {
+ApiResponse Api::budget_response(const Budget& budget) const {
   ObjectText out;
   out.raw("spent", spent_text(budget.spent)).raw("caps", caps_text(context_)).boolean("stop", budget.stop);
-  return json_answer(std::move(out).take());
+  return json_response(std::move(out).take());
 }
 
 Api::Handled Api::heartbeat(const Call& call, WallTime now) {
@@ -189,7 +189,7 @@ Api::Handled Api::heartbeat(const Call& call, WallTime now) {
     }
   }
   PAWL_TRY(const auto left, budget());
-  return budget_answer(left);
+  return budget_response(left);
 }
 
 Api::Handled Api::log(const Call& call, WallTime now) {
@@ -259,7 +259,7 @@ Api::Handled Api::begin_step(const Call& call, WallTime now) {
       if (!begun.question.empty()) out.text("question", begun.question);
       break;
   }
-  return json_answer(std::move(out).take());
+  return json_response(std::move(out).take());
 }
 
 Api::Handled Api::complete_step(const Call& call, WallTime now) {
@@ -309,7 +309,7 @@ Api::Handled Api::spawn(const Call& call, WallTime now) {
       out.text("answer", "done").raw("result", spawned.result);
       break;
   }
-  return json_answer(std::move(out).take());
+  return json_response(std::move(out).take());
 }
 
 Api::Handled Api::finish_child(const Call& call, WallTime now) {
@@ -341,7 +341,7 @@ Api::Handled Api::usage(const Call& call, WallTime now) {
   PAWL_OK(journal_->add_usage(usage, now));
   PAWL_TRY(const auto left, budget());
   tell_cap(left, now);
-  return budget_answer(left);
+  return budget_response(left);
 }
 
 Api::Handled Api::ask(const Call& call, WallTime now) {
@@ -360,7 +360,7 @@ Api::Handled Api::ask(const Call& call, WallTime now) {
   }
   PAWL_TRY(const auto question, journal_->ask(key, text, choices, now));
   if (question.answer) tell_resumed({{"question", key}}, now);
-  return json_answer(question_text(question));
+  return json_response(question_text(question));
 }
 
 Result<Question> Api::find_question(const std::string& key) {
@@ -375,7 +375,7 @@ Api::Handled Api::question(const Call& call) {
   PAWL_OK(check_id("key", key));
   PAWL_TRY(const auto wait_ms, integer_parameter(call.route, "wait_ms", 0, kWaitMsMax, 0));
   PAWL_TRY(const auto question, find_question(key));
-  Answer out = json_answer(question_text(question));
+  ApiResponse out = json_response(question_text(question));
   if (!question.answer) out.wait_ms = wait_ms;
   return out;
 }
@@ -388,7 +388,7 @@ Api::Handled Api::answer(const Call& call, WallTime now) {
   PAWL_TRY(const auto who, body.text("who", kNoteCharactersMax));
   PAWL_OK(journal_->answer(key, answer, who, now));
   PAWL_TRY(const auto question, find_question(key));
-  Answer out = json_answer(question_text(question));
+  ApiResponse out = json_response(question_text(question));
   out.answered = true;
   return out;
 }

@@ -50,7 +50,7 @@ enum class Verb {
   kAnswer,
 };
 
-struct Answer {
+struct ApiResponse {
   int status = 200;
   std::string_view type = "application/json";
   std::string headers;  // more header lines, each with its CRLF
@@ -62,9 +62,9 @@ struct Answer {
 
 // The problem document of an HTTP error: invalid, foreign, not-found, method, too-large... `known`: the ids
 // that exist, when the requested one does not.
-Answer problem(int status, std::string_view type, std::string_view detail,
-               const std::vector<std::string>& known = {});
-Answer problem(const Error& error);
+ApiResponse problem(int status, std::string_view type, std::string_view detail,
+                    const std::vector<std::string>& known = {});
+ApiResponse problem(const Error& error);
 inline constexpr std::string_view kDiskFull = "the disk is full", kIoError = "the disk failed";
 std::string_view why_unsaved(const Error& error);  // kDiskFull or kIoError; "": the disk is not the cause
 bool is_disk_full(const Error& error);
@@ -76,7 +76,8 @@ struct Route {
   const std::string* parameter(std::string_view name) const;
 };
 // `by_operator`: the request came over the socket that agents never see. Errors: 400, 404, 405.
-std::expected<Route, Answer> find_route(std::string_view method, std::string_view target, bool by_operator);
+std::expected<Route, ApiResponse> find_route(std::string_view method, std::string_view target,
+                                             bool by_operator);
 // kInvalid: the parameter is not an integer from `least` to `most`. `otherwise`: the result without the
 // parameter.
 Result<std::int64_t> integer_parameter(const Route& route, std::string_view name, std::int64_t least,
@@ -126,15 +127,15 @@ class Api {
   void note_end();
 
   // Executes every verb but kSave.
-  Answer handle(const Call& call, WallTime now);
+  ApiResponse handle(const Call& call, WallTime now);
   // Starts to receive a checkpoint; not inside a group. `bytes`: the payload's size as far as it is known.
   // kExhausted: the disk has no room for that many bytes; finish_save() checks the whole size again.
   Result<std::unique_ptr<Checkpoints::Saving>> begin_save(const Call& call, std::int64_t bytes, WallTime now);
-  Answer finish_save(const Call& call, Checkpoints::Saving& saving, WallTime now);
+  ApiResponse finish_save(const Call& call, Checkpoints::Saving& saving, WallTime now);
   // Whether a write that cannot be saved is accepted with 202 (degraded mode).
   bool goes_on_unsaved() const { return context_.best_effort; }
   // Completes the response of an unsaved write, and calls on_unsaved. Call it last, outside a group.
-  void settle(const Call& call, Answer& answer, WallTime now);
+  void settle(const Call& call, ApiResponse& answer, WallTime now);
   // Approximate size of the response in bytes; 0 for a small one.
   std::size_t answer_bytes(const Call& call);
 
@@ -151,7 +152,7 @@ class Api {
     Spent spent;
     bool stop = false;
   };
-  using Handled = Result<Answer>;
+  using Handled = Result<ApiResponse>;
 
   Handled dispatch(const Call& call, WallTime now);
   Handled context(const Call& call, WallTime now);
@@ -159,7 +160,7 @@ class Api {
   Handled log(const Call& call, WallTime now);
   // kExhausted: the log is at its limit of lines or bytes.
   Status write_log(std::string_view level, std::string_view message, WallTime now);
-  Answer budget_answer(const Budget& budget) const;
+  ApiResponse budget_response(const Budget& budget) const;
   Handled load(const Call& call, WallTime now);
   Handled list(const Call& call, WallTime now);
   Handled prune(const Call& call);
@@ -183,7 +184,7 @@ class Api {
   static Result<StepBegin> step_of(const Call& call);
   static Result<ChildSpawn> child_of(const Call& call);
   Status check_room(std::int64_t bytes);
-  bool answers_unsaved(const Call& call, Answer& answer, WallTime now);
+  bool answers_unsaved(const Call& call, ApiResponse& answer, WallTime now);
   bool remember_unsaved(const Call& call);  // false: too many are remembered already
   // Like the Journal's verbs. They also find steps and children that were begun or spawned unsaved.
   Status complete_step(const std::string& key, const std::string& result, WallTime now);

@@ -1,13 +1,13 @@
 // The part of Api that saves, loads and lists.
 #include <algorithm>
 
-#include "agent/answers.h"
 #include "agent/api.h"
 #include "agent/body.h"
 #include "agent/fields.h"
+#include "agent/responses.h"
 #include "base/base64.h"
 #include "base/json.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 
 namespace pawl::agent {
 namespace {
@@ -81,10 +81,10 @@ Status no_two(const Route& route) {
   return {};
 }
 
-// Mutants (base/planted.h).
-bool loads_any_checkpoint() { return planted("another_checkpoint_loaded"); }
-bool resumes_without_a_load() { return planted("resumed_without_a_load"); }
-bool hides_missing_checkpoints() { return planted("missing_checkpoints_untold"); }
+// Mutants (base/mutant.h).
+bool loads_any_checkpoint() { return mutant("another_checkpoint_loaded"); }
+bool resumes_without_a_load() { return mutant("resumed_without_a_load"); }
+bool hides_missing_checkpoints() { return mutant("missing_checkpoints_untold"); }
 
 Result<Loaded> newest_of(Checkpoints& checkpoints, Result<Loaded> otherwise, WallTime now) {
   const auto newest = checkpoints.list({.limit = 1});
@@ -127,10 +127,10 @@ class ListText {
   void tell_more() { more_ = true; }
   bool more() const { return more_; }
   bool empty() const { return count_ == 0; }
-  Answer answer(std::string_view name) && {
+  ApiResponse answer(std::string_view name) && {
     ObjectText out;
     out.raw(name, "[" + out_ + "]").boolean("more", more_);
-    return json_answer(std::move(out).take());
+    return json_response(std::move(out).take());
   }
 
  private:
@@ -202,14 +202,14 @@ Result<std::unique_ptr<Checkpoints::Saving>> Api::begin_save(const Call& call, s
   return journal_->begin_save(std::move(spec), now);
 }
 
-Answer Api::finish_save(const Call& call, Checkpoints::Saving& saving, WallTime now) {
+ApiResponse Api::finish_save(const Call& call, Checkpoints::Saving& saving, WallTime now) {
   if (const auto session = session_of(call, now); !session) return problem(session.error());
   // The client need not announce the size, and other writers fill the disk meanwhile.
   if (const auto room = check_room(saving.size()); !room) return problem(room.error());
   const auto saved = saving.finish();
   if (!saved) return problem(saved.error());
   tell_resumed({{"loaded", ""}}, now);
-  return json_answer(checkpoint_text(*saved, nullptr), 201);
+  return json_response(checkpoint_text(*saved, nullptr), 201);
 }
 
 std::size_t Api::answer_bytes(const Call& call) {
@@ -290,7 +290,7 @@ Api::Handled Api::not_listed(const Call& call, std::string_view asked, WallTime 
   ObjectText out;
   out.raw("checkpoints", "[]").boolean("more", false);
   if (!others.empty()) out.raw("known", Json(others).dump());
-  return json_answer(std::move(out).take());
+  return json_response(std::move(out).take());
 }
 
 // The first child that a session spawns shows whether it makes the same ids as the sessions before.
@@ -347,7 +347,7 @@ Api::Handled Api::load(const Call& call, WallTime now) {
   const auto session = session_of(call, now);
   tell_resumed({{"loaded", loaded.checkpoint.id}, {"seq", loaded.checkpoint.seq}}, now);
   if (session) tell_restart(**session, loaded.checkpoint, now);
-  Answer out{.type = "application/octet-stream", .body = std::move(loaded.payload)};
+  ApiResponse out{.type = "application/octet-stream", .body = std::move(loaded.payload)};
   out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";
   if (loaded.damaged > 0) {
     out.headers += "Pawl-Damaged: " + std::to_string(loaded.damaged) + "\r\n";
@@ -412,7 +412,7 @@ Api::Handled Api::prune(const Call& call) {
   PAWL_TRY(const auto pruned, journal_->prune(id != nullptr ? *id : prefix, id != nullptr));
   ObjectText out;
   out.number("pruned", pruned);
-  return json_answer(std::move(out).take());
+  return json_response(std::move(out).take());
 }
 
 Api::Handled Api::steps(const Call& call) {

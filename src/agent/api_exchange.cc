@@ -35,7 +35,7 @@ class ApiClient final : public http::Client {
 
 }  // namespace
 
-http::Response http_response(Answer&& answer) {
+http::Response http_response(ApiResponse&& answer) {
   return {.status = answer.status,
           .type = answer.type,
           .headers = std::move(answer.headers),
@@ -94,7 +94,7 @@ Status ApiExchange::begin_save(std::size_t known, std::size_t most) {
   return {};
 }
 
-http::Response ApiExchange::refused(Answer answer) {
+http::Response ApiExchange::refused(ApiResponse answer) {
   if (job_.api) job_.api->settle(job_.call, answer, service_.clock.wall());
   return http_response(std::move(answer));
 }

@@ -22,7 +22,7 @@ struct ApiService {
   const os::Clock& clock;
 };
 
-http::Response http_response(Answer&& answer);
+http::Response http_response(ApiResponse&& answer);
 
 class ApiExchange final : public http::Exchange {
  public:
@@ -58,7 +58,7 @@ class ApiExchange final : public http::Exchange {
 
  private:
   Status begin_save(std::size_t known, std::size_t most);
-  http::Response refused(Answer answer);
+  http::Response refused(ApiResponse answer);
 
   const ApiService& service_;
   const std::string_view own_session_;

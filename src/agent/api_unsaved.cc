@@ -1,6 +1,6 @@
 // The part of Api for writes that cannot be saved (`durable` in the plan).
-#include "agent/answers.h"
 #include "agent/api.h"
+#include "agent/responses.h"
 
 namespace pawl::agent {
 namespace {
@@ -38,7 +38,7 @@ bool stands_unsaved(Verb verb) {
 
 }  // namespace
 
-void Api::settle(const Call& call, Answer& answer, WallTime now) {
+void Api::settle(const Call& call, ApiResponse& answer, WallTime now) {
   if (answer.unsaved.empty() || only_reads(call.route.verb)) return;
   const std::string_view why = answer.unsaved;
   const bool goes_on = context_.best_effort && answers_unsaved(call, answer, now);
@@ -48,18 +48,18 @@ void Api::settle(const Call& call, Answer& answer, WallTime now) {
   if (hooks_.on_unsaved) hooks_.on_unsaved(why, room_needed_);
 }
 
-bool Api::answers_unsaved(const Call& call, Answer& answer, WallTime now) {
+bool Api::answers_unsaved(const Call& call, ApiResponse& answer, WallTime now) {
   if (call.route.verb == Verb::kSave) {
     const Checkpoint none{.id = *call.route.parameter("id"),
                           .metadata = Json::object(),
                           .fingerprint = fingerprint_,
                           .saved_at = rfc3339(now)};
-    answer = json_answer(checkpoint_text(none, nullptr));
+    answer = json_response(checkpoint_text(none, nullptr));
   } else if (answer.status >= kNoSuccess || !stands_unsaved(call.route.verb) || !remember_unsaved(call)) {
     return false;
   }
   answer.status = kAccepted;
-  if (answer.type.empty()) answer = json_answer("{}", kAccepted);
+  if (answer.type.empty()) answer = json_response("{}", kAccepted);
   answer.headers = "Pawl-Kept: no\r\n";
   return true;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/answers.h"
+#include "agent/responses.h"
 
 namespace pawl::agent {
 namespace {
@@ -14,9 +14,9 @@ constexpr std::int64_t kSliceMicros = 5'000;
 
 // The response to each write of a group that was not committed. `why`: kDiskFull, kIoError, or "" for another
 // reason.
-Answer not_committed(const Error& error, std::string_view why) {
+ApiResponse not_committed(const Error& error, std::string_view why) {
   if (why.empty()) return problem(503, "unavailable", error.message);
-  Answer out = problem(507, why == kDiskFull ? "no-space" : "not-saved", error.message);
+  ApiResponse out = problem(507, why == kDiskFull ? "no-space" : "not-saved", error.message);
   out.unsaved = why;
   return out;
 }
@@ -89,7 +89,7 @@ std::size_t Batch::run_group(Group& group, MonoTime end) {
     else if (job.saving)
       job.answer = group.api->finish_save(job.call, *job.saving, now);
   } while (ran < ready && clock_.mono() < end);
-  const Answer& first = group.jobs.front()->answer;
+  const ApiResponse& first = group.jobs.front()->answer;
   const bool refused = first.status >= kNoSuccess && first.unsaved.empty();
   if (alone && refused && group.api->must_roll_back()) {
     group.api->roll_back();

@@ -21,7 +21,7 @@ struct Job {
   std::shared_ptr<Api> api;
   std::unique_ptr<Checkpoints::Saving> saving;
 
-  Answer answer;
+  ApiResponse answer;
   std::move_only_function<void()> done;  // the response may be sent
 };
 

@@ -16,7 +16,7 @@ constexpr std::size_t kLogBytesKept = 4 << 20;  // the journal_size_limit of epi
 
 const sqlite::Statements& statements() {
   static const auto all = sqlite::statements_of(
-      {agent_sql::episode, agent_sql::checkpoints, agent_sql::journal, agent_sql::told});
+      {agent_sql::episode, agent_sql::checkpoints, agent_sql::journal, agent_sql::reports});
   return all;
 }
 

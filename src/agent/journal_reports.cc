@@ -9,8 +9,8 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::size_t kToldRowBytes = 8192;  // estimate for a row besides its text
-constexpr std::size_t kAnswerTold = 1024;    // bytes of an answer in an error message
+constexpr std::size_t kReportRowBytes = 8192;    // estimate for a row besides its text
+constexpr std::size_t kAnswerBytesShown = 1024;  // bytes of an answer in an error message
 // Bytes of an answer in its event: more than is shown, so that a secret is redacted as a whole.
 constexpr std::size_t kAnswerKept = 8192;
 constexpr std::string_view kStepChoices = R"(["run","done","fail"])";
@@ -66,7 +66,7 @@ Status check_question(const std::string& key, const std::string& text,
 
 Status JournalStore::add_usage(const Usage& usage, WallTime now) {
   PAWL_OK(check_usage(usage));
-  PAWL_TRY(auto transaction, begin("agent_usage", kToldRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_usage", kReportRowBytes));
   {
     PAWL_TRY(auto query, connection_->query("usage"));
     PAWL_TRY(const bool row, query.bind(usage.id).next());
@@ -132,16 +132,16 @@ Status JournalStore::tell(std::string_view event, const Json& details, WallTime 
 Status JournalStore::add_event(const std::string& event, const Json& details, WallTime now) {
   PAWL_OK(check_id("event", event));
   PAWL_OK(check_details(details));
-  PAWL_TRY(auto transaction, begin("agent_event", kToldRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_event", kReportRowBytes));
   // The last event is reserved for tell(), which then writes `events_full`.
   PAWL_OK(count("events", kEventsMax - 1, "events"));
   PAWL_OK(insert_event(event, details, now));
   return transaction.commit();
 }
 
-Result<Told> JournalStore::told_since(std::int64_t seq) {
+Result<Reported> JournalStore::reported_since(std::int64_t seq) {
   PAWL_TRY(const auto snapshot, Snapshot::begin(*connection_));
-  Told out{.last_seq = seq};
+  Reported out{.last_seq = seq};
   {
     PAWL_TRY(auto query, connection_->query("events_since"));
     query.bind(seq);
@@ -198,7 +198,7 @@ Status JournalStore::ask_anew(const std::string& key, const std::string& text, W
 Result<Question> JournalStore::ask(const std::string& key, const std::string& text,
                                    const std::vector<std::string>& choices, WallTime now) {
   PAWL_OK(check_question(key, text, choices));
-  PAWL_TRY(auto transaction, begin("agent_ask", text.size() + kToldRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_ask", text.size() + kReportRowBytes));
   PAWL_TRY(auto known, question(key));
   if (known) {
     if (known->text == text && known->choices == choices) return *std::move(known);
@@ -233,13 +233,13 @@ Status JournalStore::answer(const std::string& key, const std::string& answer, c
                             WallTime now) {
   PAWL_OK(check_text("answer", answer, kResultBytesMax));
   PAWL_OK(check_id("who", who));
-  PAWL_TRY(auto transaction, begin("agent_answer", answer.size() + kToldRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_answer", answer.size() + kReportRowBytes));
   PAWL_TRY(const auto known, question(key));
   if (!known) return fail(ErrorKind::kNotFound, "there is no question " + key);
   if (known->answer) {
     if (*known->answer == answer) return {};
     return fail(ErrorKind::kConflict, "question " + key + " has another answer already: " +
-                                          std::string(utf8_prefix(*known->answer, kAnswerTold)));
+                                          std::string(utf8_prefix(*known->answer, kAnswerBytesShown)));
   }
   if (key.starts_with(kStepQuestion)) {
     PAWL_OK(decide(key.substr(kStepQuestion.size()), answer, who, now));
@@ -253,7 +253,7 @@ Status JournalStore::answer(const std::string& key, const std::string& answer, c
 
 Result<std::int64_t> JournalStore::begin_session(const std::string& session, WallTime /*now*/) {
   PAWL_OK(check_id("session", session));
-  PAWL_TRY(auto transaction, begin("agent_session", kToldRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_session", kReportRowBytes));
   PAWL_OK(look_at_what_was_found());
   {
     PAWL_TRY(auto query, connection_->query("session"));
@@ -273,7 +273,7 @@ Result<std::int64_t> JournalStore::begin_session(const std::string& session, Wal
 Result<bool> JournalStore::tell_resumed(const Json& loaded, WallTime now) {
   if (!found_ || (found_->something && found_->session == 0)) return false;
   if (!found_->something) return true;
-  PAWL_TRY(auto transaction, begin("agent_resumed", kToldRowBytes));
+  PAWL_TRY(auto transaction, begin("agent_resumed", kReportRowBytes));
   PAWL_TRY(const bool told, resumed_is_told());
   if (told) return true;
   Json details = loaded;

@@ -1,9 +1,9 @@
 // The steps of a journal: those that were begun, completed, failed or lost.
 #include <fmt/format.h>
 
-#include "agent/answers.h"
 #include "agent/fields.h"
 #include "agent/journal_store.h"
+#include "agent/responses.h"
 
 namespace pawl::agent {
 namespace {

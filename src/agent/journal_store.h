@@ -60,7 +60,7 @@ class JournalStore final : public Journal {
   Status answer(const std::string& key, const std::string& answer, const std::string& who,
                 WallTime now) override;
   Status add_event(const std::string& event, const Json& details, WallTime now) override;
-  Result<Told> told_since(std::int64_t seq) override;
+  Result<Reported> reported_since(std::int64_t seq) override;
 
   Result<std::int64_t> begin_session(const std::string& session, WallTime now) override;
   Result<bool> tell_resumed(const Json& loaded, WallTime now) override;

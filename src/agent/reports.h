@@ -50,7 +50,7 @@ struct UsageRow {
   Usage usage;
 };
 
-struct Told {  // reported after a seq: the executor copies it
+struct Reported {  // reported after a seq: the executor copies it
   std::vector<Event> events;
   std::vector<UsageRow> usage;
   std::int64_t last_seq = 0;
@@ -79,7 +79,7 @@ class Reports {
   // kExhausted: one event below kEventsMax, since the last event is `events_full`.
   virtual Status add_event(const std::string& event, const Json& details, WallTime now) = 0;
   // The events and the usage after `seq`, each ordered by seq. Without any, last_seq is `seq`.
-  virtual Result<Told> told_since(std::int64_t seq) = 0;
+  virtual Result<Reported> reported_since(std::int64_t seq) = 0;
 
   // The number of this session: how many processes of the agent have begun so far. The same name returns the
   // same number, for the first kSessionsMax sessions. A later session gets a new number at each call.

@@ -80,7 +80,7 @@ std::string_view parameter_name(const Entry& entry, std::string_view name) {
   return {};
 }
 
-std::expected<Route, Answer> with_query(const Entry& entry, std::string_view query) {
+std::expected<Route, ApiResponse> with_query(const Entry& entry, std::string_view query) {
   const auto bad = [](const std::string& what) { return std::unexpected(problem(400, "invalid", what)); };
   Route route{.verb = entry.verb};
   while (!query.empty()) {
@@ -116,7 +116,8 @@ const std::string* Route::parameter(std::string_view name) const {
   return nullptr;
 }
 
-std::expected<Route, Answer> find_route(std::string_view method, std::string_view target, bool by_operator) {
+std::expected<Route, ApiResponse> find_route(std::string_view method, std::string_view target,
+                                             bool by_operator) {
   const auto end_of_path = std::min(target.find('?'), target.size());
   const auto path = percent_decoded(target.substr(0, end_of_path));
   if (!path)
@@ -131,7 +132,7 @@ std::expected<Route, Answer> find_route(std::string_view method, std::string_vie
   }
   if (allowed.empty())
     return std::unexpected(problem(404, "not-found", printable(path->substr(0, 100)) + ": no such path"));
-  Answer answer = problem(405, "method", *path + " takes " + allowed);
+  ApiResponse answer = problem(405, "method", *path + " takes " + allowed);
   answer.headers = "Allow: " + allowed + "\r\n";
   return std::unexpected(std::move(answer));
 }

@@ -25,7 +25,7 @@ ServedJournals::~ServedJournals() {
   for (const auto& [name, open] : open_) open.api->note_end();
 }
 
-std::expected<EpisodeKey, Answer> ServedJournals::key_of(const Headers& headers) const {
+std::expected<EpisodeKey, ApiResponse> ServedJournals::key_of(const Headers& headers) const {
   const auto check = [](const std::optional<std::string>& named, const std::string& served,
                         std::string_view what) {
     return !named || *named == served
@@ -48,7 +48,7 @@ std::expected<EpisodeKey, Answer> ServedJournals::key_of(const Headers& headers)
   return key;
 }
 
-std::expected<std::shared_ptr<Api>, Answer> ServedJournals::find(const EpisodeKey& key) {
+std::expected<std::shared_ptr<Api>, ApiResponse> ServedJournals::find(const EpisodeKey& key) {
   const Name name{key.goal_id, key.episode_id};
   auto found = open_.find(name);
   if (found == open_.end()) {

@@ -24,10 +24,10 @@ class ServedJournals {
   static Result<std::unique_ptr<ServedJournals>> open(const ServeSpec& spec);
 
   // The goal and the episode of a request. 400: not a valid name; 403: not served by this socket.
-  std::expected<EpisodeKey, Answer> key_of(const Headers& headers) const;
+  std::expected<EpisodeKey, ApiResponse> key_of(const Headers& headers) const;
   // Opens the episode if it is not open. At kJournalsOpenMax the least recently used one without users is
   // closed. A holder of the returned pointer is a user.
-  std::expected<std::shared_ptr<Api>, Answer> find(const EpisodeKey& key);
+  std::expected<std::shared_ptr<Api>, ApiResponse> find(const EpisodeKey& key);
   std::string path_of(const EpisodeKey& key) const;  // of an episode that find() has returned
   ~ServedJournals();
 

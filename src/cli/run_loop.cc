@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/render/progress.h"
-#include "cli/render/question_teller.h"
+#include "cli/render/question_reporter.h"
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "cli/render/words.h"
@@ -29,7 +29,7 @@ class Reporter final : public executor::WorkersObserver {
  public:
   Reporter(Progress& progress, Tiers tiers) : progress_(progress), tiers_(std::move(tiers)) {}
   std::unique_ptr<executor::Observer> of_worker(int worker) override {
-    return std::make_unique<Narrator>(progress_, worker, tiers_);
+    return std::make_unique<ProgressReporter>(progress_, worker, tiers_);
   }
   void waits(const std::string& waits_for) override {
     if (!waits_for.empty()) progress_.line(lines_of("waiting: {}", waits_for));
@@ -207,7 +207,7 @@ Result<Tiers> tiers_of(const State& state, const std::vector<std::string>& run_i
 Status run_and_report(const State& state, const LoopOptions& options, secrets::Redactor::Values credentials) {
   Progress progress(options.state.json ? stderr : stdout, state.folder);
   PAWL_TRY(auto tiers, tiers_of(state, options.run_ids));
-  const QuestionTeller teller(state, options.run_ids, progress);
+  const QuestionReporter questions(state, options.run_ids, progress);
   Reporter reporter(progress, std::move(tiers));
   return executor::run_workers(state,
                                {.run_ids = options.run_ids,

@@ -25,7 +25,7 @@
 #include "egress/resolver.h"
 #include "egress/wire.h"
 #include "os/clock.h"
-#include "os/walls.h"
+#include "os/defences.h"
 
 namespace pawl::egress {
 namespace {
@@ -35,7 +35,7 @@ constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
 constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
 constexpr std::uint32_t kFirstName = sandbox::kSyntheticNet + 256;
 constexpr std::string_view kTooManyBytes = "refused: more bytes than a step may move";
-constexpr std::size_t kToldBytesMax = 260;  // a name, its port and some spare bytes
+constexpr std::size_t kNameShownBytesMax = 260;  // a name, its port and some spare bytes
 constexpr std::int64_t kResolveMs = 10'000, kConnectMs = 10'000, kWriteMs = 30'000;
 
 sockaddr_storage to_sockaddr(const net::Address& address, std::uint16_t port, socklen_t& size) {
@@ -85,7 +85,8 @@ bool write_all(int fd, std::string_view bytes, int stop) {
 // A text longer than a name and a port is replaced by its length, because a cut could
 // leave a part of a secret.
 std::string told(const std::string& said) {
-  return said.size() <= kToldBytesMax ? escaped(said) : "a name of " + std::to_string(said.size()) + " bytes";
+  return said.size() <= kNameShownBytesMax ? escaped(said)
+                                           : "a name of " + std::to_string(said.size()) + " bytes";
 }
 
 // Spells a host like Attempt::host. A text that is neither a name nor an address stays as it is, and is not
@@ -328,7 +329,7 @@ os::UniqueFd Egress::connect_out(Attempt& attempt) {
   for (const auto& address : addresses) {
     attempt.address = address;
     attempt.has_address = true;
-    if (net::is_special(address) && !allowlist_.allows(address, attempt.port) && os::walls().special) {
+    if (net::is_special(address) && !allowlist_.allows(address, attempt.port) && os::defences().special) {
       attempt.verdict = "refused: " + attempt.host + " leads to " + net::to_text(address) +
                         ", which is not public; allow it by number if it is meant";
       continue;
@@ -380,7 +381,7 @@ std::string Egress::objection(const Attempt& attempt, const OpeningResult& openi
 // that speaks first is not delayed: then there is no name to check.
 bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
   using Why = Peek::Why;
-  if (!os::walls().opening) return true;
+  if (!os::defences().opening) return true;
   Peek peek(inner, stop_read_.get());
   // A connection without a byte may stay open. Once it has begun, it must complete its opening in time.
   const Why first = peek.more({}, outer);

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "executor/joint.h"
 #include "executor/recovery.h"
-#include "executor/told.h"
+#include "executor/reported.h"
 #include "store/marker.h"
 
 namespace pawl::executor {
 namespace {
 
-// Mutants (base/planted.h).
-bool chooses_by_clock() { return planted("best_by_clock"); }
-bool forgets_spending() { return planted("budget_anew_after_a_crash"); }
-bool waits_spend_executions() { return planted("wait_spends_an_execution"); }
+// Mutants (base/mutant.h).
+bool chooses_by_clock() { return mutant("best_by_clock"); }
+bool forgets_spending() { return mutant("budget_anew_after_a_crash"); }
+bool waits_spend_executions() { return mutant("wait_spends_an_execution"); }
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "executor/steps.h"
-#include "os/walls.h"
+#include "os/defences.h"
 #include "sandbox/spec.h"
 
 namespace pawl::executor {
@@ -80,12 +80,12 @@ std::string with_left_out(const workspace::Patch& patch) {
 
 Result<std::string> patch_of(const World& world, const std::string& base_id,
                              const std::vector<std::string>& below, const std::vector<std::string>& after) {
-  const auto most = os::walls().bounds ? kPatchBytesMax : std::numeric_limits<std::uint64_t>::max();
+  const auto most = os::defences().bounds ? kPatchBytesMax : std::numeric_limits<std::uint64_t>::max();
   try {
     PAWL_TRY(const auto patch, world.objects.diff(base_id, below, after, most));
     return world.redactor.redact(with_left_out(patch));
   } catch (const std::bad_alloc&) {
-    if (!os::walls().memory) throw;
+    if (!os::defences().memory) throw;
   }
   // The next agent can continue without the patch.
   return std::string("not in this patch: no memory is left to make it\n");

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted.h"
-#include "executor/told.h"
+#include "base/mutant.h"
+#include "executor/reported.h"
 #include "sandbox/backend.h"
 #include "store/cost_row.h"
 
@@ -29,7 +29,7 @@ Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::Sa
                      .layer = run.layer,
                      .exit_code = run.exit_code,
                      .duration_ms = run.duration_ms};
-  PAWL_TRY(end.told, told_of(one, start));
+  PAWL_TRY(end.reported, reported_of(one, start));
   end.cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
                                   .run_id = claim_.run.run_id,
                                   .gate_id = start.gate_id,
@@ -45,7 +45,7 @@ Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::Sa
   observer_.step_ended(claim_, start, run);
   endings_.result = std::move(end);
   unforgotten_.push_back(start.sandbox_run_id);
-  if (planted("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
+  if (mutant("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
   one.episode.record(start.step_index, std::move(run));
   return {};
 }
@@ -71,8 +71,8 @@ Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery re
     resume.not_continued = std::move(kept->missing);
     one.episode.go_on_from(std::move(kept->layer));
   }
-  if (!planted("usage_of_lost_steps_dropped")) {
-    PAWL_TRY(resume.told, told_of(one, start));
+  if (!mutant("usage_of_lost_steps_dropped")) {
+    PAWL_TRY(resume.reported, reported_of(one, start));
   }
   resume.lost_cost_row =
       store::cost_row({.workflow_id = claim_.run.workflow_id,
@@ -113,13 +113,13 @@ Status Ends::record() {
   return {};
 }
 
-Result<store::Told> Ends::told_of(ActiveEpisode& one, const store::StepStart& start) const {
-  if (start.gate_id != kAgentGate) return store::Told();
-  const std::int64_t known = planted("usage_told_again") ? 0 : one.told_seq;
-  PAWL_TRY(auto told, told_since(world_, teller_of(claim_, start), known));
-  one.told_seq = std::max(one.told_seq, told.last_seq);
-  if (auto event = std::exchange(one.unsaved, std::nullopt)) told.events.push_back(*std::move(event));
-  return told;
+Result<store::Reported> Ends::reported_of(ActiveEpisode& one, const store::StepStart& start) const {
+  if (start.gate_id != kAgentGate) return store::Reported();
+  const std::int64_t known = mutant("usage_told_again") ? 0 : one.told_seq;
+  PAWL_TRY(auto reported, reported_since(world_, reporter_of(claim_, start), known));
+  one.told_seq = std::max(one.told_seq, reported.last_seq);
+  if (auto event = std::exchange(one.unsaved, std::nullopt)) reported.events.push_back(*std::move(event));
+  return reported;
 }
 
 }  // namespace pawl::executor

@@ -42,7 +42,7 @@ class Ends {
   Status unless_forged(ActiveEpisode& one, const store::StepStart& start);
   WallTime now() const { return world_.clock.wall(); }
   // The events and usage that the agent reported and that are not recorded yet.
-  Result<store::Told> told_of(ActiveEpisode& one, const store::StepStart& start) const;
+  Result<store::Reported> reported_of(ActiveEpisode& one, const store::StepStart& start) const;
 
   const World& world_;
   Observer& observer_;

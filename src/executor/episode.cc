@@ -5,12 +5,12 @@
 
 #include "base/glob.h"
 #include "base/hash.h"
-#include "base/planted.h"
+#include "base/mutant.h"
+#include "executor/reported.h"
 #include "executor/start_run.h"
-#include "executor/told.h"
 #include "gates/declared.h"
 #include "gates/policy/check.h"
-#include "os/walls.h"
+#include "os/defences.h"
 #include "plan/policy.h"
 #include "plan/script.h"
 #include "sandbox/inside.h"
@@ -19,8 +19,8 @@
 namespace pawl::executor {
 namespace {
 
-// A mutant (base/planted.h).
-bool gates_see_no_work() { return planted("gates_without_the_work"); }
+// A mutant (base/mutant.h).
+bool gates_see_no_work() { return mutant("gates_without_the_work"); }
 
 std::string content_of(const Context& context) {
   Json files = Json::array();
@@ -165,7 +165,7 @@ Status Episode::after_agent() {
   try {
     return look_at_work();
   } catch (const std::bad_alloc&) {
-    if (!os::walls().memory) throw;
+    if (!os::defences().memory) throw;
     agent_layer_ = gate_layer_ = layer_left();
     policy_signal_ = gates::policy_missing(kNoMemory);
   }
@@ -275,7 +275,7 @@ Status Episode::evaluate_gates() {
       PAWL_TRY(const bool over, evaluate_gate(name));
       if (!over) return {};
     } catch (const std::bad_alloc&) {
-      if (!os::walls().memory) throw;
+      if (!os::defences().memory) throw;
       auto signal = gates::policy_missing(kNoMemory);
       signal.gate_id = name;
       gate_passed_[name] = false;
@@ -299,7 +299,7 @@ Status Episode::look() {
 }
 
 void Episode::end_without_memory() {
-  if (!os::walls().memory) throw;
+  if (!os::defences().memory) throw;
   no_memory_ = agent_seen_ = true;
   agent_layer_ = gate_layer_ = layer_left();
   gate_passed_.clear();
@@ -391,7 +391,7 @@ Result<std::vector<std::string>> Episode::layers_of(const PlannedStep& step) con
   const auto left = layers.size();
   if (auto work = work_for(step); !work.empty()) layers.push_back(std::move(work));
   // An earlier step ran code that the agent wrote, so the path rules also apply to the layers that it left.
-  if (left > 0 && os::walls().lid) {
+  if (left > 0 && os::defences().lid) {
     PAWL_TRY(const auto sight, sight_between(step.gate_id, layers, left));
     PAWL_TRY(auto lid, world_.objects.lid(claim_->run.base_id, base_stack_, layers, sight));
     if (!lid.empty()) layers.insert(layers.begin(), std::move(lid));

@@ -2,18 +2,18 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "executor/episode.h"
-#include "executor/told.h"
+#include "executor/reported.h"
 #include "sandbox/inside.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
 
-// Mutants (base/planted.h).
-bool forgets_work() { return planted("continued_without_the_work"); }
-bool forgets_rows() { return planted("kept_work_forgotten_by_a_claim"); }
+// Mutants (base/mutant.h).
+bool forgets_work() { return mutant("continued_without_the_work"); }
+bool forgets_rows() { return mutant("kept_work_forgotten_by_a_claim"); }
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "executor/episode.h"
 #include "executor/start_run.h"
 #include "gates/moving.h"
@@ -33,7 +33,7 @@ std::string Episode::base_key(const plan::Gate& gate, const FromHost& host) cons
   Json steps = Json::array();
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
   const auto sight = sight_of(gate.name);
-  const bool stacked = !planted("base_without_accepted_layers");
+  const bool stacked = !mutant("base_without_accepted_layers");
   return blake3_hex(canonical({{"form", 6},
                                {"kinds", gate.signals},
                                {"base_id", claim_->run.base_id},

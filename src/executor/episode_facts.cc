@@ -8,8 +8,8 @@
 #include "executor/start_run.h"
 #include "gates/hang.h"
 #include "gates/reading/stop_settings.h"
+#include "os/defences.h"
 #include "os/file.h"
-#include "os/walls.h"
 
 namespace pawl::executor {
 namespace {
@@ -83,7 +83,7 @@ Status Episode::add_mounts(gates::AttemptFacts& to) const {
 // write to such files do so on base, too.
 void Episode::add_changed(const PlannedStep& step, const sandbox::SandboxRun& run,
                           gates::StepFacts& to) const {
-  if (!os::walls().lid) return;
+  if (!os::defences().lid) return;
   const auto base = on_base_.find(step.gate_id);
   for (const auto& path : run.changed)
     if (base == on_base_.end() || !base->second.changed.contains(path))
@@ -110,7 +110,7 @@ gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::Sandb
   try {
     add_records(step, run, facts);
   } catch (const std::bad_alloc&) {
-    if (!os::walls().memory) throw;
+    if (!os::defences().memory) throw;
     // The reports that were read are freed first, so that the attempt can be judged without them.
     facts.reports.clear();
     for (const auto& declared : step.step->reports)

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "executor/reported.h"
 #include "executor/session.h"
 #include "executor/start_run.h"
-#include "executor/told.h"
 #include "plan/rows.h"
 
 namespace pawl::executor {
@@ -49,7 +49,7 @@ Status Executor::give_back() {
 
 Result<Turn> Executor::run_one() {
   PAWL_OK(give_back());
-  if (owes_) pay_or_tell(world_, observer_);
+  if (owes_) settle_or_report(world_, observer_);
   owes_ = false;
   PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
   owes_ =

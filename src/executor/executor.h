@@ -33,7 +33,7 @@ class Journals {  // thread-safe
  public:
   virtual ~Journals() = default;
   // Events with a sequence number after `seq`. The result is empty when the episode reported no events.
-  virtual Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) = 0;
+  virtual Result<agent::Reported> reported_since(const agent::EpisodeKey& key, std::int64_t seq) = 0;
   // The total usage that the episode has reported.
   virtual Result<agent::Spent> spent(const agent::EpisodeKey& key) = 0;
   // Whether another process of the agent would find state from which it can continue.
@@ -77,7 +77,7 @@ class Observer {
   virtual void waits(const store::Claim&, const store::Wait&) {}
   virtual void attempt_ended(const store::Claim&, const store::AttemptEnd&, const store::Finished&) {}
   // The usage of an agent that an operator ended is not recorded yet. A later call tries again.
-  virtual void stays_owed(const Error&) {}
+  virtual void stays_unsettled(const Error&) {}
 };
 
 // Whether the owner of a lease is known to be dead: it ran on this host, and its process has ended.

@@ -4,15 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "base/planted.h"
-#include "executor/told.h"
+#include "base/mutant.h"
+#include "executor/reported.h"
 #include "store/overlap.h"
 
 namespace pawl::executor {
 namespace {
 
-// A mutant (base/planted.h).
-bool forgets_all_journals() { return planted("episodes_cleared_together"); }
+// A mutant (base/mutant.h).
+bool forgets_all_journals() { return mutant("episodes_cleared_together"); }
 
 class AttemptFinish {
  public:
@@ -32,7 +32,7 @@ class AttemptFinish {
     ends_.recorded();
     if (finished.state == store::PhaseState::kComplete) forget_journals();
     world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
-    if (!finished.ended_steps.empty()) pay_or_tell(world_, observer_);
+    if (!finished.ended_steps.empty()) settle_or_report(world_, observer_);
     for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
     observer_.attempt_ended(claim_, end, finished);
     return std::optional(Turn{.kind = Turn::Kind::kAttempt,

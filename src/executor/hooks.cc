@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 
 namespace pawl::executor {
 namespace {
@@ -34,8 +34,8 @@ std::int64_t calls_left(const HookFacts& facts) {
                                             store::kDoctorCallsOfRunMax - facts.claim.run.doctor_calls));
 }
 
-// A mutant (base/planted.h).
-bool replans_without_end() { return planted("replans_without_end"); }
+// A mutant (base/mutant.h).
+bool replans_without_end() { return mutant("replans_without_end"); }
 
 std::int64_t replans_left(const HookFacts& facts) {
   if (!facts.plan.replan) return 0;

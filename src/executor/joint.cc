@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "executor/plans.h"
 
 namespace pawl::executor {
@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::size_t kBesideMost = 100'000;  // more than a tier has phases
 
-// Mutants (base/planted.h).
-bool leaves_out_gates_of_others() { return planted("only_own_gates_together"); }
-bool stays_on_old_base() { return planted("together_on_the_old_base"); }
+// Mutants (base/mutant.h).
+bool leaves_out_gates_of_others() { return mutant("only_own_gates_together"); }
+bool stays_on_old_base() { return mutant("together_on_the_old_base"); }
 
 // A phase that a person approved adds no gates, because its work may fail them.
 bool adds_gates(const store::PhaseRow& row) {

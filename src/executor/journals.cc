@@ -11,10 +11,10 @@ class FileJournals final : public Journals {
  public:
   explicit FileJournals(std::string folder) : folder_(std::move(folder)) {}
 
-  Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override {
+  Result<agent::Reported> reported_since(const agent::EpisodeKey& key, std::int64_t seq) override {
     PAWL_TRY(const auto journal, open(key));
-    if (!journal) return agent::Told();
-    return journal->told_since(seq);
+    if (!journal) return agent::Reported();
+    return journal->reported_since(seq);
   }
 
   Result<agent::Spent> spent(const agent::EpisodeKey& key) override {

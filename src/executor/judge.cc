@@ -6,11 +6,11 @@
 
 #include "base/hash.h"
 #include "base/json_members.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "executor/episode.h"
 #include "gates/hang.h"
 #include "gates/policy/check.h"
-#include "os/walls.h"
+#include "os/defences.h"
 
 namespace pawl::executor {
 namespace {
@@ -29,18 +29,18 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
 bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
 bool takes_any_exit(plan::AgentExit exit) {
-  if (planted("agent_exit_ignored")) return true;
+  if (mutant("agent_exit_ignored")) return true;
   return exit == plan::AgentExit::kAny;
 }
 
 bool refuses_empty_work(bool needs_change) {
-  if (planted("empty_work_passes")) return false;
+  if (mutant("empty_work_passes")) return false;
   return needs_change;
 }
 
-// A mutant (base/planted.h): the gate is as if the plan did not have it.
+// A mutant (base/mutant.h): the gate is as if the plan did not have it.
 bool is_forgotten(bool gate_passed) {
-  if (!planted("failed_gates_forgotten")) return false;
+  if (!mutant("failed_gates_forgotten")) return false;
   return !gate_passed;
 }
 
@@ -311,7 +311,7 @@ Result<std::optional<std::int64_t>> Episode::changed_lines() const {
     if (!patch.left_out.empty()) return std::optional<std::int64_t>();
     return std::optional(lines_changed_by(patch.text));
   } catch (const std::bad_alloc&) {
-    if (!os::walls().memory) throw;
+    if (!os::defences().memory) throw;
   }
   return std::optional<std::int64_t>();
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "executor/told.h"
+#include "executor/reported.h"
 #include "ledger/ledger.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -32,9 +32,9 @@ Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state, std::vect
   return out;
 }
 
-Status pay_what_is_owed(const State& state) {
+Status settle_ended_steps(const State& state) {
   PAWL_TRY(const auto open, OpenWorld::open(state));
-  return pay_what_is_owed(open->world());
+  return settle_ended_steps(open->world());
 }
 
 }  // namespace pawl::executor

@@ -41,6 +41,6 @@ class OpenWorld {
 };
 
 // Ends the agents of steps that operators ended, and records what they reported until their end (told.h).
-Status pay_what_is_owed(const State& state);
+Status settle_ended_steps(const State& state);
 
 }  // namespace pawl::executor

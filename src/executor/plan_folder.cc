@@ -11,9 +11,9 @@
 #include "base/glob.h"
 #include "base/private_names.h"
 #include "executor/mentions.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
-#include "os/walls.h"
 
 namespace pawl::executor {
 namespace {
@@ -181,7 +181,7 @@ Result<PlanFolder> keep_plan_folder(workspace::Workspaces& workspaces, const Run
                                     const std::string& source) {
   const std::string folder = os::folder_of(input.plan_file);
   PlanFiles files{.is_whole = true};
-  if (os::walls().plan_folder) {
+  if (os::defences().plan_folder) {
     PAWL_TRY(files, plan_files(input, source, workspaces.folder()));
   }
   PlanFolder out;

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "os/process.h"
 #include "store/store.h"
 
@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int64_t kItDid = 0, kItDidNot = 1;  // exit codes of a probe
 
-// Mutants (base/planted.h).
-bool crash_loops_go_on() { return planted("crash_loop_without_end"); }
-bool reattaches() { return !planted("running_steps_abandoned"); }
-bool adopts() { return !planted("results_not_adopted"); }
+// Mutants (base/mutant.h).
+bool crash_loops_go_on() { return mutant("crash_loop_without_end"); }
+bool reattaches() { return !mutant("running_steps_abandoned"); }
+bool adopts() { return !mutant("results_not_adopted"); }
 
 Recovery once_more(std::int64_t execution) {
   if (crash_loops_go_on()) return Recovery::kReExecute;

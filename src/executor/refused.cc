@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "executor/recovery.h"
 
 namespace pawl::executor {
@@ -19,7 +19,7 @@ std::string message_of(const agent::Refusal& refusal) {
 
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
                                          const plan::Phase& phase, const sandbox::SandboxRun& run) {
-  if (planted("refused_agents_fail")) return std::nullopt;
+  if (mutant("refused_agents_fail")) return std::nullopt;
   if (step.role != StepRole::kAgent || !runs_again(phase)) return std::nullopt;
   if (run.outcome != sandbox::Outcome::kExited || run.exit_code == 0) return std::nullopt;
   const auto* signs = agent::refusal_signs(phase.agent_usage);

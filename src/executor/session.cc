@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "executor/agent_slots.h"
 #include "executor/attempt.h"
 #include "executor/credentials.h"
@@ -15,16 +15,16 @@
 #include "executor/lease_watch.h"
 #include "executor/next_move.h"
 #include "executor/refused.h"
-#include "executor/told.h"
+#include "executor/reported.h"
 #include "os/process.h"
 
 namespace pawl::executor {
 namespace {
 
-// Mutants (base/planted.h).
-bool starts_before_its_marker() { return planted("marker_after_start"); }
-bool ends_others_unrecorded() { return planted("episodes_end_too_soon"); }
-bool compares_no_spec_hash() { return planted("spec_hash_not_compared"); }
+// Mutants (base/mutant.h).
+bool starts_before_its_marker() { return mutant("marker_after_start"); }
+bool ends_others_unrecorded() { return mutant("episodes_end_too_soon"); }
+bool compares_no_spec_hash() { return mutant("spec_hash_not_compared"); }
 
 // Whether a step that the session wanted to begin, or to begin again, was refused by the run's budget.
 enum class Done { kMade, kOutOfBudget };
@@ -403,7 +403,7 @@ class Session {
       PAWL_OK(world_.sandboxes.abandon(id));
       world_.sandboxes.forget_lost(id);
     }
-    pay_or_tell(world_, observer_);
+    settle_or_report(world_, observer_);
     return {};
   }
 

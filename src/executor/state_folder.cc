@@ -1,8 +1,8 @@
 #include "executor/state_folder.h"
 
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
-#include "os/walls.h"
 #include "workspace/tracked.h"
 
 namespace pawl::executor {
@@ -75,7 +75,7 @@ bool is_state_folder(const std::string& path) {
 }  // namespace
 
 Status check_state_folder(const std::string& folder) {
-  if (!os::walls().state_folder) return {};
+  if (!os::defences().state_folder) return {};
   PAWL_OK(check_part(folder, folder));
   PAWL_TRY(const auto names, os::list_folder(folder));
   for (const auto& name : names) {
@@ -93,7 +93,7 @@ Status check_state_folder(const std::string& folder) {
 }
 
 Status check_database(const std::string& path) {
-  if (!os::exists(path) || !os::walls().state_folder) return {};
+  if (!os::exists(path) || !os::defences().state_folder) return {};
   PAWL_TRY(const std::string file, os::absolute_path(path));
   return check_part(file, file);
 }

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <ranges>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "gates/gates.h"
 
 namespace pawl::executor {
@@ -121,13 +121,13 @@ bool is_missed(const PlannedStep& step, const Progress& progress) {
 }
 
 bool base_is_usable(const Progress& progress) {
-  if (planted("unusable_base_ignored")) return true;
+  if (mutant("unusable_base_ignored")) return true;
   return std::ranges::all_of(progress.on_base, [](const auto& known) { return known.second.is_usable(); });
 }
 
 // Whether the agent has to wait, and for which step. nullptr: it waits for a person.
 std::optional<const PlannedStep*> before_agent(std::span<const PlannedStep> steps, const Progress& progress) {
-  if (planted("agent_before_base")) return std::nullopt;
+  if (mutant("agent_before_base")) return std::nullopt;
   const auto first = std::ranges::find_if(steps, [&](const auto& step) { return is_missed(step, progress); });
   if (first != steps.end()) return &*first;  // a person learns at once all there is to fix
   return base_is_usable(progress) ? std::nullopt : std::optional<const PlannedStep*>(nullptr);

@@ -12,8 +12,8 @@
 #include "executor/open_world.h"
 #include "executor/plans.h"
 #include "ledger/ledger.h"
+#include "os/defences.h"
 #include "os/process.h"
-#include "os/walls.h"
 
 namespace pawl::executor {
 namespace {
@@ -189,7 +189,7 @@ Status work_in_memory(Workers& workers, int worker) {
   try {
     return work(workers, worker);
   } catch (const std::bad_alloc&) {
-    if (!os::walls().memory) throw;
+    if (!os::defences().memory) throw;
   }
   return fail(ErrorKind::kExhausted, "no memory is left; nothing is lost, go on with `pawl resume`");
 }

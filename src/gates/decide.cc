@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "gates/failure.h"
 #include "gates/gates.h"
 #include "gates/summary.h"
@@ -10,9 +10,9 @@
 namespace pawl::gates {
 namespace {
 
-// Mutants (base/planted.h).
-bool counts_no_same_failure() { return planted("same_failures_go_on"); }
-bool ignores_open_gates() { return planted("failed_steps_ignored"); }
+// Mutants (base/mutant.h).
+bool counts_no_same_failure() { return mutant("same_failures_go_on"); }
+bool ignores_open_gates() { return mutant("failed_steps_ignored"); }
 
 std::vector<std::string> failing_keys(const std::vector<Signal>& signals) {
   std::vector<std::string> keys;

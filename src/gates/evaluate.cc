@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/json_members.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "gates/hang.h"
 #include "gates/moving.h"
 #include "gates/signal_parts.h"
@@ -12,9 +12,9 @@
 namespace pawl::gates {
 namespace {
 
-// Mutants (base/planted.h).
-bool forgives_each_code() { return planted("may_fail_covers_all"); }
-bool ignores_failed_steps() { return planted("failed_steps_ignored"); }
+// Mutants (base/mutant.h).
+bool forgives_each_code() { return mutant("may_fail_covers_all"); }
+bool ignores_failed_steps() { return mutant("failed_steps_ignored"); }
 
 }  // namespace
 

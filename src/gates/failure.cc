@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/lines.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "gates/reading/text.h"
 #include "gates/reading/words.h"
 
@@ -236,7 +236,7 @@ std::string failure_digest(const AttemptFacts& facts) {
     if (!step_held(step) || names_failures(step)) steps.push_back(step_failure(step));
   for (const auto& signal : facts.signals)
     if (!signal.passed) signals.push_back(signal_failure(signal));
-  const std::string model = planted("models_fail_as_one") ? "" : facts.model;
+  const std::string model = mutant("models_fail_as_one") ? "" : facts.model;
   return blake3_hex(
       canonical({{"model", model}, {"signals", std::move(signals)}, {"steps", std::move(steps)}}));
 }

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "gates/formats/format.h"
-#include "os/walls.h"
+#include "os/defences.h"
 
 namespace pawl::gates {
 namespace formats {
@@ -49,7 +49,7 @@ Result<Report> read_in_memory(const Format& format, ByteSource& report, const se
   try {
     return format.read(report, redactor);
   } catch (const std::bad_alloc&) {
-    if (!os::walls().memory) throw;
+    if (!os::defences().memory) throw;
     return fail(ErrorKind::kExhausted, "no memory is left to read it");
   }
 }
@@ -78,7 +78,7 @@ Status add_sizes(Report& report, ReportSizes& to) {
   for (const auto& suite : report.suites) to.names_bytes += suite.size();
   bound_messages(report.tests, to.messages_bytes);
   bound_messages(report.no_tests, to.messages_bytes);
-  if (!os::walls().bounds) return {};
+  if (!os::defences().bounds) return {};
   if (to.items > kReportItemsMax)
     return fail(ErrorKind::kExhausted, "the reports of the step have more than " +
                                            std::to_string(kReportItemsMax) + " tests or findings");

@@ -6,15 +6,15 @@
 #include <charconv>
 
 #include "base/glob.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "gates/hang.h"
 #include "gates/reading/collector.h"
 
 namespace pawl::gates {
 namespace {
 
-// A mutant (base/planted.h).
-bool knows_each_failure() { return planted("any_failure_is_known"); }
+// A mutant (base/mutant.h).
+bool knows_each_failure() { return mutant("any_failure_is_known"); }
 
 constexpr std::size_t kNamesShown = 5;
 constexpr std::size_t kProblemBytesMax = 512;  // the problem of a report can quote megabytes of it

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ledger/rows.h"
-#include "os/walls.h"
+#include "os/defences.h"
 #include "store/ended_phases.h"
 #include "store/limits.h"
 
@@ -36,7 +36,7 @@ class RunRowsChecker {
   using Numbers = std::map<std::string, std::int64_t>;
 
   void problem(std::string file, const Json& row, std::string detail) {
-    if (!os::walls().agreement) return;
+    if (!os::defences().agreement) return;
     out_.problems.push_back({.kind = "forged",
                              .file = std::move(file),
                              .row = integer_in(row, "seq"),

@@ -133,7 +133,7 @@ class Comparison {
 
   // The steps that hold reservations. Rows name the steps; the amounts agree among tables only.
   std::vector<store::StepRow> holders() const {
-    std::vector<store::StepRow> out = tables_.owed;
+    std::vector<store::StepRow> out = tables_.unsettled;
     for (auto& step : out) step.reserved_ms = 0;  // settled with the end of the step
     for (const auto& [phase_id, steps] : tables_.steps)
       std::ranges::copy_if(steps, std::back_inserter(out),
@@ -268,8 +268,8 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
   for (const auto& phase : out.phases) {
     PAWL_TRY(out.planned[phase.phase_id], store.planned_phase(run_id, phase.phase_id));
   }
-  PAWL_TRY(auto owed, store.owed(run_id));
-  for (auto& each : owed) out.owed.push_back(std::move(each.step));
+  PAWL_TRY(auto unsettled, store.unsettled(run_id));
+  for (auto& each : unsettled) out.unsettled.push_back(std::move(each.step));
   return out;
 }
 

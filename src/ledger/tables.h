@@ -32,7 +32,7 @@ struct Tables {
   std::optional<store::ForkPoint> fork;
   std::vector<store::TierRow> tiers;
   std::vector<store::BudgetRow> budgets;
-  std::vector<store::StepRow> owed;  // ended steps that still hold reservations
+  std::vector<store::StepRow> unsettled;  // ended steps that still hold reservations
 };
 // Reads the tables of a run. For one state of them, call it inside Store::read_together().
 Result<Tables> tables_of(store::Store& store, const std::string& run_id);

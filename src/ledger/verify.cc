@@ -12,7 +12,7 @@
 #include "ledger/ledger.h"
 #include "ledger/run_rows.h"
 #include "ledger/signature.h"
-#include "os/walls.h"
+#include "os/defences.h"
 #include "store/cost_row.h"
 
 namespace pawl::ledger {
@@ -50,8 +50,8 @@ class Verifier {
     if (!any_problem()) check_seals();
     if (!any_problem()) check_rows_of_run();
     check_empty_files();
-    if (os::walls().costs) check_cost();
-    if (os::walls().costs && !any_problem()) check_usage();
+    if (os::defences().costs) check_cost();
+    if (os::defences().costs && !any_problem()) check_usage();
     return report();
   }
 

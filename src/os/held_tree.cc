@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "os/walls.h"
+#include "os/defences.h"
 
 namespace pawl::os {
 namespace {
@@ -29,7 +29,7 @@ Result<HeldTree> HeldTree::open(const std::string& root, Mounts mounts) {
   if (!fd) return fail_errno(errno, "open folder", root);
   std::uint64_t resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   if (mounts == Mounts::kNone) resolve |= RESOLVE_NO_XDEV;
-  return HeldTree(std::move(fd), walls().beneath ? resolve : 0);
+  return HeldTree(std::move(fd), defences().beneath ? resolve : 0);
 }
 
 Result<HeldTree::Place> HeldTree::find(const std::string& path) const {

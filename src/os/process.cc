@@ -18,7 +18,7 @@
 #include <cstdlib>
 
 #include "os/clock.h"
-#include "os/walls.h"
+#include "os/defences.h"
 
 extern char** environ;
 
@@ -341,7 +341,7 @@ std::size_t terminal_columns(int fd) {
 std::int64_t user_id() { return getuid(); }
 
 void refuse_to_be_looked_into() {
-  if (walls().supervisor) prctl(PR_SET_DUMPABLE, 0);
+  if (defences().supervisor) prctl(PR_SET_DUMPABLE, 0);
 }
 
 void ignore_write_signals() {

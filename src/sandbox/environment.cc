@@ -5,9 +5,9 @@
 
 #include "base/private_names.h"
 #include "os/clock.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
-#include "os/walls.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -45,11 +45,11 @@ std::string path_inside() {
 
 std::vector<std::string> allowed_environment(const std::vector<std::string>& names,
                                              const std::map<std::string, std::string>& set) {
-  const bool has_own_path = os::walls().environment;
+  const bool has_own_path = os::defences().environment;
   std::vector<std::string> all = {"LANG", "TZ"};
   all.insert(all.end(), names.begin(), names.end());
 #ifdef PAWL_TEST_HOOKS
-  if (!os::walls().environment)
+  if (!os::defences().environment)
     for (const auto& entry : os::environment()) all.push_back(entry.substr(0, entry.find('=')));
 #endif
   std::vector<std::string> out;

@@ -11,10 +11,10 @@
 #include <tuple>
 
 #include "base/hash.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/random.h"
-#include "os/walls.h"
 #include "secrets/shapes.h"
 #include "secrets/spelling.h"
 
@@ -83,7 +83,7 @@ struct Redactor::Rules {
   bool has_plainest = false;          // some value differs from its form without quotes
   std::vector<std::string> of_lines;  // values that contain the end of a line
   std::size_t longest = 2048;         // the longest secret, except keys in lines
-  const os::Walls walls = os::walls();
+  const os::Defences defences = os::defences();
   mutable std::once_flag compiled, packed_compiled;
   mutable std::unique_ptr<const RE2> hint, packed_hint;
 
@@ -112,7 +112,7 @@ struct Redactor::Rules {
     Hits out;
     if (text.empty()) return out;
     search(text, kRoundsMax, kPackedMax, out);
-    if (any_case && walls.spellings)
+    if (any_case && defences.spellings)
       find_values(in_lower_case(text), {.end = text.size()}, &Value::lower, out);
     // A named value comes before a shape that contains it. Of two hits at one offset, the longer one names
     // the kind.
@@ -141,7 +141,7 @@ struct Redactor::Rules {
   // Searches the text as it is, then each round of its decoded spellings. Digits and quotes are decoded last.
   void search(std::string_view text, int rounds, int packed, Hits& out) const {
     find_known(text, out);
-    if (!walls.spellings) return;
+    if (!defences.spellings) return;
     std::deque<Decoded> views;  // each view decodes the one before
     std::string_view last = text;
     const auto go_on = [&](Decoded view) {
@@ -272,9 +272,9 @@ struct Redactor::Rules {
       const Range where{.begin = line.begin, .end = has_lines ? text.size() : line.end};
       const auto part = text.substr(where.begin, where.end - where.begin);
       find_values(text, where, &Value::bytes, out);
-      if (walls.spellings) find_joined(text, line.begin, out);
+      if (defences.spellings) find_joined(text, line.begin, out);
       auto all = find(part);
-      if (walls.guarded) std::ranges::move(find_guarded(part), std::back_inserter(all));
+      if (defences.guarded) std::ranges::move(find_guarded(part), std::back_inserter(all));
       for (const auto& found : all)
         out.push_back({line.begin + found.offset, found.size, found.kind,
                        fingerprint(part.substr(found.offset, found.size))});
@@ -456,7 +456,7 @@ std::size_t Redactor::cut_near(std::string_view text, std::size_t least) const {
 bool Redactor::has_few_bytes_after(std::string_view text, std::size_t least, std::size_t plain_min) const {
   const auto rules = this->rules();
   const std::size_t plain = std::max(plain_min, rules->longest);
-  return rules->walls.spellings && before_plain(text, plain).value_or(0) < least;
+  return rules->defences.spellings && before_plain(text, plain).value_or(0) < least;
 }
 
 std::string Redactor::redact_beginning(std::string_view text) const {

@@ -10,14 +10,14 @@
 #include <cstring>
 
 #include "base/json.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "embedded/connection_sql.h"
 #include "os/clock.h"
 #include "os/crash_point.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/temporary_folder.h"
-#include "os/walls.h"
 #include "sqlite/joined_writes.h"
 #include "sqlite/write_lock.h"
 
@@ -268,7 +268,7 @@ Status Connection::configure() {
     if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_BUSY || waited_ms >= busy_timeout_ms()) return done;
     os::SystemClock().sleep_ms(kPauseMs);
   }
-  return planted("fsync_missing") ? run_script("PRAGMA synchronous = OFF") : Status();
+  return mutant("fsync_missing") ? run_script("PRAGMA synchronous = OFF") : Status();
 }
 
 Status Connection::run_script(std::string_view text) {
@@ -328,7 +328,7 @@ Status Connection::check_programs() {
   for (;;) {
     PAWL_TRY(const bool more, programs.next());
     if (!more) return {};
-    if (triggers_.find(programs.view(1)) != triggers_.npos || !os::walls().signer) continue;
+    if (triggers_.find(programs.view(1)) != triggers_.npos || !os::defences().signer) continue;
     return fail(ErrorKind::kForged, "database " + path() + " has a trigger or view that Pawl did not make: " +
                                         printable(programs.text(0)) +
                                         ". Nothing was written; restore the state folder from a backup");
@@ -337,7 +337,7 @@ Status Connection::check_programs() {
 
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
-  const bool forgets = !planted("memory_outlives_rollback");
+  const bool forgets = !mutant("memory_outlives_rollback");
   if (forgets && connection_->total_changes() != changes_before_) connection_->begin_epoch();
   if (parts_ == Connection::Parts::kPlain) {
     if (connection_->total_changes() != changes_before_) connection_->require_roll_back();

@@ -245,7 +245,7 @@ JsonMembers advice_row(const std::string& attempt_id, const Advice& advice, std:
   return row.text("goal", advice.goal).number("revision", revision);
 }
 
-JsonMembers agent_row(const std::string& attempt_id, const Told::Event& event) {
+JsonMembers agent_row(const std::string& attempt_id, const Reported::Event& event) {
   return row_of("agent")
       .text("attempt_id", attempt_id)
       .text("event", event.event)
@@ -253,7 +253,7 @@ JsonMembers agent_row(const std::string& attempt_id, const Told::Event& event) {
       .json("details", canonical(event.details));
 }
 
-JsonMembers usage_row(const StepRow& step, const std::vector<Told::Usage>& usage) {
+JsonMembers usage_row(const StepRow& step, const std::vector<Reported::Usage>& usage) {
   std::int64_t input = 0, output = 0, cached = 0, usd_nanos = 0;
   std::string lines;
   for (const auto& row : usage) {

@@ -45,10 +45,10 @@ JsonMembers operator_row(const std::string& action, const Operator& who, const P
 JsonMembers run_operator_row(const std::string& action, const Operator& who, RunState state);
 // `revision`: the revision that an applied replan starts; 0 for all other advice.
 JsonMembers advice_row(const std::string& attempt_id, const Advice& advice, std::int64_t revision);
-JsonMembers agent_row(const std::string& attempt_id, const Told::Event& event);
+JsonMembers agent_row(const std::string& attempt_id, const Reported::Event& event);
 // Carries the sum of the usage lines and the hash of their bytes. The hash makes the lines a part of the
 // chain.
-JsonMembers usage_row(const StepRow& step, const std::vector<Told::Usage>& usage);
+JsonMembers usage_row(const StepRow& step, const std::vector<Reported::Usage>& usage);
 
 struct ChainHead {
   std::string chain;

@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 
 namespace pawl::store {
 namespace {
 
-// A mutant (base/planted.h).
-bool compares_no_layers() { return planted("layers_not_compared"); }
+// A mutant (base/mutant.h).
+bool compares_no_layers() { return mutant("layers_not_compared"); }
 
 constexpr std::size_t kLayersAtOnce = 256;  // a page; bounds the memory used
 

@@ -114,7 +114,7 @@ struct AttemptRow {
   std::string summary;   // at most 4096 bytes
   std::string feedback;  // canonical JSON object for the next agent; "" when it passed
   std::string executor, build;
-  // The last report of its agent that is written down (executor/told.h).
+  // The last report of its agent that is written down (executor/reported.h).
   std::int64_t told_seq = 0;
   // The newest round (from 1) that judges it again, on the layers accepted up to joined_merge_seq. 0: judged
   // only on the base of its agent.

@@ -4,16 +4,16 @@
 #include <array>
 #include <optional>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/store.h"
 
 namespace pawl::store {
 namespace {
 
-// Mutants (base/planted.h).
-bool approves_as_passed() { return planted("approved_as_passed"); }
-bool approves_only_escalated() { return planted("only_escalated_is_approved"); }
-bool trusts_the_wall_clock() { return planted("lease_by_wall_clock"); }
+// Mutants (base/mutant.h).
+bool approves_as_passed() { return mutant("approved_as_passed"); }
+bool approves_only_escalated() { return mutant("only_escalated_is_approved"); }
+bool trusts_the_wall_clock() { return mutant("lease_by_wall_clock"); }
 
 using enum PhaseState;
 using enum PhaseEvent;

@@ -177,7 +177,7 @@ struct Begun {
 constexpr std::int64_t kWarnedPercent = 80;
 
 // The reports of an agent after the told_seq of its row. Written down once, with the end of its step.
-struct Told {
+struct Reported {
   struct Event {
     std::string event, at;
     Json details;  // an object
@@ -199,7 +199,7 @@ struct StepEnd {  // the result of an open step
   std::int64_t exit_code = -1, duration_ms = 0;
   std::string cost_row;     // the line for cost/sandbox.jsonl
   std::string agent_layer;  // of an agent's step: becomes the attempt's
-  Told told;                // of an agent's step
+  Reported reported;        // of an agent's step
 };
 
 // A wait for the provider that refused an agent. The step spends no execution, and its attempt goes on.
@@ -224,7 +224,7 @@ struct ResumeDecision {  // the decision about an open marker that a claim found
   // it changed no file.
   std::optional<std::string> kept_layer = {};
   std::string not_continued = {};  // of kReExecute instead of kContinue: what was missing
-  Told told;                       // of an agent's step that was lost
+  Reported reported;               // of an agent's step that was lost
   // True: pay() brings `told` later. Reservations of tokens and money stay until then.
   bool owes = false;
 };
@@ -236,7 +236,7 @@ struct Endings {
 };
 
 // Unsettled usage: a step that an operator ended. Its agent can report usage until its process is gone.
-struct Owed {
+struct Unsettled {
   StepRow step;
   std::int64_t told_seq = 0;  // later reports are not written down yet
 };
@@ -411,11 +411,11 @@ class Verbs {
 
   // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. The caller
   // that settles one makes sure first that its process is gone. Empty `run_id`: of all runs.
-  virtual Result<std::vector<Owed>> owed(const std::string& run_id) = 0;
-  // Records what the agent of `owed` reported and settles its reservations. The chain of an ended phase is
+  virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;
+  // Records what the agent of `unsettled` reported and settles its reservations. The chain of an ended phase is
   // opened for the rows and sealed again. REQUIRES: the step's process is gone, `told` has all reports since
   // owed.told_seq. No effect when the usage is settled already.
-  virtual Status pay(const Owed& owed, const Told& told, WallTime now) = 0;
+  virtual Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) = 0;
 
   // --- inventories: what is known by content
   // The text about a gate on the base; the store does not interpret it. Absent: no text with this key that

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "base/json_members.h"
-#include "os/walls.h"
+#include "os/defences.h"
 
 namespace pawl::supervisor {
 namespace {
@@ -13,7 +13,7 @@ constexpr const char *kJobSeal = "job", *kResultSeal = "result";  // the names o
 
 Result<std::string> sealed_text(const std::string& path, const Seal& seal) {
   PAWL_TRY(std::string text, os::read_file(path, kSpoolFileBytesMax));
-  if (!seal.is_sealed(text) && os::walls().spool)
+  if (!seal.is_sealed(text) && os::defences().spool)
     return fail(ErrorKind::kForged,
                 path + " does not have the seal of its step: another program wrote it, or an older version");
   return text;

@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "agent/journal.h"
+#include "executor/reported.h"
 #include "executor/steps.h"
-#include "executor/told.h"
 #include "os/file.h"
 #include "supervisor/supervisor.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "os/defences.h"
 #include "os/file.h"
-#include "os/walls.h"
 #include "sandbox/spec.h"
 #include "supervisor/supervisor.h"
 
@@ -51,7 +51,7 @@ Result<StepText> text_of(const State& state, const store::StepRow& step, StepRec
     path = state.workspaces->blob_path(id);
   }
   auto text = os::read_file(path, kRecordBytesMax);
-  if (text && !id.empty() && !has_hash(*text, id) && os::walls().objects)
+  if (text && !id.empty() && !has_hash(*text, id) && os::defences().objects)
     return fail(ErrorKind::kForged, path + " was changed since it was kept");
   if (text) return StepText{.text = *std::move(text)};
   if (text.error().kind != ErrorKind::kNotFound) return std::unexpected(std::move(text).error());

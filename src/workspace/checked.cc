@@ -12,10 +12,10 @@
 
 #include "base/seal.h"
 #include "os/clock.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/parallel.h"
 #include "os/process.h"
-#include "os/walls.h"
 #include "workspace/bases.h"
 #include "workspace/folder_look.h"
 #include "workspace/objects.h"
@@ -323,7 +323,7 @@ class Check {
 };
 
 Status check_all(const Check& check, const std::string& base_id, const std::vector<std::string>& layers) {
-  if (!os::walls().objects) return {};
+  if (!os::defences().objects) return {};
   if (!base_id.empty()) PAWL_OK(check.base(base_id));
   for (const auto& layer : layers) PAWL_OK(check.object("layers", layer));
   return {};

@@ -14,9 +14,9 @@
 
 #include "base/glob.h"
 #include "base/json.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/held_tree.h"
-#include "os/walls.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -94,7 +94,7 @@ constexpr std::int64_t kStepMemoryBytesMax = 40 << 20;  // kEntryBytes for each 
 constexpr std::int64_t kEntryBytes = 256;
 
 bool fits(std::int64_t entries, std::int64_t names_bytes) {
-  if (!os::walls().bounds) return true;
+  if (!os::defences().bounds) return true;
   return names_bytes < kStepNamesBytesMax && entries * kEntryBytes + names_bytes < kStepMemoryBytesMax;
 }
 
@@ -329,7 +329,7 @@ class Collector {
   const View view_;
   const bool copied_;
   const Caps caps_;
-  const bool checks_ = os::walls().copy_out;
+  const bool checks_ = os::defences().copy_out;
   std::vector<Entry> entries_;
   Refused refused_;
   std::vector<std::string> withheld_;

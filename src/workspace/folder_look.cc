@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/parallel.h"
-#include "os/walls.h"
 #include "workspace/objects.h"
 
 namespace pawl::workspace {
@@ -286,7 +286,7 @@ FolderMemory FolderMemory::load(const std::string& path, const Seal& seal) {
   const std::string_view whole = *text;
   auto bytes = whole.substr(kMemoryFormat.size() + kHashHexSize);
   const bool is_ours = seal.holds(whole.substr(kMemoryFormat.size(), kHashHexSize), bytes);
-  if (!is_ours && os::walls().objects) return out;
+  if (!is_ours && os::defences().objects) return out;
   out.base_id_ = bytes.substr(0, kHashHexSize);
   bytes.remove_prefix(kHashHexSize);
   out.entries_.reserve(bytes.size() / kRecordBytesUsual);

@@ -2,8 +2,8 @@
 
 #include "base/hash.h"
 #include "base/seal.h"
+#include "os/defences.h"
 #include "os/file.h"
-#include "os/walls.h"
 #include "workspace/objects.h"
 #include "workspace/workspace.h"
 
@@ -29,7 +29,7 @@ std::optional<std::string> record_of(const Workspaces& workspaces, std::string_v
   if (!whole || whole->size() < kHashHexSize) return std::nullopt;
   std::string text = whole->substr(kHashHexSize);
   const bool is_ours = seal_of(workspaces, kind, name).holds(whole->substr(0, kHashHexSize), text);
-  if (!is_ours && os::walls().objects) return std::nullopt;
+  if (!is_ours && os::defences().objects) return std::nullopt;
   return text;
 }
 

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "base/lines.h"
+#include "os/defences.h"
 #include "os/file.h"
-#include "os/walls.h"
 #include "workspace/bases.h"
 #include "workspace/objects.h"
 #include "workspace/tree.h"
@@ -200,7 +200,7 @@ std::int64_t time_of(const Entry& entry, const std::string& path, const std::opt
 
 Status Workspaces::set_times(const std::string& layer_id, const std::string& base_id,
                              const std::vector<std::string>& below) const {
-  if (!os::walls().times) return {};
+  if (!os::defences().times) return {};
   PAWL_TRY(const auto given, given_to(*this, layer_id, base_id, below));
   const View lower(trees_of(base_id, below));
   const std::string tree = layer_tree(layer_id);

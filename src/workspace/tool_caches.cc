@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "os/defences.h"
 #include "os/file.h"
-#include "os/walls.h"
 
 namespace pawl::workspace {
 namespace {
@@ -75,7 +75,7 @@ bool is_mark(const Entry& entry, const std::string& tree) {
 }  // namespace
 
 std::string_view cache_at(std::string_view path) {
-  static const bool kLooks = os::walls().caches;
+  static const bool kLooks = os::defences().caches;
   return kLooks ? up_to(path, is_cache) : std::string_view();
 }
 

@@ -1,6 +1,6 @@
 // Requests on an episode, without sockets.
 #include "base/base64.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "support/api_fixture.h"
 
 namespace pawl::agent {
@@ -225,10 +225,10 @@ TEST_F(ApiTest, AChildOfAParentThatNoSessionKnewIsTold) {
 // With each of these mutants, an agent with random ids pays again, and no row says why.
 TEST_F(ApiTest, WithoutItsDefenceAnIdThatIsNotThereIsSilent) {
   const auto next_process = [&](const char* bug, const std::string& id, const std::string& session) {
-    g_planted = bug;
+    g_mutant = bug;
     open({.key = {"run", "goal", "episode"}});
     const auto answer = ask("GET", "/v1/checkpoint?id=" + id, {}, session);
-    g_planted.clear();
+    g_mutant.clear();
     return answer;
   };
   ask("PUT", "/v1/checkpoint?id=main-0-aa", "paid");
@@ -463,7 +463,7 @@ TEST_F(ApiTest, BestEffortRefusesWhatNobodyCouldFind) {
   open({.key = {"run", "goal", "episode"}, .best_effort = true});
   const auto route = find_route("PUT", "/v1/question?key=q", true);
   const Call call{.route = *route, .session = "s1", .body = R"({"question":"why?"})"};
-  Answer answer{.unsaved = kIoError};
+  ApiResponse answer{.unsaved = kIoError};
   api_->settle(call, answer, kNow);
   EXPECT_EQ(answer.status, 507);
 }

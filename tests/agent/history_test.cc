@@ -205,7 +205,7 @@ class History {
     EXPECT_EQ(steps->size(), model().steps.size());
     for (const auto& row : *steps) EXPECT_EQ(row.result, model().steps[row.key]);
     EXPECT_EQ(episode().spent()->tokens, model().tokens);
-    EXPECT_TRUE(episode().told_since(0)->events.empty()) << "nothing is damaged, nothing was lost";
+    EXPECT_TRUE(episode().reported_since(0)->events.empty()) << "nothing is damaged, nothing was lost";
   }
 
   std::mt19937 random_;

@@ -34,7 +34,7 @@ std::unique_ptr<Api> make_api() {
   return std::make_unique<Api>(std::move(*episode), context, Api::Hooks{});
 }
 
-void check(const Answer& answer) {
+void check(const ApiResponse& answer) {
   PAWL_CHECK(answer.status >= 200 && answer.status < 600);
   PAWL_CHECK(answer.status != 503);
   if (answer.type.ends_with("json")) PAWL_CHECK(pawl::Json::accept(answer.body));

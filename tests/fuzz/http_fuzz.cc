@@ -70,7 +70,7 @@ int check(const pawl::http::Response& response) {
   PAWL_CHECK(head.find("\r\n\r\n") == head.size() - 4);
   return response.status;
 }
-int check(Answer answer) { return check(http_response(std::move(answer))); }
+int check(ApiResponse answer) { return check(http_response(std::move(answer))); }
 
 // The requests are answered here, and not by a server's loop.
 class Loose final : public Loop {

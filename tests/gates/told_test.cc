@@ -148,7 +148,7 @@ const Writers& writers() {
   return all;
 }
 
-TEST(Told, HasNoPartOfASecretWhereverTheCutFalls) {
+TEST(Reported, HasNoPartOfASecretWhereverTheCutFalls) {
   for (const auto& [where, writer] : writers()) {
     const auto& [format, write] = writer;
     // Cuts near every bound: of messages, of names, and of the output that readers store.
@@ -162,7 +162,7 @@ TEST(Told, HasNoPartOfASecretWhereverTheCutFalls) {
   }
 }
 
-TEST(Told, HasPartsOfItWhenItIsCutFirst) {
+TEST(Reported, HasPartsOfItWhenItIsCutFirst) {
   setenv("PAWL_WALLS_OFF", "redact_first", 1);
   for (const auto* where : {"a message", "a name", "jest", "sarif", "ctest"}) {
     const auto& [format, write] = writers().at(where);
@@ -176,7 +176,7 @@ TEST(Told, HasPartsOfItWhenItIsCutFirst) {
   unsetenv("PAWL_WALLS_OFF");
 }
 
-TEST(Told, AKeyOfManyEventsIsFound) {
+TEST(Reported, AKeyOfManyEventsIsFound) {
   std::string text =
       go_event("run", "") + go_event("output", std::string("-----BEGIN ") + "PRIVATE KEY-----\n");
   for (int i = 0; i < 100; ++i) text += go_event("output", fmt::format("MIIEvQIBADANBgkqhkiG9w0B{:08}\n", i));
@@ -188,7 +188,7 @@ TEST(Told, AKeyOfManyEventsIsFound) {
   EXPECT_THAT(all, HasSubstr("behind"));
 }
 
-TEST(Told, APathOfAFindingIsCutWhenItHasNoSecret) {
+TEST(Reported, APathOfAFindingIsCutWhenItHasNoSecret) {
   const Policy policy{.forbidden_paths = {"**"}};
   for (std::size_t before = 340; before < 400; before += 7) {
     PolicyCheck check(policy, redactor());

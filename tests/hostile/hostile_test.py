@@ -1,6 +1,6 @@
 """Runs every hostile program of programs.py twice: it is stopped, and without its mechanism it gets through.
 
-PAWL_WALLS_OFF, which only test builds read (src/os/walls.h), switches off an isolation mechanism, or
+PAWL_WALLS_OFF, which only test builds read (src/os/defences.h), switches off an isolation mechanism, or
 several when each of them stops the program alone. A limit is replaced by a larger one. A program whose
 mechanism cannot be switched off (programs.py states why) runs outside of any sandbox instead.
 """

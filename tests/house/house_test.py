@@ -151,7 +151,7 @@ def rule_problems(root, rules, names=None):
 
 
 # Within a condition a mutant hides the condition: a predicate with a name says what the mutant does.
-MUTANT_IN_CONDITION = re.compile(r"(&&|\|\|)\s*!?planted\(|planted\([^)]*\)\s*(&&|\|\|)")
+MUTANT_IN_CONDITION = re.compile(r"(&&|\|\|)\s*!?mutant\(|mutant\([^)]*\)\s*(&&|\|\|)")
 
 
 def mutant_problems(text):
@@ -214,9 +214,9 @@ class House(unittest.TestCase):
     def test_a_mutant_in_a_condition_has_a_name(self):
         found = [f"{path}:{line}" for path in sorted((ROOT / "src").rglob("*.cc")) for line in mutant_problems(path.read_text())]
         self.assertEqual(found, [])
-        for bad in ('if (a && !planted("b")) c();', 'if (planted("b") || a) c();', 'd = a ||\n    planted("b");'):
+        for bad in ('if (a && !mutant("b")) c();', 'if (mutant("b") || a) c();', 'd = a ||\n    mutant("b");'):
             self.assertEqual(len(mutant_problems(bad)), 1, bad)
-        self.assertEqual(mutant_problems('bool b() { return planted("b"); }  // && planted("c")'), [])
+        self.assertEqual(mutant_problems('bool b() { return mutant("b"); }  // && mutant("c")'), [])
 
     def test_files_stay_small(self):
         tracked = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True,

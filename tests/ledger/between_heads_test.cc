@@ -22,7 +22,7 @@ class BetweenHeads : public fixtures::Trust {
     ASSERT_TRUE(step("agent", {}, {}));
     auto end = ended();
     end.layer = end.agent_layer = "L";
-    end.told = {.last_seq = 1, .events = {}, .usage = {usage()}};
+    end.reported = {.last_seq = 1, .events = {}, .usage = {usage()}};
     ASSERT_TRUE(step("first", end, {}));
     auto failed = ended();
     failed.run = kFailed;
@@ -47,8 +47,8 @@ class BetweenHeads : public fixtures::Trust {
                               {.result = previous, .resume = resume}, now_);
   }
   std::string id() const { return "s" + std::to_string(steps_); }
-  static store::Told::Usage usage() {
-    store::Told::Usage row;
+  static store::Reported::Usage usage() {
+    store::Reported::Usage row;
     row.told_seq = 1;
     row.line = store::usage_line({.workflow_id = "w",
                                   .run_id = "r",

@@ -417,7 +417,7 @@ TEST_F(Limits, WhatAgentsToldIsSpent) {
                                        .output_tokens = 5,
                                        .usd_nanos = 3'000'000,
                                        .emitted_at = rfc3339(now_)});
-  end.told = {
+  end.reported = {
       .last_seq = 1,
       .usage = {
           {.told_seq = 1, .input_tokens = 10, .output_tokens = 5, .usd_nanos = 3'000'000, .line = line}}};

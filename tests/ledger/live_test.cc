@@ -90,7 +90,7 @@ class Live : public Trust {
                                                     .source = "agent",
                                                     .input_tokens = 1,
                                                     .emitted_at = rfc3339(now_)});
-               end.told = {.last_seq = 1, .usage = {{.told_seq = 1, .input_tokens = 1, .line = line}}};
+               end.reported = {.last_seq = 1, .usage = {{.told_seq = 1, .input_tokens = 1, .line = line}}};
                EXPECT_TRUE(store_->end_step(held.lease, {.result = end}, now_));
              }},
             {"an attempt fails",

@@ -117,7 +117,8 @@ const std::vector<std::string> kForeignStatements = {
     kAgain,
     "ALTER TABLE accepted_layers RENAME TO real; CREATE VIEW accepted_layers AS SELECT run_id, merge_seq, "
     "phase_id, layer_id FROM real",
-    "DROP TRIGGER cost_is_kept; CREATE TRIGGER cost_is_kept AFTER INSERT ON cost BEGIN DELETE FROM owed; END",
+    "DROP TRIGGER cost_is_kept; CREATE TRIGGER cost_is_kept AFTER INSERT ON cost BEGIN DELETE FROM "
+    "unsettled; END",
     "ALTER TABLE attempts ADD COLUMN other TEXT REFERENCES runs(run_id) ON DELETE CASCADE"};
 
 TEST_F(Trust, ADatabaseThatRunsStatementsOfOthersIsNotUsed) {

@@ -40,7 +40,7 @@ const std::vector<Attack>& attacks() {
        "UPDATE ledger SET line = replace(line, '\"cause\":\"', '\"cause\":\"x') WHERE run_id = 'RUN' AND "
        "chain = '' AND "
        "instr(line, '\"type\":\"phase_sealed\"') > 0"},
-      {"the next agent is told something else",
+      {"the next agent is reported something else",
        "UPDATE attempts SET feedback = feedback || ' ' WHERE run_id = 'RUN' AND finished = 1", true},
       {"a result after the newest head is another one", std::string(kAnotherResult)},
   };
@@ -169,7 +169,7 @@ Status Attacker::claim(const std::string& run_id) {
   if (!claimed) return std::unexpected(claimed.error());
   const bool goes_on =
       claimed->claim && claimed->claim->previous && claimed->claim->previous->run_id == run_id;
-  return goes_on ? Status() : fail(ErrorKind::kForged, "nobody is told anything");
+  return goes_on ? Status() : fail(ErrorKind::kForged, "nobody is reported anything");
 }
 
 bool Attacker::change(std::string sql, const std::string& run_id) {

@@ -4,8 +4,8 @@
 
 namespace pawl::sim {
 
-Result<agent::Told> SimEpisodes::told_since(const agent::EpisodeKey& key, std::int64_t seq) {
-  agent::Told out;
+Result<agent::Reported> SimEpisodes::reported_since(const agent::EpisodeKey& key, std::int64_t seq) {
+  agent::Reported out;
   const auto& episode = of(key);
   if (episode.forgotten) return out;
   for (const auto& row : episode.usage)

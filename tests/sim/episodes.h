@@ -20,7 +20,7 @@ class SimEpisodes final : public executor::Journals {
   explicit SimEpisodes(std::uint64_t seed)
       : dice_(seed ^ 0x6a6f75726e616c), has_journals_(dice_.percent(10)) {}
 
-  Result<agent::Told> told_since(const agent::EpisodeKey& key, std::int64_t seq) override;
+  Result<agent::Reported> reported_since(const agent::EpisodeKey& key, std::int64_t seq) override;
   Result<agent::Spent> spent(const agent::EpisodeKey& key) override;
   Result<bool> can_go_on(const agent::EpisodeKey& key) override { return of(key).kept; }
   Result<bool> can_save(std::int64_t) override { return true; }
@@ -45,7 +45,7 @@ class SimEpisodes final : public executor::Journals {
   // The agent has stored state from which it can continue.
   void keep(const agent::EpisodeKey& key) { of(key).kept = true; }
   // Every call that was reported in a run, by its id.
-  const std::map<std::string, agent::Usage>& told(const std::string& run_id) const {
+  const std::map<std::string, agent::Usage>& reported(const std::string& run_id) const {
     return told_.at(run_id);
   }
   // Ids of the episodes of a run whose data was forgotten.

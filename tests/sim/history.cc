@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "executor/executor.h"
-#include "executor/told.h"
+#include "executor/reported.h"
 #include "sim/attacker.h"
 #include "sim/episodes.h"
 #include "sim/invariants.h"
@@ -39,23 +39,23 @@ class History {
         sandboxes_(world_, store_, episodes_),
         objects_(world_, sandboxes_) {}
 
-  Told run() {
-    Told told;
+  Reported run() {
+    Reported reported;
     try {
       create();
       draw_rates();
-      play(told);
-      if (world_.dice.percent(15) && go_on_from_a_fork()) play(told);
+      play(reported);
+      if (world_.dice.percent(15) && go_on_from_a_fork()) play(reported);
     } catch (const Violation& violation) {
-      told.violation = violation.text;
+      reported.violation = violation.text;
     }
-    told.story = std::move(world_.story);
-    told.events = world_.events;
-    told.calls = world_.calls;
-    told.crashes = crashes_;
-    told.power_losses = power_losses_;
-    told.disturbances = disturbances_;
-    return told;
+    reported.story = std::move(world_.story);
+    reported.events = world_.events;
+    reported.calls = world_.calls;
+    reported.crashes = crashes_;
+    reported.power_losses = power_losses_;
+    reported.disturbances = disturbances_;
+    return reported;
   }
 
  private:
@@ -94,23 +94,24 @@ class History {
   }
 
   // Plays the run to its end: with faults first, then without.
-  void play(Told& told) {
+  void play(Reported& reported) {
     world_.disturb = [this](const std::string& call) { disturb(call); };
     while (world_.events < events_max_ && idle_turns_ < kIdleTurnsMax && !over()) step_or_restart();
     quiet();
-    count(told);
+    count(reported);
   }
 
   // Records how near the run came to its bounds.
-  void count(Told& told) {
-    told.steps += sandboxes_.started();
+  void count(Reported& reported) {
+    reported.steps += sandboxes_.started();
     for (const auto& phase : World::must(store_.phases(run_id_))) {
       const auto executions =
           static_cast<std::int64_t>(World::must(store_.steps(run_id_, phase.phase_id)).size());
-      told.attempts += phase.attempts_total;
-      told.attempts_percent =
-          std::max(told.attempts_percent, phase.attempts_total * 100 / bounds_.attempts());
-      told.executions_percent = std::max(told.executions_percent, executions * 100 / bounds_.executions());
+      reported.attempts += phase.attempts_total;
+      reported.attempts_percent =
+          std::max(reported.attempts_percent, phase.attempts_total * 100 / bounds_.attempts());
+      reported.executions_percent =
+          std::max(reported.executions_percent, executions * 100 / bounds_.executions());
     }
   }
 
@@ -373,7 +374,7 @@ class History {
     reopened_ = *changed;
     world_.tell(fmt::format("an operator says {} {}", words[what], fmt::join(*changed, " ")));
     check();
-    if (dice.percent(80)) static_cast<void>(executor::pay_what_is_owed(world()));  // or is killed
+    if (dice.percent(80)) static_cast<void>(executor::settle_ended_steps(world()));  // or is killed
   }
 
   void change_max_attempts() {
@@ -446,8 +447,8 @@ class History {
       if (done->not_claimable == store::NotClaimable::kPerson) let_go_on(store_, run_id_, world_);
       world_.clock.advance_ms(done->not_claimable == store::NotClaimable::kNotBefore ? 600'000 : 10'000);
     }
-    const auto paid = executor::pay_what_is_owed(world());
-    World::require(paid.has_value(), "what an agent told last can't be written down");
+    const auto paid = executor::settle_ended_steps(world());
+    World::require(paid.has_value(), "what an agent reported last can't be written down");
     check();
     invariants_->check_end(sandboxes_, episodes_, objects_);
     if (!forked_.first.empty())
@@ -489,7 +490,7 @@ class History {
 
 }  // namespace
 
-Told run_history(std::uint64_t seed, Machine& machine, const std::set<std::int64_t>& without) {
+Reported run_history(std::uint64_t seed, Machine& machine, const std::set<std::int64_t>& without) {
   return History(seed, machine, without).run();
 }
 

@@ -12,7 +12,7 @@
 
 namespace pawl::sim {
 
-struct Told {
+struct Reported {
   std::optional<std::string> violation;
   std::vector<std::string> story;
   std::int64_t events = 0, calls = 0, steps = 0, crashes = 0, power_losses = 0, attempts = 0;
@@ -23,6 +23,6 @@ struct Told {
 
 // The machine's store may contain runs of earlier histories. The same seed gives the same story, except for
 // the disturbances in `without`: they are numbered from 0 and do not happen.
-Told run_history(std::uint64_t seed, Machine& machine, const std::set<std::int64_t>& without = {});
+Reported run_history(std::uint64_t seed, Machine& machine, const std::set<std::int64_t>& without = {});
 
 }  // namespace pawl::sim

@@ -158,8 +158,8 @@ void Invariants::check_budget(const Bounds& bounds) {
     all.reserved_tokens += spent.reserved_tokens;
     all.reserved_usd_nanos += spent.reserved_usd_nanos;
   }
-  const auto owed = World::must(store_.owed(""));
-  for (const auto& one : owed) {
+  const auto unsettled = World::must(store_.unsettled(""));
+  for (const auto& one : unsettled) {
     if (one.step.run_id != run_id_) continue;
     all.reserved_tokens += one.step.reserved_tokens;
     all.reserved_usd_nanos += one.step.reserved_usd_nanos;
@@ -350,15 +350,15 @@ void Invariants::check_failures(const std::string& phase_id, const std::vector<s
 void Invariants::check_usage(const SimEpisodes& episodes) {
   std::set<std::string> recorded;
   std::map<std::string_view, std::int64_t> sums;
-  const auto& all = episodes.told(run_id_);
+  const auto& all = episodes.reported(run_id_);
   const auto rows = World::must(store_.usage_rows(run_id_, 0));
   for (const auto& row : rows) {
     const std::string id(value_of(row, "usage_id"));
     World::require(recorded.insert(id).second, "a call of a model was counted twice: " + id);
-    const auto told = all.find(id);
-    World::require(told != all.end(), "a call of a model that nobody told: " + id);
-    sums[store::kTokens] += told->second.input_tokens + told->second.output_tokens;
-    sums[store::kUsdNanos] += told->second.usd_micros.value_or(0) * 1000;
+    const auto reported = all.find(id);
+    World::require(reported != all.end(), "a call of a model that nobody reported: " + id);
+    sums[store::kTokens] += reported->second.input_tokens + reported->second.output_tokens;
+    sums[store::kUsdNanos] += reported->second.usd_micros.value_or(0) * 1000;
   }
   for (const auto& [id, of_call] : all)
     World::require(recorded.contains(id), "a call of a model was not counted: " + id);

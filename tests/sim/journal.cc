@@ -23,23 +23,24 @@ std::vector<agent::Event> Journal::work(const agent::Context& context, const std
                                         WallTime now) {
   const auto live = [&] {
     auto episode = World::must(agent::Journal::open(path_, agent::Journal::Access::kReadWrite));
-    agent::Journal* const told = episode.get();
+    agent::Journal* const reported = episode.get();
     agent::Api api(std::move(episode), context, {});
     expected_.clear();
     goes_on_ = !saved_.empty();
     const std::string id = dice.percent(30) ? "main-0-" + process : "main-0";
     load(api, process, id, now);
     if (dice.percent(80)) save(api, process, id, now);  // otherwise it is killed before
-    return World::must(told->told_since(told_seq_));
+    return World::must(reported->reported_since(told_seq_));
   };
-  const auto told = live();
-  told_seq_ = told.last_seq;
+  const auto reported = live();
+  told_seq_ = reported.last_seq;
   std::vector<std::string> events;
-  for (const auto& event : told.events)
+  for (const auto& event : reported.events)
     events.push_back(event.event + " " + text_in(event.details, event.event == "resumed" ? "loaded" : "id"));
-  World::require(events == expected_, fmt::format("what is told of an agent is not what it did: {}; but: {}",
-                                                  fmt::join(events, ", "), fmt::join(expected_, ", ")));
-  return told.events;
+  World::require(events == expected_,
+                 fmt::format("what is reported of an agent is not what it did: {}; but: {}",
+                             fmt::join(events, ", "), fmt::join(expected_, ", ")));
+  return reported.events;
 }
 
 void Journal::load(agent::Api& api, const std::string& process, const std::string& id, WallTime now) {
@@ -54,7 +55,8 @@ void Journal::load(agent::Api& api, const std::string& process, const std::strin
   World::require(answer.status == 404, "an agent finds what nobody saved as " + id);
   if (saved_.empty()) return;
   const Json json = World::must(parse_json(answer.body));
-  World::require(list_in(json, "known").size() == saved_.size(), "an agent is not told which ids there are");
+  World::require(list_in(json, "known").size() == saved_.size(),
+                 "an agent is not reported which ids there are");
   expected_.push_back("checkpoint_not_found " + id);
 }
 

@@ -24,9 +24,10 @@ std::vector<KeptWorks::Layer> KeptWorks::left_before(const std::vector<store::St
 
 void KeptWorks::check_start(const std::vector<store::StepRow>& steps, const store::StepRow& marker,
                             const sandbox::SandboxSpec& spec) const {
-  const bool told = std::ranges::find(spec.env, "PAWL_CONTINUES=1") != spec.env.end();
-  const Layer from = told ? Layer(spec.workspace.own_layer) : std::nullopt;
-  World::require(told || spec.workspace.own_layer.empty(), spec.label + " is not told that it continues");
+  const bool reported = std::ranges::find(spec.env, "PAWL_CONTINUES=1") != spec.env.end();
+  const Layer from = reported ? Layer(spec.workspace.own_layer) : std::nullopt;
+  World::require(reported || spec.workspace.own_layer.empty(),
+                 spec.label + " is not reported that it continues");
   const auto may_be = left_before(steps, marker);
   World::require(std::ranges::find(may_be, from) != may_be.end(),
                  spec.label + " does not go on from what the execution before left");

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "ledger/ledger.h"
 #include "sim/history.h"
 #include "support/temp_folder.h"
@@ -31,19 +31,19 @@ struct Arguments {
 int usage() {
   fmt::print(
       stderr,
-      "usage: pawl-sim [--first SEED] [--histories N] [--planted BUG] [--shrink 0]   or   pawl-sim --seed "
+      "usage: pawl-sim [--first SEED] [--histories N] [--mutant BUG] [--shrink 0]   or   pawl-sim --seed "
       "SEED\n");
   return 2;
 }
 
 // Shortens a history that ends in a violation. Leaves out disturbances that the violation does not need:
 // halves of them, then quarters, and so on (Zeller's ddmin).
-Told shrink(std::uint64_t seed, const std::shared_ptr<const store::RowSealer>& sealer,
-            const SimDisk::Image& formatted, Told told) {
+Reported shrink(std::uint64_t seed, const std::shared_ptr<const store::RowSealer>& sealer,
+                const SimDisk::Image& formatted, Reported reported) {
   std::set<std::int64_t> without;
   std::int64_t calls = 0;
-  for (std::int64_t size = told.disturbances / 2; size > 0; size /= 2) {
-    for (std::int64_t from = 0; from < told.disturbances && calls < kShrinkCallsMax; from += size) {
+  for (std::int64_t size = reported.disturbances / 2; size > 0; size /= 2) {
+    for (std::int64_t from = 0; from < reported.disturbances && calls < kShrinkCallsMax; from += size) {
       auto fewer = without;
       for (std::int64_t i = from; i < from + size; ++i) fewer.insert(i);
       Machine machine(sealer, formatted);
@@ -51,29 +51,29 @@ Told shrink(std::uint64_t seed, const std::shared_ptr<const store::RowSealer>& s
       calls += again.calls;
       if (!again.violation) continue;
       without = std::move(fewer);
-      told = std::move(again);
+      reported = std::move(again);
     }
   }
-  return told;
+  return reported;
 }
 
-void tell(const Told& told) {
-  for (const auto& line : told.story) fmt::print("{}\n", line);
+void tell(const Reported& reported) {
+  for (const auto& line : reported.story) fmt::print("{}\n", line);
 }
 
 // Totals over all histories so far. Prints progress now and then, because a campaign takes hours.
 class Totals {
  public:
-  void add(const Told& told) {
+  void add(const Reported& reported) {
     ++histories_;
-    events_ += told.events;
-    calls_ += told.calls;
-    steps_ += told.steps;
-    attempts_ += told.attempts;
-    crashes_ += told.crashes;
-    power_losses_ += told.power_losses;
-    attempts_percent_ = std::max(attempts_percent_, told.attempts_percent);
-    executions_percent_ = std::max(executions_percent_, told.executions_percent);
+    events_ += reported.events;
+    calls_ += reported.calls;
+    steps_ += reported.steps;
+    attempts_ += reported.attempts;
+    crashes_ += reported.crashes;
+    power_losses_ += reported.power_losses;
+    attempts_percent_ = std::max(attempts_percent_, reported.attempts_percent);
+    executions_percent_ = std::max(executions_percent_, reported.executions_percent);
     if (Clock::now() < next_word_) return;
     next_word_ = Clock::now() + kWordEvery;
     fmt::print(stderr, "{} histories, {:.0f} a second\n", histories_, a_second());
@@ -116,16 +116,16 @@ int run(const Arguments& arguments) {
       machine = std::make_unique<Machine>(sealer, formatted);
     }
     const std::uint64_t seed = arguments.first + static_cast<std::uint64_t>(i);
-    const Told told = run_history(seed, *machine);
-    totals.add(told);
-    if (arguments.story) tell(told);
-    if (told.violation) {
+    const Reported reported = run_history(seed, *machine);
+    totals.add(reported);
+    if (arguments.story) tell(reported);
+    if (reported.violation) {
       machine.reset();
-      const Told shrunk = arguments.shrink ? shrink(seed, sealer, formatted, told) : told;
+      const Reported shrunk = arguments.shrink ? shrink(seed, sealer, formatted, reported) : reported;
       if (arguments.story) fmt::print("\nand shorter:\n");
       tell(shrunk);
       fmt::print("VIOLATION in seed {}, history {}: {}\nwhole: pawl-sim --seed {}{}\n", seed, i + 1,
-                 *shrunk.violation, seed, g_planted.empty() ? "" : " --planted " + g_planted);
+                 *shrunk.violation, seed, g_mutant.empty() ? "" : " --mutant " + g_mutant);
       return 1;
     }
   }
@@ -149,8 +149,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; i += 2) {
     const std::string option = argv[i];
     if (i + 1 == argc) return pawl::sim::usage();
-    if (option == "--planted") {
-      pawl::g_planted = argv[i + 1];
+    if (option == "--mutant") {
+      pawl::g_mutant = argv[i + 1];
       continue;
     }
     char* end = nullptr;

@@ -158,34 +158,35 @@ void SimSandboxes::check_base(const std::string& phase, const std::vector<std::s
   }
 }
 
-void SimSandboxes::call_models(const agent::Context& told, Step& step) {
+void SimSandboxes::call_models(const agent::Context& reported, Step& step) {
   auto& dice = world_.dice;
   // After any crash the same episode finds its own data again, and no other episode does.
-  const std::string episode = told.key.run_id + "/" + told.key.goal_id + "/" + told.key.episode_id;
-  const std::string of = told.key.run_id + "/" + step.label;
+  const std::string episode =
+      reported.key.run_id + "/" + reported.key.goal_id + "/" + reported.key.episode_id;
+  const std::string of = reported.key.run_id + "/" + step.label;
   World::require(label_of_episode_.emplace(episode, of).first->second == of,
                  "two tries share what they keep: " + step.label);
   World::require(episode_of_label_.emplace(of, episode).first->second == episode,
                  "a try does not find what it kept: " + step.label);
-  if (dice.percent(50)) episodes_.keep(told.key);
-  episodes_.work(told, step.run.run_id, world_.clock.wall());
+  if (dice.percent(50)) episodes_.keep(reported.key);
+  episodes_.work(reported, step.run.run_id, world_.clock.wall());
   // After any crash a process may make a second call only while it is below its caps.
-  const AgentCaps& caps = agent_caps_[told.phase_id];
+  const AgentCaps& caps = agent_caps_[reported.phase_id];
   std::int64_t made = 0;
   for (std::int64_t calls = dice.below(4); calls > 0; --calls) {
-    const auto before = World::must(episodes_.spent(told.key));
+    const auto before = World::must(episodes_.spent(reported.key));
     World::require(made++ == 0 || ((!caps.tokens || before.tokens < *caps.tokens) &&
                                    (!caps.usd_micros || before.usd_micros < *caps.usd_micros)),
                    "an agent goes on to spend more than its plan allows: " + step.label);
     agent::Usage usage{.id = fmt::format("{}.{}", step.run.run_id, calls),
-                       .model = told.model,
+                       .model = reported.model,
                        .input_tokens = dice.below(kTokensOfCallMax),
                        .output_tokens = 1,
                        .source = "agent"};
     if (dice.percent(70)) usage.usd_micros = dice.below(kMicrosOfCallMax);  // without it the price is unknown
-    const auto spent = episodes_.tell(told.key, usage, world_.clock.wall());
-    const bool tokens_left = !told.tokens_cap || spent.tokens < *told.tokens_cap;
-    if (tokens_left && (!told.usd_micros_cap || spent.usd_micros < *told.usd_micros_cap)) continue;
+    const auto spent = episodes_.tell(reported.key, usage, world_.clock.wall());
+    const bool tokens_left = !reported.tokens_cap || spent.tokens < *reported.tokens_cap;
+    if (tokens_left && (!reported.usd_micros_cap || spent.usd_micros < *reported.usd_micros_cap)) continue;
     step.run.outcome = Outcome::kSignaled;
     step.run.exit_code = -1;
     step.run.signal = SIGTERM;
@@ -196,9 +197,10 @@ void SimSandboxes::call_models(const agent::Context& told, Step& step) {
 }
 
 // The provider refuses the agent: for some time, for an unknown time, or for its credential.
-void SimSandboxes::perhaps_refuse(const agent::Context& told, Step& step) {
+void SimSandboxes::perhaps_refuse(const agent::Context& reported, Step& step) {
   auto& dice = world_.dice;
-  if (told.usage.empty() || step.run.outcome != Outcome::kExited || !dice.percent(refused_percent_)) return;
+  if (reported.usage.empty() || step.run.outcome != Outcome::kExited || !dice.percent(refused_percent_))
+    return;
   step.run.exit_code = 1;
   step.run.logs = "log-" + step.run.run_id;
   const auto reset = world_.clock.wall().micros / 1'000'000 + dice.below(600) - 60;

@@ -119,8 +119,8 @@ class SimSandboxes final : public supervisor::StepRunner {
   sandbox::SandboxRun outcome_of(const std::string& id, const sandbox::SandboxSpec& spec);
   // Plays all of the agent's actions at once, before any caller sees the step: it loads and saves
   // checkpoints, and calls models until its cap is reached.
-  void call_models(const agent::Context& told, Step& step);
-  void perhaps_refuse(const agent::Context& told, Step& step);
+  void call_models(const agent::Context& reported, Step& step);
+  void perhaps_refuse(const agent::Context& reported, Step& step);
   void settle(Step& step) const;
   // A step of a round must see all accepted layers.
   void check_together(const store::StepRow& marker, const sandbox::SandboxSpec& spec) const;

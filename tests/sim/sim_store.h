@@ -137,11 +137,14 @@ class SimStore final : public store::Store {
                          const store::Operator& who, WallTime now) override {
     return with_faults([&] { return real().operator_budget(run_id, unit, cap, who, now); });
   }
-  Result<std::vector<store::Owed>> owed(const std::string& run_id) override { return real().owed(run_id); }
-  Status pay(const store::Owed& owed, const store::Told& told, WallTime now) override {
-    world_.pass("pay");
-    touched_.insert(owed.step.phase_id);
-    auto done = with_faults([&] { return real().pay(owed, told, now); });
+  Result<std::vector<store::Unsettled>> unsettled(const std::string& run_id) override {
+    return real().unsettled(run_id);
+  }
+  Status settle_usage(const store::Unsettled& unsettled, const store::Reported& reported,
+                      WallTime now) override {
+    world_.pass("settle_usage");
+    touched_.insert(unsettled.step.phase_id);
+    auto done = with_faults([&] { return real().settle_usage(unsettled, reported, now); });
     world_.pass("paid");
     return done;
   }

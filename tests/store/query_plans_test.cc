@@ -30,7 +30,7 @@ TEST_F(StoreTest, NoStatementScansATable) {
                         text = file.substr(end, next == file.npos ? next : next - end);
       at = next;
       const bool may_scan = unread == statements::reading || name == "cost_of_run" ||
-                            name == "usage_of_run" || name == "run_ids_like" || name == "owed";
+                            name == "usage_of_run" || name == "run_ids_like" || name == "unsettled";
       sqlite3_stmt* statement = nullptr;
       ASSERT_EQ(sqlite3_prepare_v2(database, ("EXPLAIN QUERY PLAN " + text).c_str(), -1, &statement, nullptr),
                 SQLITE_OK)

@@ -38,8 +38,8 @@ class ApiTest : public ::testing::Test {
     api_ = std::make_unique<Api>(std::move(*episode), std::move(context), std::move(hooks));
   }
 
-  Answer ask(std::string_view method, std::string_view target, std::string_view body = {},
-             const std::string& session = "s1") {
+  ApiResponse ask(std::string_view method, std::string_view target, std::string_view body = {},
+                  const std::string& session = "s1") {
     auto route = find_route(method, target, true);
     if (!route) return route.error();
     Call call{.route = std::move(*route), .session = session, .body = body};
@@ -52,21 +52,21 @@ class ApiTest : public ::testing::Test {
     return api_->finish_save(call, **saving, kNow);
   }
   // As ask(), but in a group that cannot be committed because the disk is full.
-  Answer ask_in_vain(std::string_view target, std::string_view body) {
+  ApiResponse ask_in_vain(std::string_view target, std::string_view body) {
     const auto route = find_route("POST", target, true);
     const Call call{.route = *route, .session = "s1", .body = body};
     EXPECT_TRUE(api_->begin_group());
-    Answer answer = api_->handle(call, kNow);
+    ApiResponse answer = api_->handle(call, kNow);
     api_->roll_back();
     answer.unsaved = kDiskFull;
     api_->settle(call, answer, kNow);
     return answer;
   }
-  Json json(const Answer& answer) { return Json::parse(answer.body); }
+  Json json(const ApiResponse& answer) { return Json::parse(answer.body); }
   std::int64_t events(const std::string& name) { return static_cast<std::int64_t>(details(name).size()); }
   std::vector<Json> details(const std::string& name) {
     std::vector<Json> out;
-    const auto told = journal_->told_since(0);
+    const auto told = journal_->reported_since(0);
     for (const auto& event : told->events)
       if (event.event == name) out.push_back(event.details);
     return out;

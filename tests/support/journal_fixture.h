@@ -78,7 +78,7 @@ class JournalTest : public ::testing::Test {
   }
   std::vector<Event> events(const std::string& name) {
     std::vector<Event> out;
-    auto told = journal_->told_since(0);
+    auto told = journal_->reported_since(0);
     EXPECT_TRUE(told);
     for (auto& event : told->events)
       if (event.event == name) out.push_back(std::move(event));

@@ -206,7 +206,7 @@ Result<Json> gc(const GcOptions& options) {
     for (const auto& path : found.paths())
       if (const auto here = tree.find(path)) bytes += workspace::bytes_on_disk(here->path());
   } else {
-    PAWL_OK(executor::pay_what_is_owed(state));  // before the data of agents is removed
+    PAWL_OK(executor::settle_ended_steps(state));  // before the data of agents is removed
     PAWL_TRY(bytes, take_away(state, limit, found));
   }
   return Json{{"dry_run", options.dry_run},

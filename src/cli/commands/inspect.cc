@@ -38,9 +38,9 @@ Colour colour_of(std::string_view word) {
   return Colour::kRed;
 }
 
-class Teller {
+class StoryReporter {
  public:
-  Teller(const Look& look, WallTime now) : look_(look), now_(rfc3339(now)) {}
+  StoryReporter(const Look& look, WallTime now) : look_(look), now_(rfc3339(now)) {}
 
   Painted tell(const Story& story) {
     head(story);
@@ -233,7 +233,7 @@ Status inspect(const InspectOptions& options) {
   if (!options.phase.empty()) PAWL_OK(check_phase(*state.store, run_id, options.phase));
   PAWL_TRY(const auto story, views::story_of(state, run_id, page_of(options)));
   if (options.state.json) return print_for_programs(canonical(to_json(story)) + "\n");
-  return print_out(Teller(look_of_stdout(), os::SystemClock().wall()).tell(story));
+  return print_out(StoryReporter(look_of_stdout(), os::SystemClock().wall()).tell(story));
 }
 
 }  // namespace

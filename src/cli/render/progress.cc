@@ -132,7 +132,7 @@ Painted Progress::live_text(const Running& running, std::size_t columns) const {
   return line_of("{}", cut(visible(text), std::max<std::size_t>(columns, 3) - 1));
 }
 
-void Narrator::claimed(const store::Claim& claim) {
+void ProgressReporter::claimed(const store::Claim& claim) {
   const auto tiers = tiers_.find(claim.run.run_id);
   const auto index = static_cast<std::size_t>(claim.phase.tier_index);
   if (tiers != tiers_.end() && tiers->second.size() > 1 && index < tiers->second.size())
@@ -143,7 +143,7 @@ void Narrator::claimed(const store::Claim& claim) {
                          claim.continued ? " goes on" : ""));
 }
 
-void Narrator::resumed(const store::Claim&, const store::ResumeDecision& decision) {
+void ProgressReporter::resumed(const store::Claim&, const store::ResumeDecision& decision) {
   // Another episode passed, so nothing was looked for.
   if (decision.decision == store::RecoveryDecision::kCancelled)
     return progress_.line(line_of("  {}: cancelled", decision.label));
@@ -151,14 +151,14 @@ void Narrator::resumed(const store::Claim&, const store::ResumeDecision& decisio
       line_of("  {}: found {}, {}", decision.label, name(decision.found), name(decision.decision)));
 }
 
-void Narrator::step_started(const store::Claim&, const store::StepStart& start) {
+void ProgressReporter::step_started(const store::Claim&, const store::StepStart& start) {
   progress_.begin(
       worker_,
       {.label = start.label, .sandbox_run_id = start.sandbox_run_id, .since = os::SystemClock().mono()});
 }
 
-void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
-                          const sandbox::SandboxRun& run) {
+void ProgressReporter::step_ended(const store::Claim&, const store::StepStart& start,
+                                  const sandbox::SandboxRun& run) {
   progress_.end(worker_);
   std::string how(sandbox::name(run.outcome));
   if (run.outcome == sandbox::Outcome::kExited) how += fmt::format(" {}", run.exit_code);
@@ -173,7 +173,7 @@ void Narrator::step_ended(const store::Claim&, const store::StepStart& start,
                 "health` says what to do)"));
 }
 
-void Narrator::base_ran(const store::Claim&, const std::string& gate_id, const gates::OnBase& found) {
+void ProgressReporter::base_ran(const store::Claim&, const std::string& gate_id, const gates::OnBase& found) {
   if (!found.is_usable()) return;  // the attempt ends for this reason, and reports it
   std::string text = fmt::format("  gate {} is {} on base", gate_id, found.green ? "green" : "red");
   if (found.green) text += ": it does not tell whether the work is done";
@@ -189,11 +189,11 @@ void Narrator::base_ran(const store::Claim&, const std::string& gate_id, const g
   progress_.line(line_of("{}", text));
 }
 
-void Narrator::budget_nears_its_end(const store::Claim&, const store::BudgetRow& budget) {
+void ProgressReporter::budget_nears_its_end(const store::Claim&, const store::BudgetRow& budget) {
   progress_.line(line_of("  {}", progress_.paint("budget: " + budget_text(budget), Colour::kRed)));
 }
 
-void Narrator::stays_owed(const Error& error) {
+void ProgressReporter::stays_unsettled(const Error& error) {
   progress_.line(line_of(
       "  {}", progress_.paint("not counted yet, what an agent that was ended had used: " + error.message,
                               Colour::kRed)));
@@ -212,7 +212,7 @@ std::string detail_of(const store::AttemptEnd& end, std::string_view kind, const
 
 }  // namespace
 
-void Narrator::judged_again(const store::Claim& claim, const std::vector<std::string>& beside) {
+void ProgressReporter::judged_again(const store::Claim& claim, const std::vector<std::string>& beside) {
   constexpr std::size_t kNamed = 5;
   std::string names;
   for (std::size_t i = 0; i < beside.size() && i < kNamed; ++i) names += (i == 0 ? "" : ", ") + beside[i];
@@ -221,13 +221,13 @@ void Narrator::judged_again(const store::Claim& claim, const std::vector<std::st
                          claim.attempt.attempt_id, names));
 }
 
-void Narrator::waits(const store::Claim& claim, const store::Wait& wait) {
+void ProgressReporter::waits(const store::Claim& claim, const store::Wait& wait) {
   progress_.end(worker_);
   progress_.line(line_of("  {}", progress_.paint(wait_text(claim.phase.phase_id, wait), Colour::kYellow)));
 }
 
-void Narrator::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
-                             const store::Finished& finished) {
+void ProgressReporter::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
+                                     const store::Finished& finished) {
   progress_.end(worker_);
   const bool passed = end.verdict == "passed";
   std::string text;

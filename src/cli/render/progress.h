@@ -60,9 +60,9 @@ class Progress {
 using Tiers = std::map<std::string, std::vector<store::TierRow>>;  // by run_id
 
 // An executor's observer that reports to a Progress.
-class Narrator final : public executor::Observer {
+class ProgressReporter final : public executor::Observer {
  public:
-  Narrator(Progress& progress, int worker, Tiers tiers)
+  ProgressReporter(Progress& progress, int worker, Tiers tiers)
       : progress_(progress), worker_(worker), tiers_(std::move(tiers)) {}
   void claimed(const store::Claim& claim) override;
   void resumed(const store::Claim& claim, const store::ResumeDecision& decision) override;
@@ -74,7 +74,7 @@ class Narrator final : public executor::Observer {
   void judged_again(const store::Claim& claim, const std::vector<std::string>& beside) override;
   void attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                      const store::Finished& finished) override;
-  void stays_owed(const Error& error) override;
+  void stays_unsettled(const Error& error) override;
   void waits(const store::Claim& claim, const store::Wait& wait) override;
 
  private:

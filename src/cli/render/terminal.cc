@@ -118,15 +118,15 @@ Painted table(std::vector<Row> rows, std::size_t indent, const Look& look) {
   Painted out;
   for (auto& row : rows) {
     Painted line = line_of("{:{}}", "", indent);
-    std::size_t owed = 0;  // spaces, written only before further text
+    std::size_t pending = 0;  // spaces, written only before further text
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i].text = cut(row[i].text, widths[i]);
       const std::size_t used = columns_of(row[i].text);
       if (used > 0) {
-        line += line_of("{:{}}{}", "", owed, painted(row[i], look));
-        owed = 0;
+        line += line_of("{:{}}{}", "", pending, painted(row[i], look));
+        pending = 0;
       }
-      owed += widths[i] - used + kBetweenColumns;
+      pending += widths[i] - used + kBetweenColumns;
     }
     out += line_of("{}\n", line);
   }

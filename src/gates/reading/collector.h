@@ -10,7 +10,7 @@
 
 #include "gates/reading/words.h"
 #include "gates/report.h"
-#include "os/walls.h"
+#include "os/defences.h"
 #include "secrets/redact.h"
 
 namespace pawl::gates {
@@ -27,7 +27,7 @@ class StoredBytes {
 
  private:
   std::uint64_t bytes_ = 0;
-  bool has_bounds_ = os::walls().bounds;
+  bool has_bounds_ = os::defences().bounds;
 };
 
 // Items with different names.
@@ -37,7 +37,7 @@ class Collector {
   // `redactor` removes secrets from all texts. Null: the texts have none. REQUIRES: it outlives the
   // collector.
   explicit Collector(const secrets::Redactor* redactor)
-      : redactor_(os::walls().redact_first ? redactor : nullptr), has_bounds_(os::walls().bounds) {}
+      : redactor_(os::defences().redact_first ? redactor : nullptr), has_bounds_(os::defences().bounds) {}
 
   Item& last() { return items_.back(); }  // REQUIRES: an item was added
   std::size_t size() const { return items_.size(); }

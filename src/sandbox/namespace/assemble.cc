@@ -39,9 +39,9 @@ bool show_of_host(const char* path, const char* target) {
   return mount(path, target, nullptr, MS_BIND | MS_REC, nullptr) == 0;
 }
 
-bool attach(const MountOp& op, int tree, const os::Walls& walls) {
+bool attach(const MountOp& op, int tree, const os::Defences& defences) {
   const std::uint64_t attributes =
-      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (op.read_only && walls.read_only ? MOUNT_ATTR_RDONLY : 0ULL);
+      MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (op.read_only && defences.read_only ? MOUNT_ATTR_RDONLY : 0ULL);
   return move_mount(tree, "", AT_FDCWD, op.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
          set_attributes(op.target.c_str(), attributes, true);
 }
@@ -79,8 +79,8 @@ bool make_read_only(const char* target) {
                         true);
 }
 
-bool show_cgroup(const MountOp& op, const os::Walls& walls) {
-  const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
+bool show_cgroup(const MountOp& op, const os::Defences& defences) {
+  const std::uint64_t read_only = defences.read_only ? MOUNT_ATTR_RDONLY : 0;
   return mount(op.text.c_str(), op.target.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
          set_attributes(op.target.c_str(),
                         read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false);
@@ -104,8 +104,8 @@ bool show_file_over(const char* file, const char* target) {
 
 // One call changes all mounts. The second call makes the mount at target writable again,
 // because more is created on it.
-bool make_read_only_below(const char* target, const os::Walls& walls) {
-  const std::uint64_t read_only = walls.read_only ? MOUNT_ATTR_RDONLY : 0;
+bool make_read_only_below(const char* target, const os::Defences& defences) {
+  const std::uint64_t read_only = defences.read_only ? MOUNT_ATTR_RDONLY : 0;
   mount_attr undo{.attr_clr = read_only};
   return set_attributes(target, read_only | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true) &&
          mount_setattr(AT_FDCWD, target, 0, &undo, sizeof undo) == 0;
@@ -120,7 +120,7 @@ bool set_quota(const MountOp& op) {
   return close(fd) == 0 && ok;
 }
 
-bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls) {
+bool apply(const MountOp& op, std::span<const int> trees, const os::Defences& defences) {
   const char* target = op.target.c_str();
   switch (op.kind) {
     case Kind::kTmpfs:
@@ -138,7 +138,7 @@ bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls
     case Kind::kHost:
       return show_of_host(op.text.c_str(), target);
     case Kind::kAttach:
-      return attach(op, trees[static_cast<std::size_t>(op.source)], walls);
+      return attach(op, trees[static_cast<std::size_t>(op.source)], defences);
     case Kind::kOverlay:
       return mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, op.text.c_str()) == 0;
     case Kind::kProc:
@@ -147,21 +147,21 @@ bool apply(const MountOp& op, std::span<const int> trees, const os::Walls& walls
       return mount("devpts", target, "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620") ==
              0;
     case Kind::kQuota:
-      return !walls.quotas || set_quota(op);
+      return !defences.quotas || set_quota(op);
     case Kind::kMask:
-      return !walls.masks || mask(target);
+      return !defences.masks || mask(target);
     case Kind::kCover:
-      return !walls.masks || cover(target);
+      return !defences.masks || cover(target);
     case Kind::kReadOnly:
-      return !walls.read_only || make_read_only(target);
+      return !defences.read_only || make_read_only(target);
     case Kind::kCgroup:
-      return show_cgroup(op, walls);
+      return show_cgroup(op, defences);
     case Kind::kCgroup2:
       return show_cgroup2(target);
     case Kind::kFileOver:
       return show_file_over(op.text.c_str(), target);
     case Kind::kReadOnlyBelow:
-      return make_read_only_below(target, walls);
+      return make_read_only_below(target, defences);
   }
   return false;
 }
@@ -172,13 +172,13 @@ int clone_tree(const std::string& path) {
   return open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 }
 
-std::size_t assemble(const MountPlan& plan, std::size_t first, const Ready& ready, const os::Walls& walls,
-                     bool& failed) {
+std::size_t assemble(const MountPlan& plan, std::size_t first, const Ready& ready,
+                     const os::Defences& defences, bool& failed) {
   for (std::size_t i = first; i < plan.ops.size(); ++i) {
     const MountOp& op = plan.ops[i];
     if (op.kind == Kind::kAttach && ready.trees[static_cast<std::size_t>(op.source)] < 0) return i;
     if (op.kind == Kind::kCgroup && !ready.cgroups) return i;
-    failed = !apply(op, ready.trees, walls);
+    failed = !apply(op, ready.trees, defences);
     if (failed) return i;
   }
   return plan.ops.size();

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "os/walls.h"
+#include "os/defences.h"
 #include "sandbox/namespace/mounts.h"
 
 namespace pawl::sandbox {
@@ -21,7 +21,7 @@ struct Ready {
 // Applies the operations from `first` on, until one needs an input that is not ready. Returns the index of
 // that operation, or ops.size() when all are done. When the operation of that index failed, `failed` is true
 // and errno is set. Allocates no memory.
-std::size_t assemble(const MountPlan& plan, std::size_t first, const Ready& ready, const os::Walls& walls,
-                     bool& failed);
+std::size_t assemble(const MountPlan& plan, std::size_t first, const Ready& ready,
+                     const os::Defences& defences, bool& failed);
 
 }  // namespace pawl::sandbox

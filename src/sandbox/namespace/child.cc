@@ -47,21 +47,22 @@ class Init {
   explicit Init(ChildJob& job) : job_(job), renames_(job) {}
 
   [[noreturn]] void run() {
-    if (job_.walls.descriptors) close_what_is_not_ours();
+    if (job_.defences.descriptors) close_what_is_not_ours();
     die_with_parent(job_);
-    if (unshare(namespaces_of_init(job_.walls)) != 0)
+    if (unshare(namespaces_of_init(job_.defences)) != 0)
       report_failure(job_.report_fd, errno, kNoNamespaces, "", ChildReport::Failed::kNamespaces);
     umask(022);                  // independent of the caller's umask
     need(chdir("/") == 0, "/");  // pivot_root moves the processes that are at the old root
     // The new session has no terminal, so no process inside can push characters into the
     // caller's terminal (TIOCSTI).
-    need(!job_.walls.session || setsid() >= 0, "session");
+    need(!job_.defences.session || setsid() >= 0, "session");
     await_start();
     need(job_.processors.take_back(), "processors");
     become_the_sandbox_user();
     die_with_parent(job_);  // a change of ids clears the signal (prctl(2))
     start_command();
-    need(!job_.walls.uts || sethostname(inside::kHostName, std::strlen(inside::kHostName)) == 0, "host name");
+    need(!job_.defences.uts || sethostname(inside::kHostName, std::strlen(inside::kHostName)) == 0,
+         "host name");
     need(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
     make_mounts();
     enter_root();
@@ -125,7 +126,7 @@ class Init {
     }
     bool failed = false, is_joined = false;
     for (std::size_t next = 0;;) {
-      next = assemble(*job_.plan, next, {.trees = job_.trees, .cgroups = is_joined}, job_.walls, failed);
+      next = assemble(*job_.plan, next, {.trees = job_.trees, .cgroups = is_joined}, job_.defences, failed);
       if (failed) {
         report(job_.report_fd, {.value = errno, .op = static_cast<std::int32_t>(next)});
         _exit(1);
@@ -148,7 +149,7 @@ class Init {
     need(chdir(kNewRoot) == 0, "new root");
     // pivot_root(2), "pivot_root(".", ".")": the old root lies on top of the new one and is unmounted.
     need(syscall(SYS_pivot_root, ".", ".") == 0, "pivot_root");
-    need(!job_.walls.old_root || umount2(".", MNT_DETACH) == 0, "old root");
+    need(!job_.defences.old_root || umount2(".", MNT_DETACH) == 0, "old root");
     need(chdir("/") == 0, "/");
   }
 
@@ -156,7 +157,7 @@ class Init {
   // them the lock, and then kills the other processes. For some milliseconds the lock would be free
   // while the step still runs.
   void end_all_when_the_parent_dies() const {
-    if (!job_.walls.pid) return;  // kill(-1) would reach the whole machine
+    if (!job_.defences.pid) return;  // kill(-1) would reach the whole machine
     struct sigaction action {};
     action.sa_flags = SA_SIGINFO;
     action.sa_sigaction = [](int, siginfo_t* from, void*) {
@@ -174,8 +175,8 @@ class Init {
   }
 
   void let_the_command_go() {
-    need(!job_.walls.net || setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
-    if (job_.walls.init) prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace us
+    need(!job_.defences.net || setns(command_pidfd_, CLONE_NEWNET) == 0, "network namespace of the init");
+    if (job_.defences.init) prctl(PR_SET_DUMPABLE, 0);  // the command has our user id and must not trace us
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     const __user_cap_data_struct none[2] = {};
     need(syscall(SYS_capset, &header, none) == 0, "capabilities of the init");
@@ -190,7 +191,7 @@ class Init {
   // The kernel would kill the other processes at the end of the init, but after the lock is free. It would
   // also not count their usage (zap_pid_ns_processes ignores SIGCHLD).
   void kill_and_reap() const {
-    if (!job_.walls.pid) return;  // kill(-1) would reach the whole machine
+    if (!job_.defences.pid) return;  // kill(-1) would reach the whole machine
     kill(-1, SIGKILL);
     reap_all();
   }
@@ -204,7 +205,7 @@ class Init {
   // command, because a shell around an agent dies at once. A SIGTERM from inside gives no time: otherwise a
   // step could outlive its command.
   void pass_on_what_ends_us() const {
-    if (!job_.walls.pid) return;
+    if (!job_.defences.pid) return;
     struct sigaction action {};
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     action.sa_sigaction = [](int, siginfo_t* from, void*) {

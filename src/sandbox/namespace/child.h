@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "os/walls.h"
+#include "os/defences.h"
 #include "sandbox/namespace/listeners.h"
 #include "sandbox/namespace/mounts.h"
 
@@ -20,11 +20,11 @@ namespace pawl::sandbox {
 
 // Each namespace is made by the process that can do so in parallel. The parent makes the cgroups, and the
 // command makes the network namespace (half a millisecond), while the init makes the mounts.
-constexpr std::uint64_t namespaces_from_start(const os::Walls& walls) {
-  return CLONE_NEWUSER | (walls.pid ? CLONE_NEWPID : 0);
+constexpr std::uint64_t namespaces_from_start(const os::Defences& defences) {
+  return CLONE_NEWUSER | (defences.pid ? CLONE_NEWPID : 0);
 }
-constexpr int namespaces_of_init(const os::Walls& walls) {
-  return CLONE_NEWNS | (walls.ipc ? CLONE_NEWIPC : 0) | (walls.uts ? CLONE_NEWUTS : 0);
+constexpr int namespaces_of_init(const os::Defences& defences) {
+  return CLONE_NEWNS | (defences.ipc ? CLONE_NEWIPC : 0) | (defences.uts ? CLONE_NEWUTS : 0);
 }
 inline constexpr char kNoNamespaces[] =
     "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)";
@@ -74,7 +74,7 @@ struct ChildJob {
   bool use_landlock = false;
   bool has_layers = false;  // /workspace is a writable overlay with lower trees
   Processors processors;
-  os::Walls walls;
+  os::Defences defences;
   std::vector<char*> argv, env;                      // of the command, with the final nullptr
   std::string shown;                                 // the program for messages, safe for a terminal
   std::vector<std::string> writable;                 // paths inside that Landlock allows to be written

@@ -82,7 +82,7 @@ class Command {
   Command(const ChildJob& job, int init_fd) : job_(job), init_fd_(init_fd) {}
 
   [[noreturn]] void run() {
-    if (job_.walls.net) {
+    if (job_.defences.net) {
       need(unshare(CLONE_NEWNET) == 0, "network namespace");  // the slowest part of the start
       bring_up_loopback();
     }
@@ -98,12 +98,12 @@ class Command {
     drop_capabilities();
     // A new session keyring: keys of the inherited keyring are out of reach, even where keyctl(2) is allowed.
     static_cast<void>(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0));
-    if (job_.walls.seccomp) filter();
+    if (job_.defences.seccomp) filter();
     await(init_fd_);
     need(job_.processors.take_back(), "processors");
     need(chdir(inside::kWorkspace) == 0, inside::kWorkspace);
     connect_input();
-    need(!job_.use_landlock || !job_.walls.landlock || restrict_writing(job_.writable), "landlock");
+    need(!job_.use_landlock || !job_.defences.landlock || restrict_writing(job_.writable), "landlock");
     exec();
   }
 
@@ -172,11 +172,11 @@ class Command {
   }
 
   void set_limits(bool by_rlimits) const {
-    if (job_.walls.limits) {
+    if (job_.defences.limits) {
       set_limit(RLIMIT_CORE, 0);
       set_limit(RLIMIT_NOFILE, kOpenFilesMax);
     }
-    if (job_.walls.quotas) set_quotas();
+    if (job_.defences.quotas) set_quotas();
     set_limit(RLIMIT_MEMLOCK, kLockedBytesMax);
     set_limit(RLIMIT_FSIZE, static_cast<rlim_t>(job_.spec->disk_limit_mib + kFileMibAbove) << 20);
     if (!by_rlimits) return;
@@ -207,7 +207,7 @@ class Command {
 
   // Without a pid namespace of its own, the init is not the parent of all processes
   // and must not inspect them.
-  bool asks_for_renames() const { return job_.has_layers && job_.walls.seccomp && job_.walls.pid; }
+  bool asks_for_renames() const { return job_.has_layers && job_.defences.seccomp && job_.defences.pid; }
 
   void hand_to_init(HandOver what, int fd) const {
     need_sent(hand_over(init_fd_, what, 0, fd), "hand over to the init");
@@ -232,7 +232,7 @@ class Command {
 
   [[noreturn]] void exec() const {
     reset_signals();
-    need(!job_.walls.descriptors || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
+    need(!job_.defences.descriptors || close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
     environ = const_cast<char**>(job_.env.data());  // execvp also reads PATH from it
     execvp(job_.argv[0], job_.argv.data());
     const int error = errno;

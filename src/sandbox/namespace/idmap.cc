@@ -12,7 +12,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "os/walls.h"
+#include "os/defences.h"
 #include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
 #include "sandbox/namespace/child.h"
@@ -65,7 +65,7 @@ std::string map_line(unsigned inside, unsigned outside) {
 
 Identity sandbox_identity() {
   if (geteuid() == 0 && can_map(kOutsideUid)) {
-    const unsigned id = os::walls().user ? kOutsideUid : 0;
+    const unsigned id = os::defences().user ? kOutsideUid : 0;
     return {.privileged = true, .outside_uid = id, .outside_gid = id};
   }
   return {.privileged = false, .outside_uid = geteuid(), .outside_gid = getegid()};

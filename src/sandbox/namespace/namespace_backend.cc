@@ -18,11 +18,11 @@
 #include "base/isolation.h"
 #include "base/json.h"
 #include "os/clock.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "os/random.h"
 #include "os/temporary_folder.h"
-#include "os/walls.h"
 #include "sandbox/environment.h"
 #include "sandbox/inside.h"
 #include "sandbox/namespace/assemble.h"
@@ -360,7 +360,7 @@ class NamespaceBackend final : public Backend {
                          .cgroups = cgroup.views(),
                          .etc = etc.path,
                          .quotas = namespace_quotas()};
-    const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::walls());
+    const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::defences());
     const auto outlet = spec.network == Network::kScoped ? events.open_outlet() : nullptr;
     ChildJob job{.spec = &spec,
                  .plan = &plan,
@@ -368,7 +368,7 @@ class NamespaceBackend final : public Backend {
                  .use_landlock = landlock_abi() >= kLandlockAbiMin,
                  .has_layers = !copied && !folders.lower.empty() && !folders.upper.empty(),
                  .processors = Processors::of_this_process(),
-                 .walls = os::walls(),
+                 .defences = os::defences(),
                  .argv = pointers(spec.cmd),
                  .env = pointers(spec.env),
                  .shown = shown(spec.cmd.front()),
@@ -385,9 +385,9 @@ class NamespaceBackend final : public Backend {
 
   // The /proc files of an undumpable process belong to root, and an ordinary user could not write
   // the id maps of its child.
-  static int clone_init(const os::Walls& walls, int into_cgroup, int& pidfd) {
+  static int clone_init(const os::Defences& defences, int into_cgroup, int& pidfd) {
     Dumpable for_the_id_maps;
-    const int pid = clone_process(namespaces_from_start(walls), into_cgroup, pidfd);
+    const int pid = clone_process(namespaces_from_start(defences), into_cgroup, pidfd);
     if (pid == 0) for_the_id_maps.stay();
     return pid;
   }
@@ -404,7 +404,7 @@ class NamespaceBackend final : public Backend {
     PAWL_TRY(Ways ways, Ways::make(identity));
     ways.lend_to(job);
     int pidfd = -1;
-    const int pid = clone_init(job.walls, into_cgroup, pidfd);
+    const int pid = clone_init(job.defences, into_cgroup, pidfd);
     if (pid < 0) return std::unexpected(Fault(fail_errno(errno, kNoNamespaces).error(), kNamespaces));
     if (pid == 0) run_child(job);
     job.processors.send_elsewhere(pid);
@@ -422,7 +422,7 @@ class NamespaceBackend final : public Backend {
                     .input = &one.input,
                     .sync_fd = std::move(ways.sync.ours),
                     .outlet = outlet,
-                    .has_layers = job.has_layers && job.walls.pid,
+                    .has_layers = job.has_layers && job.defences.pid,
                     .disk = &disk,
                     .watch_memory = !home.limits("memory") || !home.limits("pids"),
                     .cgroup = &cgroup,

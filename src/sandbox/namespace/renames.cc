@@ -297,7 +297,7 @@ bool Renames::confine() const {
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
   ok = ok && install_filter();
-  if (job_.use_landlock && job_.walls.landlock) ok = ok && restrict_writing(job_.writable);
+  if (job_.use_landlock && job_.defences.landlock) ok = ok && restrict_writing(job_.writable);
   return ok;
 }
 

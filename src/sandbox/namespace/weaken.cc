@@ -62,12 +62,12 @@ void show_devices_of_host(MountPlan& plan) {
 
 }  // namespace
 
-MountPlan weakened(MountPlan plan, const os::Walls& walls) {
-  if (!walls.host || !walls.read_only) leave_out_etc(plan);
-  if (!walls.host) show_all_of_host(plan);
-  if (!walls.devices) show_devices_of_host(plan);
+MountPlan weakened(MountPlan plan, const os::Defences& defences) {
+  if (!defences.host || !defences.read_only) leave_out_etc(plan);
+  if (!defences.host) show_all_of_host(plan);
+  if (!defences.devices) show_devices_of_host(plan);
   for (auto& op : plan.ops)  // the host's process ids have no fresh /proc
-    if (op.kind == Kind::kProc && (!walls.proc || !walls.pid))
+    if (op.kind == Kind::kProc && (!defences.proc || !defences.pid))
       op = {.kind = Kind::kBind, .target = op.target, .text = "/proc"};
   return plan;
 }

@@ -1,17 +1,17 @@
-// Lets tests leave out isolation mechanisms that consist of mounts (os/walls.h). In a release build all stay.
+// Lets tests leave out isolation mechanisms that consist of mounts (os/defences.h). In a release build all stay.
 #pragma once
 
 #include <utility>
 
-#include "os/walls.h"
+#include "os/defences.h"
 #include "sandbox/namespace/mounts.h"
 
 namespace pawl::sandbox {
 
 #ifdef PAWL_TEST_HOOKS
-MountPlan weakened(MountPlan plan, const os::Walls& walls);
+MountPlan weakened(MountPlan plan, const os::Defences& defences);
 #else
-inline MountPlan weakened(MountPlan plan, const os::Walls&) { return plan; }
+inline MountPlan weakened(MountPlan plan, const os::Defences&) { return plan; }
 #endif
 
 }  // namespace pawl::sandbox

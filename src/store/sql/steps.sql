@@ -24,7 +24,7 @@ INSERT INTO usage (run_id, phase_id, attempt_id, told_seq, line, episode) VALUES
 UPDATE attempts SET told_seq = ?4 WHERE run_id = ?1 AND phase_id = ?2 AND attempt_id = ?3 AND told_seq < ?4;
 -- name: owe
 INSERT INTO owed (sandbox_run_id, run_id, phase_id) VALUES (?1, ?2, ?3);
--- name: pay
+-- name: settle_usage
 DELETE FROM owed WHERE sandbox_run_id = ?1;
 -- name: insert_cost
 INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?1, ?2, ?3);

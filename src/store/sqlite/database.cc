@@ -1,7 +1,7 @@
 #include "store/sqlite/database.h"
 
 #include "base/json.h"
-#include "os/walls.h"
+#include "os/defences.h"
 #include "store/sqlite/migrations.h"
 
 namespace pawl::store::sqlite {
@@ -31,7 +31,7 @@ Status SqliteDatabase::begin_reading() {
 }
 
 Status SqliteDatabase::check_storage() {
-  if (is_storage_checked_ || !os::walls().signer) return {};
+  if (is_storage_checked_ || !os::defences().signer) return {};
   PAWL_TRY(const std::string found, schema_of(*connection_));
   PAWL_TRY(const std::string made, schema_of_program());
   std::string problem;

@@ -137,8 +137,8 @@ class GroupedStore final : public verbs::ReadingStore {
                          const Operator& who, WallTime now) override {
     return group_->run(&RunStore::operator_budget, run_id, unit, cap, who, now);
   }
-  Status pay(const Owed& owed, const Told& told, WallTime now) override {
-    return group_->run(&RunStore::pay, owed, told, now);
+  Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) override {
+    return group_->run(&RunStore::settle_usage, unsettled, reported, now);
   }
   Status put_inventory(const std::string& key, const std::string& text) override {
     return group_->run(&RunStore::put_inventory, key, text);

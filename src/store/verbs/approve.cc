@@ -1,15 +1,15 @@
 // An operator approves: the work of an attempt that did not pass becomes part of the run.
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/overlap.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
 namespace {
 
-// A mutant (base/planted.h).
-bool loses_ended_work() { return planted("ended_work_counts_as_lost"); }
+// A mutant (base/mutant.h).
+bool loses_ended_work() { return mutant("ended_work_counts_as_lost"); }
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/money.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
@@ -76,7 +76,7 @@ BudgetRow& row_of(std::vector<BudgetRow>& budgets, std::string_view unit) {
 
 void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out) {
   const auto left = of_unit(budgets, kSandboxMs);
-  out.started = !(planted("budget_without_reservations") ? left.is_spent() : left.is_used_up());
+  out.started = !(mutant("budget_without_reservations") ? left.is_spent() : left.is_used_up());
   // Grants this step's share of the rest of the budget, at most the amount that the step asks for.
   const auto take = [&](std::string_view unit, const std::optional<std::int64_t>& most,
                         std::optional<std::int64_t>& granted) {
@@ -106,15 +106,16 @@ void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRo
   keep_if_capped(kUsdNanos, out.usd_nanos, step.reserved_usd_nanos);
 }
 
-void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told) {
+void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms,
+            const Reported& reported) {
   const auto settle_unit = [&](std::string_view unit, std::int64_t spent, std::int64_t reserved) {
     if (spent == 0 && reserved == 0) return;
     auto& row = row_of(budgets, unit);
     row.spent = std::min(sum_at_most_max(row.spent, spent), kSpentMax);
-    row.reserved -= planted("reservations_kept") ? 0 : reserved;
+    row.reserved -= mutant("reservations_kept") ? 0 : reserved;
   };
   std::int64_t tokens = 0, usd_nanos = 0;
-  for (const auto& usage : told.usage) {
+  for (const auto& usage : reported.usage) {
     tokens = sum_at_most_max(tokens, sum_at_most_max(usage.input_tokens, usage.output_tokens));
     usd_nanos = sum_at_most_max(usd_nanos, usage.usd_nanos);
   }

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/verbs/reading_store.h"
 
 namespace pawl::store::verbs {
 namespace {
 
-// A mutant (base/planted.h).
-bool trusts_no_process_clock() { return planted("lease_by_wall_clock"); }
+// A mutant (base/mutant.h).
+bool trusts_no_process_clock() { return mutant("lease_by_wall_clock"); }
 
 // Open runs in the first page, the growth of the next pages, and their limit: usually the first run has a
 // phase to claim.

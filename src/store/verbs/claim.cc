@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
@@ -27,11 +27,11 @@ Status RunStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
 }
 
 Result<AttemptRow> RunStore::reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request) {
-  if (!planted("reserved_after_the_run")) phase.attempts_used += 1;
+  if (!mutant("reserved_after_the_run")) phase.attempts_used += 1;
   phase.attempts_total += 1;
   phase.last_attempt_timestamp = rfc3339(request.now);
   // The level of escalation never goes down, whatever resets attempts_used.
-  phase.escalation_level = planted("ladder_goes_down")
+  phase.escalation_level = mutant("ladder_goes_down")
                                ? phase.attempts_used - 1
                                : std::max(phase.escalation_level, phase.attempts_used - 1);
   AttemptRow attempt;
@@ -93,7 +93,7 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
   phase.lease_expires_at = rfc3339(request.now.plus_ms(request.lease_ms));
   phase.lease_mono_id = request.mono_id;
   phase.lease_until_mono = request.mono.micros + request.lease_ms * 1000;
-  if (!planted("fence_stands_still")) phase.fence += 1;
+  if (!mutant("fence_stands_still")) phase.fence += 1;
   phase.not_before.clear();
   if (phase.attempts_total > 0) {
     PAWL_TRY(auto unfinished, attempt_of(phase, "unfinished_attempt"));

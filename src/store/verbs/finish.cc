@@ -1,15 +1,15 @@
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/overlap.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
 namespace {
 
-// Mutants (base/planted.h).
-bool seals_no_work() { return planted("seal_without_its_work"); }
-bool sees_no_others() { return planted("accepted_without_the_others"); }
+// Mutants (base/mutant.h).
+bool seals_no_work() { return mutant("seal_without_its_work"); }
+bool sees_no_others() { return mutant("accepted_without_the_others"); }
 
 PhaseEvent event_of(const AttemptEnd& end) {
   const std::string_view verdict = end.verdict;
@@ -63,7 +63,7 @@ Status RunStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(const bool found, query.next());
     if (found && !seals_no_work()) layer = query.text(0);
   }
-  if (!planted("end_without_its_seal"))
+  if (!mutant("end_without_its_seal"))
     PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
   trusted_.at(phase.run_id)
       .own_ended.seal(phase.phase_id, {.state = std::string(name(phase.state)),
@@ -255,13 +255,13 @@ Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, co
   PAWL_OK(finish_attempt(attempt));
   PAWL_OK(record_tries(attempt, end));
   attempt.agent_layer = end.agent_layer.value_or(attempt.agent_layer);
-  if (planted("finish_in_two_transactions")) {
+  if (mutant("finish_in_two_transactions")) {
     PAWL_OK(transaction.commit());
     PAWL_TRY(transaction, begin("finish", lease.run_id));
   }
-  if (!planted("attempt_without_its_row")) PAWL_OK(append_attempt(attempt, end, now));
+  if (!mutant("attempt_without_its_row")) PAWL_OK(append_attempt(attempt, end, now));
 
-  if (planted("reserved_after_the_run")) phase_row.attempts_used += 1;
+  if (mutant("reserved_after_the_run")) phase_row.attempts_used += 1;
   phase_row.state = transition.state;
   phase_row.outcome = transition.outcome;
   phase_row.last_failure_reason = end.action == Action::kNone ? end.reason : end.action_reason;
@@ -271,12 +271,12 @@ Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, co
   if (end.action == Action::kReplan) {
     phase_row.revision += 1;
     phase_row.attempts_used = 0;
-    if (planted("replan_resets_attempts_total")) phase_row.attempts_total = 0;
+    if (mutant("replan_resets_attempts_total")) phase_row.attempts_total = 0;
   }
   PAWL_OK(record_advice(phase_row, attempt, end, now));
   PAWL_OK(write_phase(phase_row));
   if (is_terminal(phase_row.state)) PAWL_OK(settle_terminal(phase_row, end, out, now));
-  if (!planted("end_without_a_signature")) PAWL_OK(sign_head(lease.run_id, now));
+  if (!mutant("end_without_a_signature")) PAWL_OK(sign_head(lease.run_id, now));
   PAWL_OK(transaction.commit());
   return out;
 }

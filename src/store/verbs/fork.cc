@@ -1,7 +1,7 @@
 // Forks: a run that continues from a point of another run. The other run is never written.
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
@@ -68,7 +68,7 @@ Result<std::vector<LayerRow>> RunStore::layers_to_share(const std::string& from_
 }
 
 Status RunStore::share_layers(const std::vector<LayerRow>& layers, const std::string& run_id) {
-  if (planted("fork_without_layers")) return {};
+  if (mutant("fork_without_layers")) return {};
   for (const auto& layer : layers) {
     PAWL_TRY(const auto row, phase(run_id, layer.phase_id));
     PAWL_OK(accept_layer(row, layer.layer_id));

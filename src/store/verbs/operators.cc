@@ -1,17 +1,17 @@
 #include <algorithm>
 
 #include "base/isolation.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/cost_row.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
 namespace {
 
-// Mutants (base/planted.h).
-bool drops_usage_of_ended_agents() { return planted("usage_of_ended_agents_dropped"); }
-bool keeps_cancelled_phases() { return planted("cancelled_phases_stay"); }
-bool keeps_spent_phases() { return planted("spent_phases_stay"); }
+// Mutants (base/mutant.h).
+bool drops_usage_of_ended_agents() { return mutant("usage_of_ended_agents_dropped"); }
+bool keeps_cancelled_phases() { return mutant("cancelled_phases_stay"); }
+bool keeps_spent_phases() { return mutant("spent_phases_stay"); }
 
 }  // namespace
 
@@ -136,7 +136,7 @@ Status RunStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string
   row.outcome = transition.outcome;
   row.lease_owner.clear();
   row.lease_expires_at.clear();
-  if (!planted("operator_keeps_the_fence")) row.fence += 1;
+  if (!mutant("operator_keeps_the_fence")) row.fence += 1;
   if (event == PhaseEvent::kOperatorRetry) {
     row.attempts_used = 0;
     row.not_before.clear();
@@ -176,7 +176,7 @@ Result<std::vector<std::string>> RunStore::operate(const std::string& run_id, co
   }
   if (event == PhaseEvent::kOperatorRetry && targets.front().state == PhaseState::kCancelled &&
       keeps_cancelled_phases())
-    return fail(ErrorKind::kInvalid, "planted");
+    return fail(ErrorKind::kInvalid, "mutant");
   if (event == PhaseEvent::kOperatorRetry && !phase_id.empty()) {
     PAWL_TRY(auto stopped, stopped_because_of(run_id, phase_id));
     std::ranges::move(stopped, std::back_inserter(targets));

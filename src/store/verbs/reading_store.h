@@ -25,7 +25,7 @@ class ReadingStore : public Store {
  public:
   Result<Candidate> candidate(const ClaimRequest& request) override;
   Result<bool> holds(const Lease& lease) override;
-  Result<std::vector<Owed>> owed(const std::string& run_id) override;
+  Result<std::vector<Unsettled>> unsettled(const std::string& run_id) override;
   Status read_together(const std::function<Status()>& reads) override;
   Result<RunRow> run(const std::string& run_id) override;
   Result<std::vector<RunRow>> runs(std::size_t most) override;
@@ -158,6 +158,7 @@ std::string stopped_by(const std::string& phase_id);
 // a budget is used up.
 void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out);
 // Frees the reservations of `ended`, and adds its spent amounts.
-void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms, const Told& told);
+void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t spent_ms,
+            const Reported& reported);
 
 }  // namespace pawl::store::verbs

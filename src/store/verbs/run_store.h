@@ -44,7 +44,7 @@ class RunStore : public ReadingStore {
                                                   WallTime now) override;
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const Operator& who, WallTime now) override;
-  Status pay(const Owed& owed, const Told& told, WallTime now) override;
+  Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) override;
   Status put_inventory(const std::string& key, const std::string& text) override;
 
   // Signs the heads of the runs that verbs changed in the open shared transaction.
@@ -74,7 +74,7 @@ class RunStore : public ReadingStore {
   // --- ends of steps
   Status put_cost(const std::string& run_id, const std::string& sandbox_run_id, const std::string& line);
   Status record_end(const Lease& lease, const StepEnd& end, WallTime now, std::vector<BudgetRow>& budgets);
-  Status end_step_of_episode(const StepRow& step, const Told& told, std::string_view decision);
+  Status end_step_of_episode(const StepRow& step, const Reported& reported, std::string_view decision);
   Status close_lost_step(const StepRow& row, const ResumeDecision& resume, WallTime now,
                          std::vector<BudgetRow>& budgets);
   // Settles the ended steps in `budgets`, which the caller writes. Returns the budgets that pass the warning
@@ -122,7 +122,7 @@ class RunStore : public ReadingStore {
   // --- told
   // Writes ledger and usage rows for the reports of the agent of `ended`. kConflict: they are recorded
   // already.
-  Status record_told(const StepRow& ended, const Told& told, WallTime now);
+  Status record_reported(const StepRow& ended, const Reported& reported, WallTime now);
 
   // --- claim
   Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);

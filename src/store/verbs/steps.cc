@@ -1,7 +1,7 @@
 // Steps, ledger rows and cost rows: the parts of every transaction of a lease holder.
 
 #include "base/hash.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/cost_row.h"
 #include "store/marker.h"
 #include "store/verbs/run_store.h"
@@ -9,11 +9,11 @@
 namespace pawl::store::verbs {
 namespace {
 
-// Mutants (base/planted.h).
-bool overwrites_a_cancel() { return planted("cancel_is_overwritten"); }
-bool checks_no_fence() { return planted("fence_check_dropped"); }
-bool charges_no_lost_step() { return planted("lost_steps_cost_nothing"); }
-bool charges_no_cancelled_step() { return planted("cancelled_steps_cost_nothing"); }
+// Mutants (base/mutant.h).
+bool overwrites_a_cancel() { return mutant("cancel_is_overwritten"); }
+bool checks_no_fence() { return mutant("fence_check_dropped"); }
+bool charges_no_lost_step() { return mutant("lost_steps_cost_nothing"); }
+bool charges_no_cancelled_step() { return mutant("cancelled_steps_cost_nothing"); }
 
 std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
   return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
@@ -196,11 +196,12 @@ Status RunStore::set_step_state(const StepRow& step, StepState state, std::strin
 
 // Stores in the step's row what a later claim needs besides the result. With a single episode the attempt's
 // row has it, and only a wait is stored here.
-Status RunStore::end_step_of_episode(const StepRow& step, const Told& told, std::string_view decision) {
+Status RunStore::end_step_of_episode(const StepRow& step, const Reported& reported,
+                                     std::string_view decision) {
   if (step.episode == 0 && decision != name(RecoveryDecision::kWait)) return {};
   PAWL_TRY(auto query, database_->query("end_step_of_episode"));
   query.bind(step.run_id).bind(step.phase_id).bind(step.sandbox_run_id);
-  return query.bind(told.last_seq).bind(decision).run();
+  return query.bind(reported.last_seq).bind(decision).run();
 }
 
 Status RunStore::record_end(const Lease& lease, const StepEnd& end, WallTime now,
@@ -213,9 +214,9 @@ Status RunStore::record_end(const Lease& lease, const StepEnd& end, WallTime now
     memory_.unfinished.erase(key_of(row.run_id, row.phase_id));
   }
   PAWL_OK(put_cost(row.run_id, end.sandbox_run_id, end.cost_row));
-  PAWL_OK(end_step_of_episode(row, end.told, ""));
-  settle(budgets, row, end.duration_ms, end.told);
-  PAWL_OK(record_told(row, end.told, now));
+  PAWL_OK(end_step_of_episode(row, end.reported, ""));
+  settle(budgets, row, end.duration_ms, end.reported);
+  PAWL_OK(record_reported(row, end.reported, now));
   return append_row(row.run_id, row.phase_id, executed_row(row, end), now);
 }
 
@@ -227,7 +228,7 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
   const bool is_free =
       charges_no_lost_step() || (charges_no_cancelled_step() && resume.found == RecoveryFound::kOperator);
   if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
-  PAWL_OK(end_step_of_episode(row, resume.told, name(resume.decision)));
+  PAWL_OK(end_step_of_episode(row, resume.reported, name(resume.decision)));
   auto settled = row;
   if (resume.owes) {
     settled.reserved_tokens = settled.reserved_usd_nanos = 0;
@@ -235,8 +236,8 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
     PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).run());
   }
   const std::int64_t spent_ms = charged_ms_of_lost(row, now);
-  settle(budgets, settled, spent_ms, resume.told);
-  PAWL_OK(record_told(row, resume.told, now));
+  settle(budgets, settled, spent_ms, resume.reported);
+  PAWL_OK(record_reported(row, resume.reported, now));
   PAWL_OK(append_row(row.run_id, row.phase_id, resume_row(row.attempt_id, resume, spent_ms), now));
   if (!resume.wait) return {};
   return append_row(row.run_id, row.phase_id, waited_row(row.attempt_id, resume), now);
@@ -270,7 +271,7 @@ Status RunStore::count(const Lease& lease, const StepStart& start) {
   }
   if (phase.doctor_calls >= kDoctorCallsOfPhaseMax)
     return fail(ErrorKind::kExhausted, start.label + ": no call of the doctor is left for this phase");
-  if (planted("doctor_calls_in_memory")) return {};
+  if (mutant("doctor_calls_in_memory")) return {};
   PAWL_OK(check_doctor_calls(lease.run_id));
   phase.doctor_calls += 1;
   {
@@ -349,7 +350,7 @@ Status RunStore::wait(const Lease& lease, const Endings& endings, const std::str
   PAWL_TRY([[maybe_unused]] const auto warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(check_tables(lease.run_id));
-  if (!planted("wait_without_its_time")) phase_row.not_before = not_before;
+  if (!mutant("wait_without_its_time")) phase_row.not_before = not_before;
   phase_row.lease_owner.clear();
   phase_row.lease_expires_at.clear();
   PAWL_OK(write_phase(phase_row));

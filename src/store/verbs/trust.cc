@@ -5,16 +5,16 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/planted.h"
-#include "os/walls.h"
+#include "base/mutant.h"
+#include "os/defences.h"
 #include "store/verbs/reading_store.h"
 
 namespace pawl::store::verbs {
 namespace {
 
-// Mutants (base/planted.h).
-bool checks_no_signature() { return planted("signatures_not_checked"); }
-bool continues_no_rows() { return planted("rows_not_continued"); }
+// Mutants (base/mutant.h).
+bool checks_no_signature() { return mutant("signatures_not_checked"); }
+bool continues_no_rows() { return mutant("rows_not_continued"); }
 
 std::unexpected<Error> forged(const std::string& run_id, const std::string& what) {
   return fail(ErrorKind::kForged, "the ledger of run " + run_id + " is not what was signed: " + what +
@@ -23,8 +23,8 @@ std::unexpected<Error> forged(const std::string& run_id, const std::string& what
 }
 
 // Whether a failed check is an error. Called only after a failure: in a test build it reads the environment.
-bool refuses() { return os::walls().signer; }
-bool takes_unsealed_ends() { return planted("rows_between_heads_unsealed"); }
+bool refuses() { return os::defences().signer; }
+bool takes_unsealed_ends() { return mutant("rows_between_heads_unsealed"); }
 
 std::string name_of(const std::string& chain) { return chain.empty() ? "the run" : "phase " + chain; }
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/hash.h"
-#include "base/planted.h"
-#include "os/walls.h"
+#include "base/mutant.h"
+#include "os/defences.h"
 #include "store/ledger_rows.h"
 #include "store/step_rows.h"
 #include "store/verbs/reading_store.h"
@@ -16,9 +16,9 @@
 namespace pawl::store::verbs {
 namespace {
 
-// Mutants (base/planted.h).
-bool compares_no_accepted_work() { return planted("accepted_work_not_compared"); }
-bool compares_no_caps() { return planted("caps_not_compared"); }
+// Mutants (base/mutant.h).
+bool compares_no_accepted_work() { return mutant("accepted_work_not_compared"); }
+bool compares_no_caps() { return mutant("caps_not_compared"); }
 
 std::unexpected<Error> contradicted(const std::string& run_id, const std::string& what) {
   return fail(ErrorKind::kForged, "the tables of run " + run_id + " are not what its ledger says: " + what +
@@ -63,14 +63,14 @@ Status ReadingStore::check_claim(const Claim& claim) {
   PAWL_OK(check_tables(run_id));
   PAWL_OK(check_attempts(claim.phase));
   if (claim.continued) PAWL_OK(check_steps(claim));
-  return planted("previous_attempt_not_compared") ? Status() : check_previous(claim);
+  return mutant("previous_attempt_not_compared") ? Status() : check_previous(claim);
 }
 
 // One comparison serves until another connection commits.
 Status ReadingStore::check_tables(const std::string& run_id) {
   PAWL_TRY([[maybe_unused]] const auto* trusted, trust(run_id));
   auto& known = trusted_.at(run_id);
-  if (known.tables_epoch == memory_.epoch || !os::walls().signer) return {};
+  if (known.tables_epoch == memory_.epoch || !os::defences().signer) return {};
   PAWL_OK(check_open_ends(run_id));
   const auto ended = ended_of(known);
   PAWL_TRY(const auto layers, accepted_layers(run_id));
@@ -78,7 +78,7 @@ Status ReadingStore::check_tables(const std::string& run_id) {
     return contradicted(run_id, "the accepted work of phase " + *phase_id);
   PAWL_OK(check_source(run_id, known.started));
   PAWL_OK(check_places(run_id, known.started));
-  if (!planted("ends_not_compared")) PAWL_OK(check_ends(run_id, ended));
+  if (!mutant("ends_not_compared")) PAWL_OK(check_ends(run_id, ended));
   auto caps = known.own_caps;
   caps.insert(known.caps.begin(), known.caps.end());
   PAWL_TRY(const auto budgets, known_budgets(run_id));
@@ -108,7 +108,7 @@ Status ReadingStore::check_source(const std::string& run_id, const Json& started
 
 // Rows count the calls of each phase. The run has their sum, which is limited too.
 Status ReadingStore::check_doctor_calls(const std::string& run_id) {
-  if (!os::walls().signer) return {};
+  if (!os::defences().signer) return {};
   PAWL_TRY(auto query, database_->query("doctor_calls_of_run"));
   query.bind(run_id);
   PAWL_TRY([[maybe_unused]] const bool found, query.next());
@@ -136,7 +136,7 @@ Status ReadingStore::check_places(const std::string& run_id, const Json& started
 // older version lacks them.
 Status ReadingStore::check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
   // Verbs of this transaction compared the amounts before they wrote.
-  if (writes_unsigned(run_id) || !os::walls().signer) return {};
+  if (writes_unsigned(run_id) || !os::defences().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
   if (!known->spent) return {};  // an older head, or a new run without a head
   PAWL_OK(check_open_ends(run_id));
@@ -163,7 +163,7 @@ Status ReadingStore::check_spent(const std::string& run_id, const std::vector<Bu
 
 // One comparison serves until another connection commits: only this store writes until then.
 Status ReadingStore::check_attempts(const PhaseRow& phase) {
-  if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::walls().signer) return {};
+  if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::defences().signer) return {};
   PAWL_TRY(const auto* known, trust(phase.run_id));
   const bool inherits = known->forked && known->forked->phase_id == phase.phase_id;
   AttemptsByRows said(attempts_planned(known->started, phase.tier_index, phase.phase_index), inherits);
@@ -207,7 +207,7 @@ Status ReadingStore::check_ends(const std::string& run_id, const EndedPhases& en
 // Called before the run is sealed. `phases` are all its phases, `heads` the ends of their chains.
 Status ReadingStore::check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
                                  const std::vector<ChainHead>& heads) {
-  if (!os::walls().signer) return {};
+  if (!os::defences().signer) return {};
   PAWL_TRY(const auto* known, trust(run_id));
   const auto ended = ended_of(*known);
   const auto& listed = list_in(known->started, "phases");
@@ -225,7 +225,7 @@ Status ReadingStore::check_seals(const std::string& run_id, const std::vector<Ph
 
 // A replanner's goal must be in a row of the phase, or of the same phase in the run that was forked.
 Status ReadingStore::check_goal(const Claim& claim) {
-  if (claim.phase.revision == 0 || !os::walls().signer) return {};
+  if (claim.phase.revision == 0 || !os::defences().signer) return {};
   const std::string& phase_id = claim.phase.phase_id;
   PAWL_TRY(auto said, goals_of(claim.run.run_id, phase_id));
   const bool own = !said.empty();
@@ -304,14 +304,14 @@ Result<WaitsSoFar> ReadingStore::waits_of(const Claim& claim) {
     waited.erase(text_in(json, "sandbox_run_id"));
     return {};
   }));
-  if (waited.empty() || !os::walls().signer) return out;
+  if (waited.empty() || !os::defences().signer) return out;
   return contradicted(claim.run.run_id, "the waits of attempt " + claim.attempt.attempt_id);
 }
 
 // An executor goes on from the results of the steps that ended, and from what was decided of those that were
 // lost.
 Status ReadingStore::check_steps(const Claim& claim) {
-  if (!os::walls().signer) return {};
+  if (!os::defences().signer) return {};
   StepsByRows said(claim.attempt.attempt_id);
   PAWL_OK(each_checked_row(claim.run.run_id, claim.phase.phase_id, [&](const LedgerRow& row) -> Status {
     PAWL_TRY(const auto json, parse_json(row.line));
@@ -335,7 +335,7 @@ Result<KeptLayers> ReadingStore::kept_of(const Claim& claim) {
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For
 // the first attempt of a fork, that attempt belongs to another run.
 Status ReadingStore::check_previous(const Claim& claim) {
-  if (!os::walls().signer) return {};
+  if (!os::defences().signer) return {};
   if (!claim.previous) return check_is_first(claim);
   const auto& previous = *claim.previous;
   PAWL_TRY(const auto steps, steps_of_attempt(previous.run_id, previous.attempt_id));

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "os/defences.h"
 #include "os/file.h"
-#include "os/walls.h"
 #include "workspace/git/patch.h"
 #include "workspace/tree.h"
 #include "workspace/workspace.h"
@@ -33,7 +33,7 @@ Result<Side> side_of(const std::optional<GitFile>& file, bool contents) {
     return side;
   }
   if (!contents) return side;
-  const bool has_bounds = os::walls().bounds;
+  const bool has_bounds = os::defences().bounds;
   auto read =
       os::read_file(file->full, has_bounds ? kPolicyReadMax : std::numeric_limits<std::uint64_t>::max());
   if (!read && read.error().kind != ErrorKind::kExhausted) return std::unexpected(std::move(read).error());

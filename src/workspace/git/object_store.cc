@@ -11,8 +11,8 @@
 
 #include "base/glob.h"
 #include "base/hash.h"
+#include "os/defences.h"
 #include "os/file.h"
-#include "os/walls.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -64,7 +64,7 @@ class DiskObjects final : public ObjectStore {
       if (tail.size() / 2 > bytes_max) cut();  // seldom, because a cut moves all bytes that stay
     }
     cut();
-    if (hasher.hex() != id && os::walls().objects)
+    if (hasher.hex() != id && os::defences().objects)
       return fail(ErrorKind::kForged, kept_.blob_path(id) + " was changed since it was kept");
     return tail;
   }

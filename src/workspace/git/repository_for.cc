@@ -12,9 +12,9 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "os/parallel.h"
-#include "os/walls.h"
 #include "workspace/bases.h"
 #include "workspace/changed_files.h"
 #include "workspace/changes.h"
@@ -335,7 +335,7 @@ class RepositoryMaker {
   }
 
   static bool is_as_kept(std::string_view bytes, const Entry& entry) {
-    return has_hash(bytes, entry.content) || !os::walls().objects;
+    return has_hash(bytes, entry.content) || !os::defences().objects;
   }
   static std::unexpected<Error> was_changed(const std::string& path) {
     return fail(ErrorKind::kForged,

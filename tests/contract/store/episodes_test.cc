@@ -18,13 +18,13 @@ class Episodes : public StoreContract {
     return store_->begin_step(held.lease, start, {}, now_);
   }
   static ResumeDecision cancelled(const std::string& id, std::int64_t told_seq) {
-    return {
-        .sandbox_run_id = id,
-        .label = "x",
-        .found = RecoveryFound::kNothing,
-        .decision = RecoveryDecision::kCancelled,
-        .lost_cost_row = "{}",
-        .told = {.last_seq = told_seq, .usage = {{.told_seq = told_seq, .input_tokens = 1, .line = "{}"}}}};
+    return {.sandbox_run_id = id,
+            .label = "x",
+            .found = RecoveryFound::kNothing,
+            .decision = RecoveryDecision::kCancelled,
+            .lost_cost_row = "{}",
+            .reported = {.last_seq = told_seq,
+                         .usage = {{.told_seq = told_seq, .input_tokens = 1, .line = "{}"}}}};
   }
 };
 
@@ -65,7 +65,7 @@ TEST_P(Episodes, AnEndIsRecordedWhileOthersGoOn) {
   ASSERT_TRUE(begin(held, agent(2)));
   // Both agents report the same number of usages: each counts from 1.
   auto first = ended("agent1");
-  first.told = {.last_seq = 1, .usage = {{.told_seq = 1, .input_tokens = 1, .line = "{}"}}};
+  first.reported = {.last_seq = 1, .usage = {{.told_seq = 1, .input_tokens = 1, .line = "{}"}}};
   ASSERT_TRUE(store_->end_step(held.lease, {.result = first, .resume = cancelled("agent2", 1)}, now_));
   EXPECT_EQ(store_->end_step(held.lease, {.result = first}, now_).error().kind, ErrorKind::kConflict)
       << "once";
@@ -113,14 +113,14 @@ TEST_P(Episodes, GatesThatAnOperatorEndsAreEndedByTheNextWhoLooks) {
   }
   ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
   const auto rows = store_->ledger(run, "a", 1, 100)->size();
-  const auto owed = *store_->owed("");
-  ASSERT_EQ(owed.size(), 2U);
-  for (const auto& each : owed) ASSERT_TRUE(store_->pay(each, {}, now_));
-  EXPECT_TRUE(store_->owed("")->empty());
+  const auto unsettled = *store_->unsettled("");
+  ASSERT_EQ(unsettled.size(), 2U);
+  for (const auto& each : unsettled) ASSERT_TRUE(store_->settle_usage(each, {}, now_));
+  EXPECT_TRUE(store_->unsettled("")->empty());
   EXPECT_EQ(store_->ledger(run, "a", 1, 100)->size(), rows) << "a gate has no last words";
 }
 
-TEST_P(Episodes, WhatIsOwedOfARunIsReadAlone) {
+TEST_P(Episodes, UnsettledStepsOfARunAreReadAlone) {
   std::vector<std::string> runs;
   for (const std::string id : {"x", "y"}) {
     runs.push_back(create({{"a"}}));
@@ -130,13 +130,13 @@ TEST_P(Episodes, WhatIsOwedOfARunIsReadAlone) {
     ASSERT_TRUE(begin(held, start));
     ASSERT_TRUE(store_->operator_cancel(held.run.run_id, "a", {}, now_));
   }
-  EXPECT_EQ(store_->owed("")->size(), 2U);
+  EXPECT_EQ(store_->unsettled("")->size(), 2U);
   for (const auto& run : runs) {
-    const auto owed = *store_->owed(run);
-    ASSERT_EQ(owed.size(), 1U);
-    EXPECT_EQ(owed.front().step.run_id, run);
+    const auto unsettled = *store_->unsettled(run);
+    ASSERT_EQ(unsettled.size(), 1U);
+    EXPECT_EQ(unsettled.front().step.run_id, run);
   }
-  EXPECT_TRUE(store_->owed("another")->empty());
+  EXPECT_TRUE(store_->unsettled("another")->empty());
 }
 
 TEST_P(Episodes, AnOperatorEndsAllThatRun) {
@@ -147,7 +147,7 @@ TEST_P(Episodes, AnOperatorEndsAllThatRun) {
   ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
   const auto steps = *store_->steps(run, "a");
   for (const auto& row : steps) EXPECT_EQ(row.state, StepState::kLost);
-  EXPECT_EQ(store_->owed("")->size(), 2U);
+  EXPECT_EQ(store_->unsettled("")->size(), 2U);
   EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
 }

@@ -34,7 +34,7 @@ void ToyStatement::bind(std::string_view text) {
 
 Result<bool> ToyStatement::next() {
   // The key of this row is a step, whose run is locked.
-  const bool names_no_run = name_ == "pay";
+  const bool names_no_run = name_ == "settle_usage";
   if (sqlite3_stmt_readonly(statement_) == 0 && !locked_.empty() && !names_no_run) {
     EXPECT_TRUE(texts_.contains(locked_)) << name_ << " changes another run than " << locked_;
   }

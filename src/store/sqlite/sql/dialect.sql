@@ -6,7 +6,7 @@ SELECT line FROM usage WHERE run_id = ?1 ORDER BY usage_seq LIMIT -1 OFFSET ?2;
 SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_id, -length(?1)) = ?1 LIMIT 2;
 -- name: open_chain
 INSERT OR IGNORE INTO open_chains (run_id, chain) VALUES (?1, ?2);
--- name: owed
+-- name: unsettled
 -- Without a run, all rows. Reads the whole table: it has few rows, and each for a short time. Steps are read
 -- for the wanted rows only. Without CROSS and the plus signs, SQLite would build an index of all steps.
 SELECT {steps},

@@ -15,13 +15,13 @@
 namespace pawl::cli {
 
 // While it lives, reports each question of the runs' agents once to a Progress, from a thread of its own.
-class QuestionTeller {
+class QuestionReporter {
  public:
   // All arguments must outlive it.
-  QuestionTeller(const executor::State& state, const std::vector<std::string>& run_ids, Progress& progress);
-  ~QuestionTeller();
-  QuestionTeller(const QuestionTeller&) = delete;
-  QuestionTeller& operator=(const QuestionTeller&) = delete;
+  QuestionReporter(const executor::State& state, const std::vector<std::string>& run_ids, Progress& progress);
+  ~QuestionReporter();
+  QuestionReporter(const QuestionReporter&) = delete;
+  QuestionReporter& operator=(const QuestionReporter&) = delete;
 
  private:
   void tell();

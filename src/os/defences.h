@@ -15,7 +15,7 @@
 namespace pawl::os {
 
 // Read before the processes of a sandbox start, because these must not allocate memory.
-struct Walls {
+struct Defences {
   bool seccomp = true, landlock = true, read_only = true, masks = true, session = true, descriptors = true;
   bool init = true;          // the sandbox's init cannot be traced by the processes that it started
   bool supervisor = true;    // the supervisor cannot be inspected by processes of the same user
@@ -50,7 +50,7 @@ struct Walls {
 };
 
 #ifdef PAWL_TEST_HOOKS
-inline Walls walls() {
+inline Defences defences() {
   const std::string off = " " + environment_value("PAWL_WALLS_OFF").value_or("") + " ";
   const auto up = [&](std::string_view wall) { return off.find(" " + std::string(wall) + " ") == off.npos; };
   return {.seccomp = up("seccomp"),
@@ -94,7 +94,7 @@ inline Walls walls() {
           .devices = up("devices")};
 }
 #else
-constexpr Walls walls() { return {}; }
+constexpr Defences defences() { return {}; }
 #endif
 
 }  // namespace pawl::os

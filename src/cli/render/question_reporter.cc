@@ -1,4 +1,4 @@
-#include "cli/render/question_teller.h"
+#include "cli/render/question_reporter.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@ constexpr auto kAskEvery = std::chrono::seconds(1);
 
 }  // namespace
 
-QuestionTeller::QuestionTeller(const executor::State& state, const std::vector<std::string>& run_ids,
-                               Progress& progress)
+QuestionReporter::QuestionReporter(const executor::State& state, const std::vector<std::string>& run_ids,
+                                   Progress& progress)
     : state_(state), run_ids_(run_ids), progress_(progress), teller_([this] { tell(); }) {}
 
-QuestionTeller::~QuestionTeller() {
+QuestionReporter::~QuestionReporter() {
   {
     const std::lock_guard guard(mutex_);
     over_ = true;
@@ -27,7 +27,7 @@ QuestionTeller::~QuestionTeller() {
   teller_.join();
 }
 
-void QuestionTeller::tell() {
+void QuestionReporter::tell() {
   const auto state = executor::open_again(state_);
   const auto redactor = secrets::open_redactor(state_.folder);
   if (!state || !redactor) return;  // the workers get the same error, and end the run with it
@@ -36,7 +36,7 @@ void QuestionTeller::tell() {
 }
 
 // Only for agents that run. An episode that can't be read now is read again at the next look.
-void QuestionTeller::look(const executor::State& state, const secrets::Redactor& redactor) {
+void QuestionReporter::look(const executor::State& state, const secrets::Redactor& redactor) {
   const auto open = views::open_questions(state, redactor, run_ids_);
   if (!open) return;
   for (const auto& one : *open)

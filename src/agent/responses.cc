@@ -1,4 +1,4 @@
-#include "agent/answers.h"
+#include "agent/responses.h"
 
 #include <array>
 #include <cerrno>
@@ -60,8 +60,8 @@ std::string_view title_of(int status) {
 
 }  // namespace
 
-Answer problem(int status, std::string_view type, std::string_view detail,
-               const std::vector<std::string>& known) {
+ApiResponse problem(int status, std::string_view type, std::string_view detail,
+                    const std::vector<std::string>& known) {
   ObjectText out;
   out.text("type", "urn:pawl:" + std::string(type)).text("title", title_of(status));
   out.number("status", status).text("detail", detail);
@@ -82,9 +82,9 @@ std::string_view why_unsaved(const Error& error) {
   return error.kind == ErrorKind::kIndeterminate ? kIoError : std::string_view();
 }
 
-Answer problem(const Error& error) {
+ApiResponse problem(const Error& error) {
   const Kind kind = kind_of(error);
-  Answer out = problem(kind.status, kind.type, error.message);
+  ApiResponse out = problem(kind.status, kind.type, error.message);
   out.unsaved = why_unsaved(error);
   return out;
 }
@@ -184,7 +184,9 @@ std::string_view text_of(OnLost on_lost) {
   return "ask";
 }
 
-Answer json_answer(std::string body, int status) { return {.status = status, .body = std::move(body)}; }
-Answer no_content() { return {.status = 204, .type = {}}; }
+ApiResponse json_response(std::string body, int status) {
+  return {.status = status, .body = std::move(body)};
+}
+ApiResponse no_content() { return {.status = 204, .type = {}}; }
 
 }  // namespace pawl::agent

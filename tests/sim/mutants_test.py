@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The simulator finds each mutant of the sources (base/planted.h), and prints the seed that shows it."""
+"""The simulator finds each mutant of the sources (base/mutant.h), and prints the seed that shows it."""
 
 import concurrent.futures
 import os
@@ -15,13 +15,13 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src"
 
 class Planted(unittest.TestCase):
     def test_each_is_found(self):
-        bugs = sorted({bug for path in SOURCE.rglob("*.cc") for bug in re.findall(r'planted\("(\w+)"\)', path.read_text())})
+        bugs = sorted({bug for path in SOURCE.rglob("*.cc") for bug in re.findall(r'mutant\("(\w+)"\)', path.read_text())})
         self.assertGreaterEqual(len(bugs), 15)
         self.assertIn(SHRUNK, bugs)
 
         def look(bug):
             # Shrinking is for people and takes longer than finding the mutant, so only one mutant is shrunk.
-            command = [os.environ["PAWL_SIM"], "--planted", bug, "--first", "1", "--histories", str(HISTORIES_MAX),
+            command = [os.environ["PAWL_SIM"], "--mutant", bug, "--first", "1", "--histories", str(HISTORIES_MAX),
                        "--shrink", str(int(bug == SHRUNK))]
             return subprocess.run(command, capture_output=True, text=True, timeout=600)
 

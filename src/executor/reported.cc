@@ -1,26 +1,26 @@
-#include "executor/told.h"
+#include "executor/reported.h"
 
 #include <algorithm>
 
 #include "agent/server.h"
 #include "base/money.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "store/cost_row.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
 namespace {
 
-constexpr std::size_t kAnswerTold = 1024;  // bytes of a person's answer, in the ledger
+constexpr std::size_t kAnswerBytesKept = 1024;  // bytes of a person's answer, in the ledger
 
 Json redacted(const secrets::Redactor& redactor, Json details) {
   redactor.redact_strings(details);
   if (const auto answer = details.find("answer"); answer != details.end() && answer->is_string())
-    *answer = std::string(utf8_prefix(answer->get_ref<const std::string&>(), kAnswerTold));
+    *answer = std::string(utf8_prefix(answer->get_ref<const std::string&>(), kAnswerBytesKept));
   return details;
 }
 
-store::Told::Usage usage_of(const World& world, const Teller& teller, const agent::UsageRow& row) {
+store::Reported::Usage usage_of(const World& world, const Reporter& reporter, const agent::UsageRow& row) {
   const auto& usage = row.usage;
   const auto nanos = usage.usd_micros ? std::optional(*usage.usd_micros * kNanosOfMicro) : std::nullopt;
   return {.told_seq = row.seq,
@@ -28,11 +28,11 @@ store::Told::Usage usage_of(const World& world, const Teller& teller, const agen
           .output_tokens = usage.output_tokens,
           .cached_tokens = usage.cached_tokens,
           .usd_nanos = nanos.value_or(0),
-          .line = store::usage_line({.workflow_id = teller.workflow_id,
-                                     .run_id = teller.key.run_id,
-                                     .phase_id = teller.key.goal_id,
-                                     .attempt_id = teller.attempt_id,
-                                     .sandbox_run_id = teller.sandbox_run_id,
+          .line = store::usage_line({.workflow_id = reporter.workflow_id,
+                                     .run_id = reporter.key.run_id,
+                                     .phase_id = reporter.key.goal_id,
+                                     .attempt_id = reporter.attempt_id,
+                                     .sandbox_run_id = reporter.sandbox_run_id,
                                      .usage_id = world.redactor.redact(usage.id),
                                      .model = world.redactor.redact(usage.model),
                                      .source = usage.source,
@@ -43,21 +43,21 @@ store::Told::Usage usage_of(const World& world, const Teller& teller, const agen
                                      .emitted_at = row.at})};
 }
 
-Status pay(const World& world, const store::Owed& owed) {
-  const store::StepRow& step = owed.step;
+Status settle_usage(const World& world, const store::Unsettled& unsettled) {
+  const store::StepRow& step = unsettled.step;
   PAWL_OK(world.sandboxes.abandon(step.sandbox_run_id));
   PAWL_TRY(const auto run, world.store.run(step.run_id));
-  const Teller teller{.key = {.run_id = step.run_id,
-                              .goal_id = step.phase_id,
-                              .episode_id = episode_id(step.attempt_id, step.episode)},
-                      .workflow_id = run.workflow_id,
-                      .attempt_id = step.attempt_id,
-                      .sandbox_run_id = step.sandbox_run_id};
-  store::Told told;
+  const Reporter reporter{.key = {.run_id = step.run_id,
+                                  .goal_id = step.phase_id,
+                                  .episode_id = episode_id(step.attempt_id, step.episode)},
+                          .workflow_id = run.workflow_id,
+                          .attempt_id = step.attempt_id,
+                          .sandbox_run_id = step.sandbox_run_id};
+  store::Reported reported;
   if (step.gate_id == store::kAgentGate) {
-    PAWL_TRY(told, told_since(world, teller, owed.told_seq));
+    PAWL_TRY(reported, reported_since(world, reporter, unsettled.told_seq));
   }
-  PAWL_OK(world.store.pay(owed, told, world.clock.wall()));
+  PAWL_OK(world.store.settle_usage(unsettled, reported, world.clock.wall()));
   world.sandboxes.forget_lost(step.sandbox_run_id);
   world.sandboxes.forget_homes(step.run_id, step.attempt_id);  // the operator ended the attempt
   return {};
@@ -68,7 +68,7 @@ Status pay(const World& world, const store::Owed& owed) {
 namespace {
 
 bool has_id_of_its_own(std::int64_t episode) {
-  if (planted("episodes_share_checkpoints")) return false;
+  if (mutant("episodes_share_checkpoints")) return false;
   return episode != 0;
 }
 
@@ -85,37 +85,37 @@ agent::EpisodeKey episode_of(const store::Claim& claim, std::int64_t episode) {
           .episode_id = episode_id(claim.attempt.attempt_id, episode)};
 }
 
-Teller teller_of(const store::Claim& claim, const store::StepStart& step) {
+Reporter reporter_of(const store::Claim& claim, const store::StepStart& step) {
   return {.key = episode_of(claim, step.episode),
           .workflow_id = claim.run.workflow_id,
           .attempt_id = claim.attempt.attempt_id,
           .sandbox_run_id = step.sandbox_run_id};
 }
 
-Result<store::Told> told_since(const World& world, const Teller& teller, std::int64_t seq) {
-  PAWL_TRY(const auto told, world.journals.told_since(teller.key, seq));
-  store::Told out;
-  if (told.last_seq > seq) out.last_seq = told.last_seq;
-  for (const auto& event : told.events)
+Result<store::Reported> reported_since(const World& world, const Reporter& reporter, std::int64_t seq) {
+  PAWL_TRY(const auto reported, world.journals.reported_since(reporter.key, seq));
+  store::Reported out;
+  if (reported.last_seq > seq) out.last_seq = reported.last_seq;
+  for (const auto& event : reported.events)
     out.events.push_back(
         {.event = event.event, .at = event.at, .details = redacted(world.redactor, event.details)});
-  for (const auto& row : told.usage) out.usage.push_back(usage_of(world, teller, row));
+  for (const auto& row : reported.usage) out.usage.push_back(usage_of(world, reporter, row));
   return out;
 }
 
-Status pay_what_is_owed(const World& world) {
-  PAWL_TRY(const auto all, world.store.owed(""));
+Status settle_ended_steps(const World& world) {
+  PAWL_TRY(const auto all, world.store.unsettled(""));
   Status first;
-  for (const auto& owed : all)
-    if (auto paid = pay(world, owed); !paid && first) first = std::move(paid);
+  for (const auto& unsettled : all)
+    if (auto paid = settle_usage(world, unsettled); !paid && first) first = std::move(paid);
   return first;
 }
 
-void pay_or_tell(const World& world, Observer& observer) {
-  if (const auto paid = pay_what_is_owed(world); !paid) observer.stays_owed(paid.error());
+void settle_or_report(const World& world, Observer& observer) {
+  if (const auto paid = settle_ended_steps(world); !paid) observer.stays_unsettled(paid.error());
 }
 
-store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase) {
+store::Reported::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase) {
   const bool required = phase.durable == plan::Durable::kRequired;
   return {.event = "not_saved",
           .at = run.ended_at,
@@ -138,10 +138,10 @@ Status check_room(const World& world, const store::Claim& claim, const sandbox::
 Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
                              const store::StepStart& step, std::int64_t seq) {
   if (run.reason != supervisor::kUsageCapReason) return false;
-  PAWL_TRY(const auto told, told_since(world, teller_of(claim, step), seq));
+  PAWL_TRY(const auto reported, reported_since(world, reporter_of(claim, step), seq));
   PAWL_TRY(const auto budgets, world.store.budgets(claim.run.run_id));
   std::int64_t tokens = 0, usd_nanos = 0;
-  for (const auto& usage : told.usage) {
+  for (const auto& usage : reported.usage) {
     tokens = sum_at_most_max(tokens, sum_at_most_max(usage.input_tokens, usage.output_tokens));
     usd_nanos = sum_at_most_max(usd_nanos, usage.usd_nanos);
   }

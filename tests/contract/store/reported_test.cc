@@ -8,8 +8,8 @@ namespace {
 
 class Reports : public StoreContract {
  protected:
-  static Told told(std::int64_t first, std::int64_t last) {
-    Told out{.last_seq = last};
+  static Reported reported(std::int64_t first, std::int64_t last) {
+    Reported out{.last_seq = last};
     for (std::int64_t seq = first; seq <= last; ++seq)
       out.usage.push_back({.told_seq = seq,
                            .input_tokens = 70,
@@ -46,8 +46,8 @@ TEST_P(Reports, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
                       .found = RecoveryFound::kNothing,
                       .decision = RecoveryDecision::kReExecute,
                       .lost_cost_row = "{}",
-                      .told = told(1, 2)};
-  lost.told.events.push_back({.event = "resumed", .at = "then", .details = {{"session", 2}}});
+                      .reported = reported(1, 2)};
+  lost.reported.events.push_back({.event = "resumed", .at = "then", .details = {{"session", 2}}});
   auto again = agent("two");
   again.execution = 2;
   ASSERT_TRUE(store_->begin_step(held.lease, again, {.resume = lost}, now_));
@@ -55,14 +55,14 @@ TEST_P(Reports, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
   EXPECT_EQ(store_->attempts(run, "a")->back().told_seq, 2);
 
   auto end = ended("two");
-  end.told = told(1, 3);  // as from a reader that lost its place
+  end.reported = reported(1, 3);  // as from a reader that lost its place
   const auto finish = [&] {
     return store_->finish(
         held.lease, {.result = end}, verdict("passed"), [](const auto&, const auto&) { return false; }, now_);
   };
   EXPECT_FALSE(finish()) << "rows that are there come again";
   EXPECT_EQ(store_->usage_rows(run, 0)->size(), 2U) << "nothing of that happened";
-  end.told = told(3, 3);
+  end.reported = reported(3, 3);
   ASSERT_TRUE(finish());
   EXPECT_EQ(store_->usage_rows("", 0)->size(), 3U);
   EXPECT_EQ(budget(run, kTokens).spent, 300);
@@ -82,7 +82,7 @@ TEST_P(Reports, AnAgentReservesWhatIsLeftAndTheOthersWait) {
   EXPECT_FALSE(begin(b, agent("of b")).started) << "nothing is left to reserve";
   EXPECT_FALSE(store_->claim(request("two"))->claim);
   auto end = ended("of a");
-  end.told = told(1, 2);
+  end.reported = reported(1, 2);
   const auto gate = store_->begin_step(a.lease, marker("gate", 1), {.result = end}, now_);
   ASSERT_TRUE(gate && gate->started) << "a gate spends no tokens";
   EXPECT_EQ(budget(run, kTokens).spent, 200);
@@ -99,7 +99,7 @@ TEST_P(Reports, EachBudgetThatNearsItsEndIsTold) {
   const Claim held = claim();
   begin(held, agent("one"));
   auto end = ended("one");
-  end.told = told(1, 2);
+  end.reported = reported(1, 2);
   const auto gate = store_->begin_step(held.lease, marker("gate", 1), {.result = end}, now_);
   ASSERT_TRUE(gate);
   ASSERT_EQ(gate->warnings.size(), 2U);
@@ -113,9 +113,9 @@ TEST_P(Reports, AnAgentThatTellsTheHighestNumbersBreaksNothing) {
   begin(held, agent("one"));
   auto end = ended("one");
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  end.told.last_seq = 3;
+  end.reported.last_seq = 3;
   for (std::int64_t seq = 1; seq <= 3; ++seq)
-    end.told.usage.push_back(
+    end.reported.usage.push_back(
         {.told_seq = seq, .input_tokens = kMost, .output_tokens = kMost, .usd_nanos = kMost, .line = "{}"});
   ASSERT_TRUE(store_->begin_step(held.lease, marker("gate", 1), {.result = end}, now_));
   EXPECT_GE(budget(run, kTokens).spent, 9'000'000'000'000'000'000) << "it ends at the top";
@@ -132,7 +132,7 @@ TEST_P(Reports, GatesGoOnThoughWhatAgentsSpendIsSpent) {
     const std::string agent_id = "agent of " + run;
     begin(held, agent(agent_id));
     auto end = ended(agent_id);
-    end.told = told(1, 2);
+    end.reported = reported(1, 2);
     end.duration_ms = 12'000;
     const auto gate =
         store_->begin_step(held.lease, marker("gate of " + run, 1, 1000), {.result = end}, now_);

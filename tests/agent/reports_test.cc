@@ -6,7 +6,7 @@
 namespace pawl::agent {
 namespace {
 
-using ToldTest = JournalTest;
+using ReportedTest = JournalTest;
 
 Usage call(const std::string& id, std::int64_t input, std::int64_t output,
            std::optional<std::int64_t> usd = {}) {
@@ -18,7 +18,7 @@ Usage call(const std::string& id, std::int64_t input, std::int64_t output,
           .source = "agent"};
 }
 
-TEST_F(ToldTest, UsageIsCountedOnce) {
+TEST_F(ReportedTest, UsageIsCountedOnce) {
   ASSERT_TRUE(journal_->add_usage(call("1", 10, 5, 100), kNow));
   ASSERT_TRUE(journal_->add_usage(call("1", 10, 5, 100), kNow));
   reopen();
@@ -28,13 +28,13 @@ TEST_F(ToldTest, UsageIsCountedOnce) {
     EXPECT_EQ(journal_->add_usage(other, kNow).error().kind, ErrorKind::kConflict);
   EXPECT_EQ(journal_->spent()->usd_micros, 100);
   EXPECT_EQ(journal_->spent()->tokens, 17);
-  const auto told = *journal_->told_since(0);
+  const auto told = *journal_->reported_since(0);
   ASSERT_EQ(told.usage.size(), 2u);
   EXPECT_EQ(told.usage[0].usage, call("1", 10, 5, 100));
   EXPECT_EQ(told.usage[1].usage, call("2", 1, 1));
 }
 
-TEST_F(ToldTest, UsageHasBounds) {
+TEST_F(ReportedTest, UsageHasBounds) {
   EXPECT_EQ(journal_->add_usage(call("1", -1, 0), kNow).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(journal_->add_usage(call("1", 0, kNumberMax + 1), kNow).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(journal_->add_usage(call("1", 0, 0, -1), kNow).error().kind, ErrorKind::kInvalid);
@@ -45,7 +45,7 @@ TEST_F(ToldTest, UsageHasBounds) {
   EXPECT_EQ(journal_->spent()->tokens, 2);
 }
 
-TEST_F(ToldTest, ASumNeverWrapsAround) {
+TEST_F(ReportedTest, ASumNeverWrapsAround) {
   Status last;
   int told = 0;
   for (; last && told < 1000; ++told)
@@ -56,11 +56,11 @@ TEST_F(ToldTest, ASumNeverWrapsAround) {
   EXPECT_GT(journal_->spent()->usd_micros, 0);
 }
 
-TEST_F(ToldTest, EventsAndUsageShareOneSeq) {
+TEST_F(ReportedTest, EventsAndUsageShareOneSeq) {
   ASSERT_TRUE(journal_->add_event("warm_restart", {{"a", "b"}, {"n", 1}, {"yes", true}}, kNow));
   ASSERT_TRUE(journal_->add_usage(call("1", 1, 1), kNow));
   ASSERT_TRUE(journal_->add_event("other", Json::object(), kNow));
-  const auto all = *journal_->told_since(0);
+  const auto all = *journal_->reported_since(0);
   ASSERT_EQ(all.events.size(), 2u);
   EXPECT_EQ(all.events[0].seq, 1);
   EXPECT_EQ(all.events[0].event, "warm_restart");
@@ -69,20 +69,20 @@ TEST_F(ToldTest, EventsAndUsageShareOneSeq) {
   EXPECT_EQ(all.usage.at(0).seq, 2);
   EXPECT_EQ(all.events[1].seq, 3);
   EXPECT_EQ(all.last_seq, 3);
-  const auto rest = *journal_->told_since(1);
+  const auto rest = *journal_->reported_since(1);
   EXPECT_EQ(rest.events.size() + rest.usage.size(), 2u);
-  EXPECT_EQ(journal_->told_since(3)->last_seq, 3);
-  EXPECT_TRUE(journal_->told_since(3)->events.empty());
+  EXPECT_EQ(journal_->reported_since(3)->last_seq, 3);
+  EXPECT_TRUE(journal_->reported_since(3)->events.empty());
 }
 
-TEST_F(ToldTest, EventsArePlainAndSmall) {
+TEST_F(ReportedTest, EventsArePlainAndSmall) {
   for (const Json& details : {Json::array(), Json({{"a", 0.5}}), Json({{"a", {1}}}), Json({{"a", nullptr}}),
                               Json({{"a", std::string(kDetailsBytesMax, 'x')}})})
     EXPECT_EQ(journal_->add_event("e", details, kNow).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(journal_->add_event("", Json::object(), kNow).error().kind, ErrorKind::kInvalid);
 }
 
-TEST_F(ToldTest, TheLastEventSaysThatThereWereMore) {
+TEST_F(ReportedTest, TheLastEventSaysThatThereWereMore) {
   sql("UPDATE totals SET value = 9998 WHERE name = 'events'");
   ASSERT_TRUE(journal_->add_event("last", Json::object(), kNow));
   EXPECT_EQ(journal_->add_event("more", Json::object(), kNow).error().kind, ErrorKind::kExhausted);
@@ -90,12 +90,12 @@ TEST_F(ToldTest, TheLastEventSaysThatThereWereMore) {
     ASSERT_TRUE(journal_->begin_step({.key = "s", .session = std::to_string(i)}, kNow))
         << "the agent goes on";
   }
-  const auto told = *journal_->told_since(0);
+  const auto told = *journal_->reported_since(0);
   ASSERT_EQ(told.events.size(), 2u);
   EXPECT_EQ(told.events[1].event, "events_full");
 }
 
-TEST_F(ToldTest, AQuestionIsAskedOnceAndAnsweredOnce) {
+TEST_F(ReportedTest, AQuestionIsAskedOnceAndAnsweredOnce) {
   const std::vector<std::string> choices = {"yes", "no"};
   const auto asked = journal_->ask("deploy", "Deploy?", choices, kNow);
   ASSERT_TRUE(asked);
@@ -117,7 +117,7 @@ TEST_F(ToldTest, AQuestionIsAskedOnceAndAnsweredOnce) {
   EXPECT_EQ(events("answered").at(0).details, Json({{"key", "deploy"}, {"answer", "yes"}, {"who", "ann"}}));
 }
 
-TEST_F(ToldTest, WithoutChoicesAnyTextIsAnAnswer) {
+TEST_F(ReportedTest, WithoutChoicesAnyTextIsAnAnswer) {
   ASSERT_TRUE(journal_->ask("name", "Which?", {}, kNow));
   EXPECT_EQ(journal_->answer("name", std::string(kResultBytesMax + 1, 'x'), "ann", kNow).error().kind,
             ErrorKind::kInvalid);
@@ -129,7 +129,7 @@ TEST_F(ToldTest, WithoutChoicesAnyTextIsAnAnswer) {
   EXPECT_EQ(events("answered").at(0).details["answer"].get<std::string>().size(), 8192u);
 }
 
-TEST_F(ToldTest, QuestionsHaveBounds) {
+TEST_F(ReportedTest, QuestionsHaveBounds) {
   const auto kind = [&](const std::string& key, const std::string& text,
                         const std::vector<std::string>& choices) {
     const auto asked = journal_->ask(key, text, choices, kNow);
@@ -145,7 +145,7 @@ TEST_F(ToldTest, QuestionsHaveBounds) {
   EXPECT_EQ(kind("k", "q", {}), ErrorKind::kExhausted);
 }
 
-TEST_F(ToldTest, ASessionIsAProcess) {
+TEST_F(ReportedTest, ASessionIsAProcess) {
   EXPECT_EQ(journal_->begin_session("s1", kNow), 1);
   EXPECT_EQ(journal_->begin_session("s1", kNow), 1);
   reopen();
@@ -167,7 +167,7 @@ TEST_F(ToldTest, ASessionIsAProcess) {
   EXPECT_EQ(journal_->begin_session("", kNow).error().kind, ErrorKind::kInvalid);
 }
 
-TEST_F(ToldTest, AJournaledStepIsSomethingToResume) {
+TEST_F(ReportedTest, AJournaledStepIsSomethingToResume) {
   EXPECT_EQ(journal_->begin_session("s1", kNow), 1);
   ASSERT_TRUE(journal_->begin_step({.key = "a", .session = "s1"}, kNow));
   reopen();
@@ -176,7 +176,7 @@ TEST_F(ToldTest, AJournaledStepIsSomethingToResume) {
   EXPECT_EQ(events("resumed").size(), 1u);
 }
 
-TEST_F(ToldTest, OnlyWhatWasThereBeforeIsResumedAndOnce) {
+TEST_F(ReportedTest, OnlyWhatWasThereBeforeIsResumedAndOnce) {
   EXPECT_EQ(journal_->begin_session("s1", kNow), 1);
   ASSERT_TRUE(save(*journal_, "a", "x"));
   EXPECT_EQ(journal_->begin_session("s2", kNow), 2);
@@ -195,7 +195,7 @@ TEST_F(ToldTest, OnlyWhatWasThereBeforeIsResumedAndOnce) {
   EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}, {"loaded", ""}}));
 }
 
-TEST_F(ToldTest, AChildOrAQuestionIsSomethingToResume) {
+TEST_F(ReportedTest, AChildOrAQuestionIsSomethingToResume) {
   EXPECT_EQ(*journal_->has_kept(), false);
   EXPECT_EQ(journal_->begin_session("s1", kNow), 1);
   ASSERT_TRUE(journal_->add_usage(call("1", 1, 1), kNow));
@@ -214,7 +214,7 @@ TEST_F(ToldTest, AChildOrAQuestionIsSomethingToResume) {
 }
 
 // `pawl agentd` serves an episode for years: a bound on sessions must not end the service.
-TEST_F(ToldTest, RowsOfSessionsAreBoundedAndSessionsAreNot) {
+TEST_F(ReportedTest, RowsOfSessionsAreBoundedAndSessionsAreNot) {
   sql("UPDATE totals SET value = 9999 WHERE name = 'sessions'");
   EXPECT_EQ(journal_->begin_session("s1", kNow), 10'000);
   EXPECT_EQ(journal_->begin_session("s2", kNow), 10'001);

@@ -29,7 +29,7 @@ std::string step_text(const StepRow& step);
 std::string child_text(const ChildRow& child);
 std::string question_text(const Question& question);
 std::string_view text_of(OnLost on_lost);
-Answer json_answer(std::string body, int status = 200);
-Answer no_content();
+ApiResponse json_response(std::string body, int status = 200);
+ApiResponse no_content();
 
 }  // namespace pawl::agent

@@ -16,29 +16,29 @@ std::string episode_id(const std::string& attempt_id, std::int64_t episode);
 agent::EpisodeKey episode_of(const store::Claim& claim, std::int64_t episode);
 
 // The reporter: an agent's step, and the episode whose events it reported.
-struct Teller {
+struct Reporter {
   agent::EpisodeKey key;
   std::string workflow_id, attempt_id, sandbox_run_id;
 };
-Teller teller_of(const store::Claim& claim, const store::StepStart& step);
+Reporter reporter_of(const store::Claim& claim, const store::StepStart& step);
 // All events and usage after `seq`.
-Result<store::Told> told_since(const World& world, const Teller& teller, std::int64_t seq);
+Result<store::Reported> reported_since(const World& world, const Reporter& reporter, std::int64_t seq);
 
 // Ends for good the steps that operators ended, and records what their agents reported until then.
 // Idempotent: after a crash, or beside another caller, each step is settled once. A step that cannot be
 // settled (its agent's data cannot be read) stays unsettled and does not block the others. Returns the first
 // error.
-Status pay_what_is_owed(const World& world);
+Status settle_ended_steps(const World& world);
 // The same, but an error only goes to the observer: no work waits for the usage of another phase's agent.
-void pay_or_tell(const World& world, Observer& observer);
+void settle_or_report(const World& world, Observer& observer);
 
 // Whether the run's budget ended an agent's step, and not the limit of its attempt. `seq`: as for
-// told_since().
+// reported_since().
 Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
                              const store::StepStart& step, std::int64_t seq);
 
 // The event for a step whose requests could not all be saved.
-store::Told::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
+store::Reported::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
 // Whether such an agent can continue: no execution and no money is spent while the disk is still full.
 // kExhausted: it is.
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run);
