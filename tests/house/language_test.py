@@ -44,7 +44,7 @@ def prose(text):
 
 def long_sentences(text, words_max=SENTENCE_WORDS_MAX):
     for paragraph in prose(text):
-        for sentence in re.split(r"(?<=[.:;?!])\s+", paragraph):
+        for sentence in re.split(r"(?<=[.?!])\s+", paragraph):
             if len(sentence.split()) > words_max:
                 yield sentence
 
