@@ -140,7 +140,8 @@ Json hook_question(const HookFacts& facts, const plan::Phase& phase,
                     {"summary", summary}});
   };
   for (const auto& attempt : attempts)
-    if (attempt.finished) add(attempt, attempt.verdict, attempt.failing_signals, attempt.summary);
+    if (attempt.finished)
+      add(attempt, std::string(name(attempt.verdict)), attempt.failing_signals, attempt.summary);
   add(claim.attempt, std::string(gates::name(facts.verdict.kind)), facts.verdict.failing_signals,
       facts.verdict.summary);
   Json budget = Json::object();

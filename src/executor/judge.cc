@@ -18,6 +18,21 @@ namespace {
 constexpr std::uint64_t kComparedPatchBytesMax = 64 << 20;  // per episode; the patch is in memory
 constexpr std::size_t kPathsNamedMax = 10;  // enough to see what was touched; the diff has all
 
+store::AttemptVerdict recorded(gates::Verdict::Kind kind) {
+  using enum store::AttemptVerdict;
+  switch (kind) {
+    case gates::Verdict::Kind::kPassed:
+      return kPassed;
+    case gates::Verdict::Kind::kFailedRetryable:
+      return kFailedRetryable;
+    case gates::Verdict::Kind::kFailedUnrecoverable:
+      return kFailedUnrecoverable;
+    case gates::Verdict::Kind::kEscalate:
+      return kEscalate;
+  }
+  return kEscalate;
+}
+
 std::string joined(const std::vector<std::string>& words, std::size_t most) {
   std::string out;
   for (std::size_t i = 0; i < words.size() && i < most; ++i) out += (i == 0 ? "" : ", ") + words[i];
@@ -202,7 +217,7 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
   if (claim_->attempt.number == 1) return facts;  // the common case: no attempt came before
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
   for (auto row = attempts.rbegin(); row != attempts.rend(); ++row)
-    if (row->finished && row->revision == claim_->attempt.revision && row->verdict != "cancelled")
+    if (row->finished && row->revision == claim_->attempt.revision && row->verdict != store::AttemptVerdict::kCancelled)
       facts.earlier_failures.push_back(row->failure);
   return facts;
 }
@@ -385,7 +400,7 @@ Result<store::AttemptEnd> Episode::judged_end(const std::vector<gates::Signal>& 
   PAWL_TRY(const auto now, judged(extra, lost));
   const auto& verdict = now.verdict;
   store::AttemptEnd end;
-  end.verdict = std::string(gates::name(verdict.kind));
+  end.verdict = recorded(verdict.kind);
   std::vector<std::string> signals;
   for (const auto& signal : now.facts.signals) signals.push_back(json_text(signal));
   end.signals = canonical_array(signals);

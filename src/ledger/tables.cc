@@ -216,7 +216,7 @@ class Comparison {
   }
 
   static bool says(const Json& row, const store::AttemptRow& attempt) {
-    const auto same = [&](const char* key, const std::string& value) { return text_in(row, key) == value; };
+    const auto same = [&](const char* key, std::string_view value) { return text_in(row, key) == value; };
     const auto signals = row.find("signals");
     const bool is_same_work = !row.contains("layer") || same("layer", attempt.agent_layer);
     const std::string told = attempt.feedback.empty() ? "" : blake3_hex(attempt.feedback);
@@ -224,7 +224,7 @@ class Comparison {
     const bool is_same_base =
         !row.contains("merge_seq") || (integer_in(row, "merge_seq") == attempt.base_merge_seq &&
                                        flag_in(row, "own_tier") == attempt.base_has_own_tier);
-    return is_same_work && is_same_feedback && is_same_base && same("verdict", attempt.verdict) &&
+    return is_same_work && is_same_feedback && is_same_base && same("verdict", name(attempt.verdict)) &&
            same("model", attempt.model) && same("summary", attempt.summary) &&
            same("failure", attempt.failure) && same("started_at", attempt.started_at) &&
            same("ended_at", attempt.ended_at) && signals != row.end() &&

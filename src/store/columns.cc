@@ -45,6 +45,10 @@ Status set_member(PhaseOutcome& to, const Query& query, int column) {
   PAWL_TRY(to, phase_outcome_from_name(query.view(column)));
   return {};
 }
+Status set_member(AttemptVerdict& to, const Query& query, int column) {
+  PAWL_TRY(to, attempt_verdict_from_name(query.view(column)));
+  return {};
+}
 Status set_member(RunState& to, const Query& query, int column) {
   PAWL_TRY(to, run_state_from_name(query.view(column)));
   return {};

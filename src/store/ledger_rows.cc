@@ -114,7 +114,7 @@ JsonMembers attempt_row(const AttemptRow& attempt, const std::vector<EpisodeRow>
                  .number("revision", attempt.revision)
                  .text("model", attempt.model)
                  .json("signals", attempt.signals.empty() ? "[]" : attempt.signals)
-                 .text("verdict", attempt.verdict)
+                 .text("verdict", name(attempt.verdict))
                  .texts("failing_signals", attempt.failing_signals)
                  .text("summary", attempt.summary)
                  .text("started_at", attempt.started_at)

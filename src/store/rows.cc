@@ -58,6 +58,24 @@ std::string_view name(PhaseOutcome outcome) {
   return "";
 }
 
+std::string_view name(AttemptVerdict verdict) {
+  switch (verdict) {
+    case AttemptVerdict::kUnfinished:
+      return "";
+    case AttemptVerdict::kPassed:
+      return "passed";
+    case AttemptVerdict::kFailedRetryable:
+      return "failed_retryable";
+    case AttemptVerdict::kFailedUnrecoverable:
+      return "failed_unrecoverable";
+    case AttemptVerdict::kEscalate:
+      return "escalate";
+    case AttemptVerdict::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
 std::string_view name(RunState state) {
   switch (state) {
     case RunState::kExecuting:
@@ -139,6 +157,13 @@ Result<PhaseOutcome> phase_outcome_from_name(std::string_view text) {
   return find_name(
       std::array{kNone, kPassed, kApproved, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled}, text,
       "phase outcome");
+}
+
+Result<AttemptVerdict> attempt_verdict_from_name(std::string_view text) {
+  using enum AttemptVerdict;
+  return find_name(
+      std::array{kUnfinished, kPassed, kFailedRetryable, kFailedUnrecoverable, kEscalate, kCancelled}, text,
+      "verdict of an attempt");
 }
 
 Result<RunState> run_state_from_name(std::string_view text) {

@@ -15,6 +15,15 @@ namespace pawl::store {
 enum class PhaseState { kQueued, kExecuting, kComplete, kFailed, kSkipped, kCancelled };
 // kApproved: an operator accepted work that the gates did not pass.
 enum class PhaseOutcome { kNone, kPassed, kApproved, kEscalate, kFailedUnrecoverable, kSkipped, kCancelled };
+// kUnfinished: the attempt has no end yet. kCancelled: an operator ended it.
+enum class AttemptVerdict {
+  kUnfinished,
+  kPassed,
+  kFailedRetryable,
+  kFailedUnrecoverable,
+  kEscalate,
+  kCancelled
+};
 enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
 // The state in which an executor found an open marker, and the decision about its step: the words of the
 // ledger's row `resume`. kOperator: the verb of an operator closed the marker.
@@ -45,11 +54,13 @@ enum class RecoveryDecision {
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
 std::string_view name(
     PhaseOutcome outcome);  // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
+std::string_view name(AttemptVerdict verdict);     // "", passed, failed_retryable, ..., cancelled
 std::string_view name(RunState state);             // EXECUTING, COMPLETE, FAILED, CANCELLED
 std::string_view name(RecoveryFound found);        // supervisor_alive, result_spooled, result_refused, ...
 std::string_view name(RecoveryDecision decision);  // reattach, adopt, re_execute, skip, ..., wait
 Result<PhaseState> phase_state_from_name(std::string_view name);
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);
+Result<AttemptVerdict> attempt_verdict_from_name(std::string_view name);
 Result<RunState> run_state_from_name(std::string_view name);
 Result<RecoveryDecision> recovery_decision_from_name(std::string_view name);
 bool is_terminal(PhaseState state);
@@ -108,7 +119,7 @@ struct AttemptRow {
   std::string started_at, ended_at;
   bool finished = false;
   // finish() sets the members from here to `build`; the claim sets `executor`, too.
-  std::string verdict;  // passed | failed_retryable | failed_unrecoverable | escalate | cancelled
+  AttemptVerdict verdict = AttemptVerdict::kUnfinished;
   std::string signals;  // canonical JSON array
   std::vector<std::string> failing_signals;
   std::string summary;   // at most 4096 bytes

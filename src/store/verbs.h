@@ -260,8 +260,8 @@ struct Advice {
 };
 
 struct AttemptEnd {
-  std::string verdict;         // passed | failed_retryable | failed_unrecoverable | escalate
-  std::string signals = "[]";  // an array, as canonical JSON
+  AttemptVerdict verdict = AttemptVerdict::kUnfinished;  // neither that nor kCancelled, when finish() gets it
+  std::string signals = "[]";                            // an array, as canonical JSON
   std::vector<std::string> failing_signals;
   std::string failure;         // digest of the failure and the model (gates::failure_digest); "" when passed
   std::string summary;         // UTF-8, at most 4096 bytes

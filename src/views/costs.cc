@@ -41,7 +41,7 @@ Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::str
     PAWL_TRY(const auto attempts, store.attempts(run_id, phase.phase_id));
     for (const auto& attempt : attempts) {
       models[attempt.attempt_id] = attempt.model;
-      if (attempt.verdict == "passed") ++to.passed_attempts;
+      if (attempt.verdict == store::AttemptVerdict::kPassed) ++to.passed_attempts;
     }
     PAWL_TRY(const auto steps, store.steps(run_id, phase.phase_id));
     for (const auto& step : steps) {

@@ -45,7 +45,7 @@ Result<LastWork> last_work(const std::string& base_id, const plan::Common& plan,
   for (auto layer = layers.rbegin() + 1; layer != layers.rend(); ++layer)
     if (!layer->layer_id.empty()) out.below.push_back(layer->layer_id);
   std::set<std::string> gates(last.planned.gates.begin(), last.planned.gates.end());
-  if (last.attempt && last.attempt->verdict == "passed") {
+  if (last.attempt && last.attempt->verdict == store::AttemptVerdict::kPassed) {
     PAWL_TRY(auto beside, gates_of(*last.attempt));
     gates.merge(std::move(beside));
   }

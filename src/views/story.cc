@@ -122,7 +122,7 @@ Result<std::vector<store::PhaseRow>> phases_of(store::Store& store, const std::s
 Json to_json(const AttemptStory& attempt) {
   const auto& row = attempt.row;
   Json out = {{"attempt_id", row.attempt_id}, {"number", row.number},         {"revision", row.revision},
-              {"model", row.model},           {"verdict", row.verdict},       {"summary", row.summary},
+              {"model", row.model},           {"verdict", name(row.verdict)}, {"summary", row.summary},
               {"started_at", row.started_at}, {"ended_at", row.ended_at},     {"steps", Json::array()},
               {"signals", attempt.signals},   {"feedback", attempt.feedback}, {"decisions", Json::array()}};
   if (!attempt.episodes.empty())

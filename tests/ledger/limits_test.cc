@@ -54,7 +54,10 @@ class Limits : public Trust {
     EXPECT_TRUE(is_verified());
   }
   static store::AttemptEnd replanned() {
-    store::AttemptEnd end{.verdict = "escalate", .summary = "s", .feedback = Json::object(), .reason = "why"};
+    store::AttemptEnd end{.verdict = store::AttemptVerdict::kEscalate,
+                          .summary = "s",
+                          .feedback = Json::object(),
+                          .reason = "why"};
     end.action = store::Action::kReplan;
     end.goal = "other";
     end.advice = {{.hook = "replan", .understood = true, .goal = "other"}};
@@ -257,8 +260,10 @@ TEST_F(Limits, ARoundWasJudgedOnWhatHadBeenAcceptedByThen) {
     const auto end = [&] {
       const auto again = store_->judge_again(two->claim->lease, {.result = ended()}, now_);
       ASSERT_TRUE(again) << again.error().message;
-      store::AttemptEnd failed{
-          .verdict = "failed_retryable", .summary = "s", .feedback = Json::object(), .reason = "why"};
+      store::AttemptEnd failed{.verdict = store::AttemptVerdict::kFailedRetryable,
+                               .summary = "s",
+                               .feedback = Json::object(),
+                               .reason = "why"};
       ASSERT_TRUE(store_->finish(two->claim->lease, {}, failed, never, now_));
     };
     if (!is_forged) {
@@ -421,8 +426,10 @@ TEST_F(Limits, WhatAgentsToldIsSpent) {
       .last_seq = 1,
       .usage = {
           {.told_seq = 1, .input_tokens = 10, .output_tokens = 5, .usd_nanos = 3'000'000, .line = line}}};
-  store::AttemptEnd failed{
-      .verdict = "failed_retryable", .summary = "s", .feedback = Json::object(), .reason = "why"};
+  store::AttemptEnd failed{.verdict = store::AttemptVerdict::kFailedRetryable,
+                           .summary = "s",
+                           .feedback = Json::object(),
+                           .reason = "why"};
   ASSERT_TRUE(store_->finish(held->claim->lease, {.result = end}, failed, never, now_));
   honest();
   for (const std::string unit : {"tokens", "usd_nanos"}) {

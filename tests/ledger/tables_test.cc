@@ -267,7 +267,10 @@ TEST_F(Trust, AGoalIsTheOneThatAReplannersRowHas) {
   const auto replan = [&](const std::string& goal) {
     const auto held = claim();
     ASSERT_TRUE(held && held->claim && begin(*held->claim));
-    store::AttemptEnd end{.verdict = "escalate", .summary = "s", .feedback = Json::object(), .reason = "why"};
+    store::AttemptEnd end{.verdict = store::AttemptVerdict::kEscalate,
+                          .summary = "s",
+                          .feedback = Json::object(),
+                          .reason = "why"};
     end.action = store::Action::kReplan;
     end.goal = goal;
     end.advice = {{.hook = "replan", .understood = true, .goal = goal}};

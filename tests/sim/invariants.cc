@@ -204,13 +204,14 @@ void Invariants::check_rows(const store::PhaseRow& phase, const Bounds& bounds,
   require(unfinished <= (is_terminal(phase.state) ? 0 : 1), id, "an attempt that nobody will finish");
   check_failures(id, attempts);
   if (phase.state == store::PhaseState::kComplete && !attempts.empty())
-    require((attempts.back().verdict == "passed") == (phase.outcome == store::PhaseOutcome::kPassed), id,
-            "passed by its gates, or approved by a person, is not what it says");
+    require((attempts.back().verdict == store::AttemptVerdict::kPassed) ==
+                (phase.outcome == store::PhaseOutcome::kPassed),
+            id, "passed by its gates, or approved by a person, is not what it says");
   const auto episodes = World::must(store_.episodes(run_id_, id));
   for (const auto& attempt : attempts) {
     if (attempt.finished) {
       check_episodes(id, attempt, episodes);
-      if (attempt.verdict == "passed" && passed_.insert(attempt.attempt_id).second)
+      if (attempt.verdict == store::AttemptVerdict::kPassed && passed_.insert(attempt.attempt_id).second)
         check_passed(attempt, bounds, steps, episodes);
     }
   }
@@ -279,8 +280,9 @@ void Invariants::check_episodes(const std::string& phase_id, const store::Attemp
   if (results.empty()) return;  // only one episode, or ended by an operator
   const auto choice = executor::choose_episode(results);
   require(kept == std::vector{choice.index}, phase_id, "the episode that was kept is not the best");
-  require(attempt.verdict != "passed" || results[choice.index].outcome == Outcome::kPassed, phase_id,
-          "an attempt passed by an episode that did not");
+  require(
+      attempt.verdict != store::AttemptVerdict::kPassed || results[choice.index].outcome == Outcome::kPassed,
+      phase_id, "an attempt passed by an episode that did not");
 }
 
 void Invariants::check_passed(const store::AttemptRow& attempt, const Bounds& bounds,
@@ -335,7 +337,7 @@ void Invariants::check_failures(const std::string& phase_id, const std::vector<s
   std::string before;
   std::int64_t in_a_row = 0, revision = -1;
   for (const auto& attempt : attempts) {
-    if (!attempt.finished || attempt.verdict == "cancelled") continue;
+    if (!attempt.finished || attempt.verdict == store::AttemptVerdict::kCancelled) continue;
     const bool same = attempt.revision == revision && attempt.failure == before && !before.empty();
     in_a_row = same ? in_a_row + 1 : 1;
     revision = attempt.revision;
@@ -392,7 +394,7 @@ void Invariants::check_forgotten(const SimEpisodes& episodes) {
       if (row.kept_by == "passed") may_be.insert(row.attempt_id + ".e" + std::to_string(row.episode));
     }
     for (const auto& attempt : attempts)
-      if (attempt.verdict == "passed" && !several.contains(attempt.attempt_id))
+      if (attempt.verdict == store::AttemptVerdict::kPassed && !several.contains(attempt.attempt_id))
         may_be.insert(attempt.attempt_id);
   }
   for (const auto& episode_id : episodes.forgotten(run_id_))

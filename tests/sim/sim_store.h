@@ -81,7 +81,7 @@ class SimStore final : public store::Store {
   Result<store::Finished> finish(const store::Lease& lease, const store::Endings& endings,
                                  const store::AttemptEnd& end, const store::Overlaps& overlaps,
                                  WallTime now) override {
-    return under(lease, "finish " + lease.phase_id + " " + end.verdict, [&] {
+    return under(lease, "finish " + lease.phase_id + " " + std::string(store::name(end.verdict)), [&] {
       auto done = real().finish(lease, endings, end, overlaps, now);
       if (done && !done->overlapping && !done->behind) given_back(lease);
       return done;

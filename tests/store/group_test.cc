@@ -79,8 +79,9 @@ TEST_F(GroupTest, WhatAVerbSaysIsThereForEverybodyWhenItReturns) {
         EXPECT_TRUE(*others->holds(lease));
         ASSERT_TRUE(mine->begin_step(lease, marker(id, 0), {}, now_));
         EXPECT_EQ(others->steps(run, lease.phase_id)->size(), 1U);
-        ASSERT_TRUE(mine->finish(lease, {.result = ended(id)}, {.verdict = "passed"}, rejects, now_));
-        EXPECT_EQ(others->attempts(run, lease.phase_id)->at(0).verdict, "passed");
+        ASSERT_TRUE(
+            mine->finish(lease, {.result = ended(id)}, {.verdict = AttemptVerdict::kPassed}, rejects, now_));
+        EXPECT_EQ(others->attempts(run, lease.phase_id)->at(0).verdict, AttemptVerdict::kPassed);
       }
     });
   for (auto& thread : threads) thread.join();

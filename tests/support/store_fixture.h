@@ -120,7 +120,7 @@ class StoreTest : public ::testing::Test {
             .cost_row = cost_row({.run_id = "r", .sandbox_run_id = id})};
   }
   static AttemptEnd verdict(const std::string& word) {
-    return {.verdict = word,
+    return {.verdict = *attempt_verdict_from_name(word),
             .failing_signals = {},
             .summary = "s",
             .feedback = word == "passed" ? Json() : Json::object(),

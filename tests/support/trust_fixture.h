@@ -100,7 +100,10 @@ class Trust : public ::testing::Test {
         {}, now_);
   }
   Result<store::Finished> finish(const Claim& claim, const std::string& word, const std::string& layer = "") {
-    store::AttemptEnd end{.verdict = word, .summary = "s", .reason = "why", .accepted_layer = layer};
+    store::AttemptEnd end{.verdict = *store::attempt_verdict_from_name(word),
+                          .summary = "s",
+                          .reason = "why",
+                          .accepted_layer = layer};
     if (word != "passed") end.feedback = Json::object();
     return store_->finish(
         claim.lease, {.result = ended()}, end, [](const auto&, const auto&) { return false; }, now_);

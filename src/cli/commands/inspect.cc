@@ -113,7 +113,7 @@ class StoryReporter {
 
   void attempt(const AttemptStory& attempt) {
     const auto& row = attempt.row;
-    const std::string verdict = row.verdict.empty() ? "unfinished" : row.verdict;
+    const std::string verdict(verdict_word(row.verdict));
     std::string facts = time_text(row.started_at);
     if (!row.ended_at.empty()) facts += ", " + duration_text(ms_between(row.started_at, row.ended_at));
     if (!row.model.empty()) facts += ", model " + row.model;

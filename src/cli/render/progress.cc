@@ -229,7 +229,7 @@ void ProgressReporter::waits(const store::Claim& claim, const store::Wait& wait)
 void ProgressReporter::attempt_ended(const store::Claim& claim, const store::AttemptEnd& end,
                                      const store::Finished& finished) {
   progress_.end(worker_);
-  const bool passed = end.verdict == "passed";
+  const bool passed = end.verdict == store::AttemptVerdict::kPassed;
   std::string text;
   if (!end.reason.empty()) text += ": " + end.reason;
   if (const auto unchanged = detail_of(end, "empty", "problem"); passed && !unchanged.empty())
@@ -244,7 +244,8 @@ void ProgressReporter::attempt_ended(const store::Claim& claim, const store::Att
   if (const auto changed = detail_of(end, "mounts", "problem"); !changed.empty())
     progress_.line(line_of("  {}", progress_.paint("mounts: " + changed, Colour::kRed)));
   progress_.line(
-      line_of("  {}{}", progress_.paint(end.verdict, passed ? Colour::kGreen : Colour::kRed), text));
+      line_of("  {}{}",
+              progress_.paint(std::string(name(end.verdict)), passed ? Colour::kGreen : Colour::kRed), text));
 }
 
 }  // namespace pawl::cli

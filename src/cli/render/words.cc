@@ -54,6 +54,10 @@ std::string memory_text(std::int64_t kib) {
   return fmt::format("{}.{} MiB", kib / 1024, kib % 1024 * 10 / 1024);
 }
 
+std::string_view verdict_word(store::AttemptVerdict verdict) {
+  return verdict == store::AttemptVerdict::kUnfinished ? "unfinished" : name(verdict);
+}
+
 std::string signal_result(const Json& signal) {
   if (flag_in(signal, "missing")) return "missing";
   return flag_in(signal, "passed") ? "passed" : "failed";

@@ -21,13 +21,14 @@ std::string time_text(const std::string& at);  // "2026-01-02 03:04:05Z"
 std::int64_t ms_between(const std::string& from, const std::string& to);
 
 // --- steps and signals
-std::string short_label(const store::StepRow& step);     // "<gate>.<step>", and "#<episode>" with several
-std::string ending_text(const Json& run);                // "exited 1", "signaled 9", "timed_out (why)"
-std::string memory_text(std::int64_t kib);               // "12.3 MiB"
-std::string signal_result(const Json& signal);           // passed | failed | missing
-std::string details_text(const Json& signal);            // "exit_code=1 step=unit"
-std::vector<std::string> unkept_texts(const Json& run);  // paths, then how many more there were
-std::string try_text(const Json& refused);               // "evil.example:443: refused"
+std::string short_label(const store::StepRow& step);  // "<gate>.<step>", and "#<episode>" with several
+std::string ending_text(const Json& run);             // "exited 1", "signaled 9", "timed_out (why)"
+std::string memory_text(std::int64_t kib);            // "12.3 MiB"
+std::string_view verdict_word(store::AttemptVerdict verdict);  // "unfinished" before its end
+std::string signal_result(const Json& signal);                 // passed | failed | missing
+std::string details_text(const Json& signal);                  // "exit_code=1 step=unit"
+std::vector<std::string> unkept_texts(const Json& run);        // paths, then how many more there were
+std::string try_text(const Json& refused);                     // "evil.example:443: refused"
 
 // --- decisions, questions, budgets
 std::string seen_text(const views::SeenInPart& seen);  // one line

@@ -12,8 +12,7 @@ bool seals_no_work() { return mutant("seal_without_its_work"); }
 bool sees_no_others() { return mutant("accepted_without_the_others"); }
 
 PhaseEvent event_of(const AttemptEnd& end) {
-  const std::string_view verdict = end.verdict;
-  PAWL_CHECK(end.action == Action::kNone || verdict != "passed");
+  PAWL_CHECK(end.action == Action::kNone || end.verdict != AttemptVerdict::kPassed);
   switch (end.action) {
     case Action::kNone:
       break;
@@ -25,10 +24,10 @@ PhaseEvent event_of(const AttemptEnd& end) {
     case Action::kAbortRun:
       return PhaseEvent::kAttemptUnrecoverable;
   }
-  if (verdict == "passed") return PhaseEvent::kAttemptPassed;
-  if (verdict == "failed_retryable") return PhaseEvent::kAttemptRetryable;
-  if (verdict == "failed_unrecoverable") return PhaseEvent::kAttemptUnrecoverable;
-  PAWL_CHECK(verdict == "escalate");
+  if (end.verdict == AttemptVerdict::kPassed) return PhaseEvent::kAttemptPassed;
+  if (end.verdict == AttemptVerdict::kFailedRetryable) return PhaseEvent::kAttemptRetryable;
+  if (end.verdict == AttemptVerdict::kFailedUnrecoverable) return PhaseEvent::kAttemptUnrecoverable;
+  PAWL_CHECK(end.verdict == AttemptVerdict::kEscalate);
   return PhaseEvent::kAttemptEscalate;
 }
 
@@ -40,7 +39,7 @@ Status RunStore::finish_attempt(const AttemptRow& attempt) {
   const std::string failing = canonical(Json(attempt.failing_signals));
   PAWL_TRY(auto query, database_->query("finish_attempt"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.number).bind(attempt.ended_at);
-  query.bind(attempt.verdict)
+  query.bind(name(attempt.verdict))
       .bind(attempt.signals)
       .bind(failing)
       .bind(attempt.summary)

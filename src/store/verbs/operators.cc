@@ -102,7 +102,7 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
   PAWL_OK(write_budgets(phase_row.run_id, budgets));
   attempt->finished = true;
   attempt->ended_at = rfc3339(now);
-  attempt->verdict = "cancelled";
+  attempt->verdict = AttemptVerdict::kCancelled;
   attempt->signals = "[]";
   PAWL_OK(finish_attempt(*attempt));
   PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, attempt_row(*attempt, {}), now));

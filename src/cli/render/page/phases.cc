@@ -129,9 +129,8 @@ std::string logs(const Content& content, const PhaseStory& phase, const AttemptS
 
 std::string attempt_part(const Content& content, const PhaseStory& phase, const AttemptStory& attempt) {
   const auto& row = attempt.row;
-  std::string out =
-      fmt::format("<article>\n<h3>Attempt {} {}</h3>\n<p class=\"meta\">{}", row.number,
-                  badge(row.verdict.empty() ? "unfinished" : row.verdict), time_text(row.started_at));
+  std::string out = fmt::format("<article>\n<h3>Attempt {} {}</h3>\n<p class=\"meta\">{}", row.number,
+                                badge(verdict_word(row.verdict)), time_text(row.started_at));
   if (!row.ended_at.empty()) out += ", took " + duration_text(ms_between(row.started_at, row.ended_at));
   if (!row.model.empty()) out += ", model <b>" + escaped(row.model) + "</b>";
   if (row.revision > 0) out += fmt::format(", revision {}", row.revision);
@@ -142,7 +141,8 @@ std::string attempt_part(const Content& content, const PhaseStory& phase, const 
   out += episodes(attempt) + signals(attempt) + refusals(attempt);
   if (!row.summary.empty())
     out += fmt::format("<h4>{}</h4>\n<pre>\n{}</pre>\n",
-                       row.verdict == "passed" ? "Summary" : "Why it did not pass", escaped(row.summary));
+                       row.verdict == store::AttemptVerdict::kPassed ? "Summary" : "Why it did not pass",
+                       escaped(row.summary));
   out += decisions(attempt.decisions);
   return out + logs(content, phase, attempt) + "</article>\n";
 }

@@ -30,10 +30,11 @@ class Scale {
   const std::int64_t whole_ms_;
 };
 
-std::string_view kind_of(const std::string& verdict) {
-  if (verdict.empty()) return "open";
-  if (verdict == "passed") return "good";
-  return verdict == "cancelled" ? "quiet" : "bad";
+std::string_view kind_of(store::AttemptVerdict verdict) {
+  using enum store::AttemptVerdict;
+  if (verdict == kUnfinished) return "open";
+  if (verdict == kPassed) return "good";
+  return verdict == kCancelled ? "quiet" : "bad";
 }
 
 struct Span {  // in percent of the run's time
@@ -59,9 +60,8 @@ std::string lane(const PhaseStory& phase, const Scale& scale, const std::string&
     const auto& row = attempt.row;
     const double from = scale.percent(row.started_at);
     const double to = scale.percent(row.ended_at.empty() ? now : row.ended_at);
-    out += rectangle(
-        kind_of(row.verdict), {from, to}, kAttempts,
-        fmt::format("attempt {}: {}", row.number, row.verdict.empty() ? "unfinished" : escaped(row.verdict)));
+    out += rectangle(kind_of(row.verdict), {from, to}, kAttempts,
+                     fmt::format("attempt {}: {}", row.number, verdict_word(row.verdict)));
     if (to - from >= kNumberFits)
       out += fmt::format("<text x=\"{:.2f}%\" y=\"15\">{}</text>", (from + to) / 2, row.number);
     for (const auto& step : attempt.steps) {
