@@ -92,7 +92,7 @@ TEST_F(CredentialsTest, WhatACommandPrints) {
   EXPECT_EQ(read(of_command({"printf", "%s\n", kValue})), kValue);
   EXPECT_EQ(read(of_script("read line; echo \"[$line]long enough\"")), "[]long enough")
       << "its input is empty";
-  EXPECT_EQ(read(of_script("sleep 60 & echo " + std::string(kValue))), kValue)
+  EXPECT_EQ(read(of_script("sleep 60 2>/dev/null & echo " + std::string(kValue))), kValue)
       << "what it leaves is not waited for";
   EXPECT_THAT(read(of_script("cat " + file(kValue) + "; exit 3")), HasSubstr("exit code 3"));
   EXPECT_THAT(read(of_script("kill -9 $$")), HasSubstr("a signal killed it"));
