@@ -6,7 +6,7 @@ namespace pawl::cli {
 
 void add_max_attempts_options(const Command& command, MaxAttempts& options, const std::string& phases) {
   command.option("--max-attempts", options.number, "Instead of the plan's, for every " + phases, {1, 100});
-  command.flag("--operator-ack", options.operator_ack, "Confirms a --max-attempts above a phase's");
+  command.flag("--operator-ack", options.operator_ack, "Required when --max-attempts is above a phase's");
   command.option("--reason", options.reason, "The reason for --max-attempts, for the ledger");
 }
 

@@ -334,16 +334,16 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
         out.push_back(at_signals(
             shown, gate,
             fmt::format(
-                "whether an option or a setting ends the runner of step {} at a failure is not known: "
-                "the search for one stopped at {}. Where such a step fails, its tests count as some "
-                "of them, never as all: let `run` name fewer folders and files, or the runner itself",
+                "step {}: Pawl can't tell whether its runner stops at the first failure (the search ended "
+                "at {}). If the step fails, its list of tests counts as incomplete. Name fewer folders "
+                "and files in `run`, or call the runner itself",
                 step.name, visible(option.not_searched))));
       if (option.word.empty()) continue;
       out.push_back(at_signals(
           shown, gate,
           fmt::format(
-              "`{}`{} ends the runner of step {} at a failure: an agent hears of no failure behind it, "
-              "and which tests a base that fails has is not known; leave it out",
+              "`{}`{} stops the runner of step {} at the first failure: agents do not see later failures, "
+              "and a base that fails has an incomplete list of tests. Remove it",
               option.word, option.file.empty() ? "" : " in " + visible(option.file), step.name)));
     }
   return out;

@@ -184,7 +184,7 @@ class Episode {
   Result<bool> evaluate_gate(const std::string& gate_id);  // true when the gate is over
   std::vector<std::string> agent_environment(bool with_feedback) const;
   void add_agent(bool with_feedback, sandbox::SandboxSpec& to) const;
-  // The work that an earlier execution of this step left; "": nothing, or it begins anew.
+  // The work that an earlier execution of this step left; "": none, or it begins anew.
   std::string own_layer_of(const PlannedStep& step) const;
   // The layers that the earlier steps of the same gate (or baseline) left, the newest on top.
   std::vector<std::string> left_before(const PlannedStep& step) const;

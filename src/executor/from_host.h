@@ -46,8 +46,8 @@ struct SeenMounts {
   std::string attempt_id;
   sandbox::Mounts mounts;
 };
-// The signal that mounts changed; it always passes. No value: each step in `seen`, which are those of one
-// attempt, saw the same, and the same as the last step before the attempt.
+// The signal that mounts changed; it always passes. `seen` has the mounts of each step of one attempt. No
+// value: all are equal, and equal to those of the last step before the attempt.
 std::optional<gates::Signal> mounts_signal(const std::vector<sandbox::Mounts>& seen,
                                            const std::optional<SeenMounts>& before);
 

@@ -217,7 +217,8 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
   if (claim_->attempt.number == 1) return facts;  // the common case: no attempt came before
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));
   for (auto row = attempts.rbegin(); row != attempts.rend(); ++row)
-    if (row->finished && row->revision == claim_->attempt.revision && row->verdict != store::AttemptVerdict::kCancelled)
+    if (row->finished && row->revision == claim_->attempt.revision &&
+        row->verdict != store::AttemptVerdict::kCancelled)
       facts.earlier_failures.push_back(row->failure);
   return facts;
 }

@@ -40,7 +40,7 @@ class OpenWorld {
   os::SystemRandom random_;
 };
 
-// Ends the agents of steps that operators ended, and records what they reported until their end (told.h).
+// Ends the agents of steps that operators ended, and records what they reported until their end (reported.h).
 Status settle_ended_steps(const State& state);
 
 }  // namespace pawl::executor

@@ -13,8 +13,8 @@ namespace pawl::executor {
 struct ProgramPlace {
   std::string host_path;  // where this host has it; "": nowhere that was looked
   bool is_seen = false;   // a step finds it without more mounts
-  // The folders or files whose mount would show it, and the interpreter that its first line names; empty: none
-  // that may be shown, or it is seen.
+  // The mounts that show steps the program and the interpreter of its first line. Empty: steps see it already,
+  // or it may not be mounted.
   std::vector<std::string> mounts;
   bool is_in_path = true;  // with those mounts, steps find it by its name
 };

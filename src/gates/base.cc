@@ -33,8 +33,8 @@ std::string not_started(const StepFacts& step) {
                        program);
   if (step.program_is_left_out)
     return fmt::format(
-        "{} is not in the sandbox ({}), and no work can bring it, since the source ignores it or it is "
-        "installed: install it in a step before, take a folder that has it as the source, or say "
+        "{} is not in the sandbox ({}), and an agent can't add it: the source ignores it, or it is an "
+        "installed program. Install it in an earlier step, use a source folder that has it, or set "
         "`ignored: keep`",
         program, step.exit_code);
   return fmt::format(

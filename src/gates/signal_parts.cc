@@ -389,7 +389,7 @@ std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& re
     }
     const bool wrote =
         std::ranges::any_of(step.reports, [&](const auto& file) { return file.family == family; });
-    // This step lacks a result because the earlier one made nothing for it.
+    // This step lacks a result because the earlier one made no input for it.
     if (failed_before != nullptr && !step_held(step) && !wrote) return ended_before(*failed_before, step);
     if (step.outcome != "exited") return step.step_name + " " + step.outcome;
     auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);

@@ -42,7 +42,7 @@ constexpr std::array kTools = {
     Tool{"composer", "install", kPhp},
 };
 
-// With one of these the tool asks no registry, or nothing is left to fetch.
+// With one of these the tool asks no registry, or has all packages already.
 bool takes_what_it_has(const PlainWords& command) {
   constexpr std::array<std::string_view, 6> kOptions = {"--offline", "--no-index",           "--local",
                                                         "--version", "--no-build-isolation", "--help"};

@@ -26,7 +26,7 @@ class StepsByRows {
  public:
   explicit StepsByRows(std::string attempt_id) : attempt_id_(std::move(attempt_id)) {}
   void add(const Json& row);  // the next row of the chain, in order; rows of other attempts have no effect
-  // Returns what of the attempt differs from the rows, in words; "" when nothing. `steps`: all its steps.
+  // Returns what of the attempt differs from the rows, in words; "" when all agree. `steps`: all its steps.
   std::string contradicted_by(const AttemptRow& attempt, const std::vector<StepRow>& steps) const;
 
  private:

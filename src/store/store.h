@@ -2,10 +2,10 @@
 //
 // A verb is named for what happens and is ONE transaction: when it returns, all of its changes are durable,
 // or none was made. kIndeterminate: either may be true; read to find out. A verb of a lease holder checks the
-// lease's fence. kConflict: the lease is lost or the phase is terminal, and the verb had no effect.
-// Exception: begin_step, end_step, note_resume, finish and judge_again then write a row of the refusals. A
-// RowSealer seals ledger rows inside these transactions, so state and evidence agree. No other error has an
-// effect. kForged: the tables differ from the ledger's rows, or the rows from the signed head. kUnavailable:
+// lease's fence. kConflict: the lease is lost or the phase is terminal. The verb changed no row, but
+// begin_step, end_step, wait, note_resume, finish and judge_again record a row in `refusals`. Other errors
+// change no row. A RowSealer seals ledger rows inside these transactions, so state and evidence agree.
+// kForged: the tables differ from the ledger's rows, or the rows from the signed head. kUnavailable:
 // busy for too long. kExhausted: disk full, or a limit is reached. kDenied: read-only. kCorrupt: not a
 // database, or it contradicts itself. kInvalid: illegal transition.
 //
@@ -40,7 +40,7 @@ std::string location_of_file(const std::string& path);
 // The file of a location; "": the location names no file of this machine.
 std::string file_of(const std::string& location);
 
-// `location`: "sqlite:PATH" or a bare path. kInvalid: "postgresql://", not available yet. open_store()
+// open.cc picks the driver. `location`: "sqlite:PATH" or a bare path. kInvalid: "postgresql://", not available yet. open_store()
 // migrates an empty database. It refuses an older one ("run pawl migrate up") or a newer one (kInvalid,
 // naming both versions), and a file that is not Pawl's database (kCorrupt).
 Result<std::unique_ptr<Store>> open_store(const std::string& location,

@@ -61,8 +61,7 @@ Result<Transition> apply(const PhaseRow& phase, PhaseEvent event) {
   PAWL_CHECK(rule != kRules.end());
   if (!rule->from[static_cast<std::size_t>(phase.state)]) {
     return fail(ErrorKind::kInvalid, "phase " + phase.phase_id + " is " + std::string(name(phase.state)) +
-                                         ": it is too late, or too early, to " + std::string(rule->word) +
-                                         " it");
+                                         ": this state does not allow to " + std::string(rule->word) + " it");
   }
   if (event == kOperatorApprove && approves_as_passed()) return Transition{kComplete, PhaseOutcome::kPassed};
   if (event == kOperatorApprove && phase.outcome != PhaseOutcome::kEscalate && approves_only_escalated())

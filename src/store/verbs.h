@@ -225,7 +225,7 @@ struct ResumeDecision {  // the decision about an open marker that a claim found
   std::optional<std::string> kept_layer = {};
   std::string not_continued = {};  // of kReExecute instead of kContinue: what was missing
   Reported reported;               // of an agent's step that was lost
-  // True: pay() brings `told` later. Reservations of tokens and money stay until then.
+  // True: settle_usage() records the usage later. Reservations of tokens and money stay until then.
   bool owes = false;
 };
 
@@ -413,8 +413,8 @@ class Verbs {
   // that settles one makes sure first that its process is gone. Empty `run_id`: of all runs.
   virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;
   // Records what the agent of `unsettled` reported and settles its reservations. The chain of an ended phase is
-  // opened for the rows and sealed again. REQUIRES: the step's process is gone, `told` has all reports since
-  // owed.told_seq. No effect when the usage is settled already.
+  // opened for the rows and sealed again. REQUIRES: the step's process is gone, `reported` has all reports
+  // after unsettled.told_seq. No effect when the usage is settled already.
   virtual Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) = 0;
 
   // --- inventories: what is known by content

@@ -99,7 +99,7 @@ struct FolderLook {
   // A folder comes before its entries. Empty when all is as remembered, without new stamps.
   std::vector<Looked> entries;
   bool is_as_remembered = true;  // Stamps do not count.
-  bool has_new_stamps = false;   // Of folders or links, such as by chmod(2) there and back.
+  bool has_new_stamps = false;   // on folders or links, such as by chmod(2) there and back
 };
 // Looks at the folder `path`. `state` is the status of the state folder, which is never part of a source,
 // wherever it lies. kInvalid: a name or a link target that no base can have. kExhausted: more than a base may

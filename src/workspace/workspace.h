@@ -209,8 +209,8 @@ Result<std::vector<std::string>> changed_files(const std::string& upper,
                                                const std::vector<std::string>& patterns);
 
 // Makes `to` a tree of what a sandbox left in `upper`, for collect(): the files are the same files by a second name.
-// A crash while `to` is collected thus loses nothing, and `upper` gives the same layer again. REQUIRES: both paths
-// are on one file system, and nothing else is at `to`.
+// A crash while `to` is collected thus loses no data, and `upper` gives the same layer again. REQUIRES: both paths
+// are on one file system, and `to` has no other file.
 Status link_upper(const std::string& upper, const std::string& to);
 
 class Workspaces {
@@ -358,7 +358,7 @@ class Workspaces {
   // base costs a copy, compressed, once; a state on it costs what the layers have, and a copy of the index.
   struct Repository {
     std::string commit;               // 40 hexadecimal digits.
-    std::vector<std::string> layers;  // Ids of layers, topmost first, that have nothing but .git.
+    std::vector<std::string> layers;  // Ids of layers, topmost first, that have only .git.
   };
   Result<Repository> repository_for(const Source& source, const std::vector<std::string>& layers);
   // A layer that deletes the files and links of base + `layers` (topmost first) at `patterns`. A pattern

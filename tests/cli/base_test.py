@@ -137,7 +137,7 @@ class Base(WithRun):
                     '"cd web && node_modules/.bin/jest"', '"timeout 5 ./out/check"',
                     '".tox/py/bin/pytest"', '"export CI=1; sh -c out/check"'):
             with self.subTest(run):
-                self.stops(f"{{name: unit, run: {run}}}", "is not in the sandbox (127), and no work can bring it", "ignored: keep")
+                self.stops(f"{{name: unit, run: {run}}}", "is not in the sandbox (127), and an agent can't add it", "ignored: keep")
         self.make('{name: unit, run: "out/check"}', "mkdir out; echo true >out/check; chmod 755 out/check")
         self.write("plan.yaml", "ignored: keep\n" + (self.root / "plan.yaml").read_text())
         self.pawl("run", "plan.yaml")
@@ -161,7 +161,7 @@ class Base(WithRun):
                     '"true install; no-such-tox"'):
             with self.subTest(run):
                 self.stops(f"{{name: unit, run: {run}}}", "`no-such-tox` is not in the sandbox", "install it on this host")
-        self.stops('{name: unit, run: "PATH=out/bin:$PATH no-such-tox"}', "is not in the sandbox (127), and no work can bring it")
+        self.stops('{name: unit, run: "PATH=out/bin:$PATH no-such-tox"}', "is not in the sandbox (127), and an agent can't add it")
 
     def test_a_program_that_the_gate_makes_of_the_work_is_no_reason_to_stop(self):
         self.write("source/.gitignore", self.IGNORED)

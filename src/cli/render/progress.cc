@@ -144,7 +144,7 @@ void ProgressReporter::claimed(const store::Claim& claim) {
 }
 
 void ProgressReporter::resumed(const store::Claim&, const store::ResumeDecision& decision) {
-  // Another episode passed, so nothing was looked for.
+  // Another episode passed, so no reason was looked for.
   if (decision.decision == store::RecoveryDecision::kCancelled)
     return progress_.line(line_of("  {}: cancelled", decision.label));
   progress_.line(

@@ -335,7 +335,7 @@ std::vector<std::string> without_more(const std::vector<std::string>& before,
   return out;
 }
 
-// Whether a new file that is loaded first only sets variables of the environment that steer nothing.
+// Whether a new file that is loaded first only sets variables of the environment that steer no program.
 bool is_harmless(std::string_view load, const Moves& moves) {
   const auto at = load.find_first_of("= ");
   if (!moves.new_text || at == load.npos) return false;

@@ -31,8 +31,8 @@ struct Moves {
 std::string steered(const std::vector<std::string>& before, const std::vector<std::string>& after,
                     const Moves& moves);
 
-// The test runner of `before` that `after` runs no more, in words, where no other one is in its place; or why it
-// runs others of its tests, or loads something first. "" when there is none.
+// Says how `after` weakens the test runner of `before`: it does not run it (and no other runner replaces it),
+// runs other tests, or loads something first. "" when it does not.
 std::string lost_runner(const std::vector<std::string>& before, const std::vector<std::string>& after,
                         const Moves& moves);
 

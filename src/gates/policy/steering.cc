@@ -116,7 +116,7 @@ class SteeringSearch {
     const auto word = words_[at_], name = word.substr(0, word.find('='));
     const auto value = name.size() < word.size() ? word.substr(name.size() + 1) : next();
     if (in_python_) return;  // it is the interpreter's
-    // assert() of C checks nothing with it.
+    // It turns assert() of C off.
     if (is_any_of(name, {"-DNDEBUG", "/DNDEBUG"}) || (name == "-D" && next() == "NDEBUG"))
       out_.insert("-DNDEBUG");
     if (const auto found = option_in(choosing_options(), word, value, programs_); !found.empty())

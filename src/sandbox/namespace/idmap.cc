@@ -51,7 +51,7 @@ Status write_proc(int pid, const char* file, const std::string& text) {
 // ThreadSanitizer's code would take the two for one thread, so it sees neither this function nor its calls.
 __attribute__((no_sanitize("thread"))) int wait_for_the_end(void* parent) {
   syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  // ppoll(2) of nothing waits as pause(2) does, which not every machine has.
+  // ppoll(2) without descriptors waits as pause(2) does, which not every machine has.
   while (syscall(SYS_getppid) == *static_cast<const int*>(parent))
     syscall(SYS_ppoll, nullptr, 0L, nullptr, nullptr, 0L);
   return 0;  // the parent died before prctl(2)

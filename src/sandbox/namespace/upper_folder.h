@@ -1,6 +1,6 @@
-// Turns a folder of an overlay that lower layers have a part in into one that only the upper layer has.
+// Makes a merged folder of an overlay into one that lies in the upper layer alone, so that rename(2) works.
 //
-// rename(2) fails with EXDEV for a folder of the first kind. overlayfs would have to record where the lower
+// rename(2) fails with EXDEV for a merged folder. overlayfs would have to record where the lower
 // part lies, and a mount in a user namespace may not do so (redirect_dir). This code therefore follows the
 // kernel's own example, which copies a file up before it renames it.
 #pragma once

@@ -97,7 +97,7 @@ Status ReadingStore::check_source(const std::string& run_id, const Json& started
     PAWL_TRY(auto query, database_->query("any_planned_phase"));
     query.bind(run_id);
     PAWL_TRY(const bool found, query.next());
-    // Without any row, the caller makes all of them again as the ledger names them, or nothing goes on.
+    // Without any row, the caller makes all of them again as the ledger names them, or the verb fails.
     return found ? contradicted(run_id, "its planned row is gone") : Status();
   }
   if (text_in(*planned, "") != blake3_hex(common)) return contradicted(run_id, "its planned row");

@@ -106,7 +106,7 @@ class Committed {
 struct Views {
   View base;
   View lower;  // Which an agent began with.
-  View now;    // Of its result.
+  View now;    // its result
 };
 
 // `layers`: the agent's layer, or none.

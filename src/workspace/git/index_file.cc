@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kIndexFileMagic = "DIRC";
 constexpr std::uint32_t kIndexVersion = 2;
 constexpr std::size_t kIndexHeadBytes = 12;    // The magic, the version and the number of entries.
-constexpr std::size_t kIndexEntryBytes = 62;   // Of an entry, before its path.
+constexpr std::size_t kIndexEntryBytes = 62;   // the bytes of an entry before its path
 constexpr std::size_t kNameLengthMax = 0xFFF;  // A longer path has this length in its flags.
 
 // One to eight zeros end an entry, so that its length is a multiple of eight.

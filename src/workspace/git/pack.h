@@ -35,7 +35,7 @@ class PackIndex {
 
  private:
   explicit PackIndex(os::MappedFile file) : file_(std::move(file)) {}
-  std::uint32_t count_to(unsigned first_byte) const;  // Of ids whose first byte is at most that.
+  std::uint32_t count_to(unsigned first_byte) const;  // ids whose first byte is at most that
 
   os::MappedFile file_;
 };

@@ -115,7 +115,7 @@ class CommittedForm {
 // The state that a repository is made from.
 struct Before {
   IndexItems items;
-  std::vector<std::string> layers;  // Of its repository.
+  std::vector<std::string> layers;  // the layers of its repository
 };
 struct State {
   Before before;
