@@ -80,7 +80,7 @@ class Base(WithRun):
 
     def test_a_runner_that_ends_at_a_failure_is_told_at_check(self):
         unit = "{{name: unit, run: {}, reports: {{junit: [out.xml]}}}}"
-        told = " ends the runner of step unit at a failure"
+        told = " stops the runner of step unit at the first failure"
         self.write("source/package.json", '{"scripts": {"test": "mocha --bail"}}')
         self.write("source/sub/pytest.ini", "[pytest]\naddopts = -x\n")
         for run, option in (("pytest -vx", "`-x`"), ("npm test", "`--bail` in package.json"), ("cd sub && pytest", "`-x` in sub/pytest.ini"),
@@ -117,7 +117,7 @@ class Base(WithRun):
         for source, is_told in (("{path: source, ref: HEAD}", True), ("{path: source}", False)):
             self.write("plan.yaml", plan.replace("{path: source}", source))
             said = self.pawl("check", "plan.yaml").stderr
-            self.assertEqual("`-x` in pytest.ini ends the runner" in said, is_told, said)
+            self.assertEqual("`-x` in pytest.ini stops the runner" in said, is_told, said)
 
     def test_a_file_that_the_phase_makes_is_no_reason_to_stop(self):
         for run in ('"./made"', "[./made]", '"tools/made"', '"sh -c ./made"', '"cd tools && ./made"', '"/workspace/made"'):
