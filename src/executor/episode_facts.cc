@@ -96,6 +96,7 @@ gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::Sandb
   facts.is_agent = step.role == StepRole::kAgent;
   facts.outcome = sandbox::name(run.outcome);
   facts.exit_code = run.exit_code;
+  facts.signal = run.signal;
   facts.reason = run.reason;
   facts.egress_refused = run.egress_refused;
   facts.no_network = step.step->network == plan::Network::kNone;
@@ -142,7 +143,8 @@ void Episode::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
 // Only a runner with a failure, or without a report, may have ended early.
 void Episode::add_stop_option(const PlannedStep& step, gates::StepFacts& to) const {
   const auto failed = [](const gates::ReportFacts& file) {
-    return !file.report || std::ranges::any_of(file.report->no_tests, &gates::NoTest::failed) ||
+    return !file.report || !file.report->cut_short.empty() ||
+           std::ranges::any_of(file.report->no_tests, &gates::NoTest::failed) ||
            std::ranges::any_of(file.report->tests,
                                [](const auto& test) { return test.status == gates::TestStatus::kFailed; });
   };
@@ -222,10 +224,9 @@ std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
           fail(ErrorKind::kExhausted, fmt::format("more than {} files", kReportFilesMax)));
     for (auto& file : *files) {
       add(file.path, gates::read_report(declared.format, *file.bytes, world_.redactor));
-      if (!out.back().report) {
+      if (!out.back().report || !out.back().report->cut_short.empty())
         out.back().told = told_by(run.copy_out, file.path);
-        continue;
-      }
+      if (!out.back().report) continue;
       auto fits = gates::add_sizes(*out.back().report, all);
       if (fits) continue;
       out.back().report = std::unexpected(std::move(fits).error());

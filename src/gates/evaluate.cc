@@ -139,7 +139,8 @@ std::vector<StepFacts> with_known_failing(const GateFacts& facts) {
   if (!facts.known_failing || base == facts.base.end()) return steps;
   Reports all = all_reports(steps, kTestsFamily);
   all.all = with_settled_names(std::move(all.all), base->second);
-  if (!all.problem.empty() || !compare_failing(all.all, base->second).fresh.empty()) return steps;
+  if (!all.problem.empty() || !all.cut_short.empty() || !compare_failing(all.all, base->second).fresh.empty())
+    return steps;
   for (auto& step : steps)
     for (const auto& file : step.reports)
       if (file.family == kTestsFamily && !failing_of(*file.report).empty()) {

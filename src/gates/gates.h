@@ -62,7 +62,8 @@ bool compares_with_base(std::string_view kind);
 struct ReportFacts {
   std::string path, format, family;
   Result<Report> report;
-  std::string told;  // when `report` is an error: lines of the file that report failures, valid UTF-8
+  // When `report` is an error, or cut short: lines of the file that report failures, valid UTF-8
+  std::string told;
 };
 
 // One entry of `reports` in the plan: the format, and the pattern of the paths.
@@ -76,6 +77,7 @@ struct StepFacts {
   bool is_agent = false;
   std::string outcome;  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
   std::int64_t exit_code = -1;
+  std::int64_t signal = 0;  // the signal that ended it, when `outcome` is "signaled"
   std::string reason;
   std::int64_t time_budget_seconds = 0;
   std::string last_test;            // after a timeout: the test that ran last (hang.h)

@@ -105,8 +105,10 @@ Result<Report> read_report(std::string_view format, ByteSource& report, const se
   if (found == nullptr)
     return fail(ErrorKind::kNotFound, "there is no report format \"" + std::string(format) + "\"");
   auto out = read_in_memory(*found, report, redactor);
+  const std::string not_good = "not a good " + std::string(format) + " report";
+  if (out && !out->cut_short.empty()) out->cut_short = not_good + ": " + redactor.redact(out->cut_short);
   if (out) return out;
-  Error problem = std::move(out).error().in("not a good " + std::string(format) + " report");
+  Error problem = std::move(out).error().in(not_good);
   problem.message = redactor.redact(problem.message);  // the message quotes the report
   return std::unexpected(std::move(problem));
 }

@@ -230,10 +230,11 @@ Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family
       out.unwritten = fmt::format("{}: no report{} was written", step.step_name, *unwritten);
     for (const auto& file : step.reports) {
       if (file.family != family) continue;
-      if (file.report)
-        ++out.parsed;
-      else if (out.problem.empty())
-        out.problem = printable((file.path + ": " + file.report.error().message).substr(0, kProblemBytesMax));
+      const std::string problem = file.report ? file.report->cut_short : file.report.error().message;
+      out.parsed += file.report ? 1 : 0;
+      auto& told = file.report ? out.cut_short : out.problem;
+      if (!problem.empty() && told.empty())
+        told = printable((file.path + ": " + problem).substr(0, kProblemBytesMax));
     }
   }
   auto all = merged(steps, family);
@@ -378,6 +379,23 @@ std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view 
   return "";
 }
 
+// A program that ended by a signal of its own is a fact about base: the tests that it reported are there. A
+// SIGKILL came from outside.
+std::string aborted_on_base(const StepFacts& step, std::string_view family) {
+  constexpr std::int64_t kSignalsFrom = 128, kKill = 9;  // a shell's code is 128 + N for signal N
+  const bool by_code = step.outcome == "exited" && step.exit_code >= kSignalsFrom &&
+                       step.exit_code != kSignalsFrom + kKill && !counts_failures(step, family);
+  const bool by_signal = step.outcome == "signaled" && step.signal != 0 && step.signal != kKill;
+  const auto ran = [](const TestCase& test) { return test.status != TestStatus::kSkipped; };
+  const bool any_ran = std::ranges::any_of(step.reports, [&](const ReportFacts& file) {
+    return file.family == family && file.report && std::ranges::any_of(file.report->tests, ran);
+  });
+  if (!(by_code || by_signal) || !any_ran) return "";
+  const auto how = by_code ? fmt::format("exited with {}", step.exit_code)
+                           : fmt::format("was ended by signal {}", step.signal);
+  return fmt::format("{} {}: its runner stopped early", step.step_name, how);
+}
+
 std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& reports,
                           std::string_view family) {
   constexpr std::int64_t kShellCodesFrom = 126;  // POSIX.1-2017, XCU 2.8.2
@@ -391,6 +409,7 @@ std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& re
         std::ranges::any_of(step.reports, [&](const auto& file) { return file.family == family; });
     // This step lacks a result because the earlier one made no input for it.
     if (failed_before != nullptr && !step_held(step) && !wrote) return ended_before(*failed_before, step);
+    if (!aborted_on_base(step, family).empty()) continue;
     if (step.outcome != "exited") return step.step_name + " " + step.outcome;
     auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);
     if (step.exit_code >= kShellCodesFrom && !counts_failures(step, family)) return ended;

@@ -33,6 +33,8 @@ struct Reports {
   std::int64_t parsed = 0;
   // The problem of the first report that does not parse, or why all reports together exceed a bound.
   std::string problem;
+  // The problem of the first report that is cut short. It proves no work, and base has what is in it.
+  std::string cut_short;
   // The first step that did not write a declared report: "STEP: no report was written".
   std::string unwritten;
 };
@@ -86,6 +88,9 @@ Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view
 bool tell_inventory(const Inventory& base, Signal& signal);
 // Why base may have more than its reports say: a step did not write all of them. "" when all were written.
 std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view family);
+// Why the tests that the step reported may not be all of base's: its runner aborted behind them. "" when it
+// did not abort, or reported no test that ran.
+std::string aborted_on_base(const StepFacts& step, std::string_view family);
 // Why steps did not give the declared reports of a family on base; "" when all did.
 std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& reports,
                           std::string_view family);

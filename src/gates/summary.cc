@@ -207,7 +207,7 @@ std::string unread_reports(const std::vector<StepFacts>& steps, std::size_t room
   std::string out;
   for (const auto& step : steps)
     for (const auto& file : step.reports) {
-      if (file.report || file.told.empty() || out.size() >= room) continue;
+      if (file.told.empty() || out.size() >= room) continue;
       const std::string heading = printable(file.path) + " says:\n";
       if (out.size() + heading.size() + kMinimum > room) continue;
       out += heading + excerpt(file.told, room - out.size() - heading.size() - 1) + "\n";

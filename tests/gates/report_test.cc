@@ -24,10 +24,11 @@ Result<Tests> read(std::string_view format, std::string text) {
 }
 
 // The tests as "+a -b ~c" (passed, failed, skipped), failed NoTest entries as "!d". The message of the error
-// when the report cannot be read.
+// when the report cannot be read or is cut short.
 std::string shown(std::string_view format, std::string text) {
   const auto report = read_all_of(format, std::move(text));
   if (!report) return report.error().message;
+  if (!report->cut_short.empty()) return report->cut_short;
   std::string out;
   for (const auto& test : report->tests) {
     const char* mark = test.status == TestStatus::kPassed   ? "+"

@@ -17,10 +17,11 @@ inline Result<Report> report_of(std::string_view format, std::string text) {
 }
 
 // The tests as "+a -b ~c" (passed, failed, skipped), failed NoTest entries as "!d". The message of the error
-// when the report cannot be read.
+// when the report cannot be read or is cut short.
 inline std::string told_by(std::string_view format, std::string text) {
   const auto report = report_of(format, std::move(text));
   if (!report) return report.error().message;
+  if (!report->cut_short.empty()) return report->cut_short;
   std::string out;
   const auto add = [&](const std::string& mark, const std::string& name) {
     out += (out.empty() ? "" : " | ") + mark + name;

@@ -133,6 +133,12 @@ void TestCollector::stopped_early(std::string_view why, std::int64_t not_run) {
   if (stopped_.empty()) stopped_ = bounded_message(why);
 }
 
+void TestCollector::cut_short(std::string_view why, std::int64_t not_run) {
+  bound_from_below(why);
+  not_run_ = std::max(not_run_, not_run);
+  cut_short_ = bounded_message(why);
+}
+
 bool TestCollector::no_failure() const {
   return std::ranges::none_of(items_, [](const auto& test) { return test.status == TestStatus::kFailed; }) &&
          std::ranges::none_of(no_tests_, &NoTest::failed);
@@ -157,6 +163,7 @@ Report TestCollector::take() {
           .suites = std::move(suites_),
           .lower_bound = std::move(lower_bound_),
           .stopped = std::move(stopped_),
+          .cut_short = std::move(cut_short_),
           .not_run = not_run_,
           .findings = {}};
 }

@@ -89,6 +89,8 @@ class TestCollector : public Collector<TestCase> {
   // Records that tests after this point did not run, and calls bound_from_below(). `not_run`: the number of
   // them that is known. The largest number counts, since a suite sums up the suites in it.
   void stopped_early(std::string_view why, std::int64_t not_run = 0);
+  // Records that the report ends in the middle (Report::cut_short), and calls bound_from_below().
+  void cut_short(std::string_view why, std::int64_t not_run);
   bool no_failure() const;  // true when no test and no NoTest entry failed
   // The report. Tests of one name are ordered by status: passed, failed, skipped. Otherwise the order in
   // which they ran would decide which of them is "#2".
@@ -100,7 +102,7 @@ class TestCollector : public Collector<TestCase> {
   std::size_t messages_bytes_ = 0;
   std::deque<NoTest> no_tests_;
   std::deque<std::string> suites_;
-  std::string lower_bound_, stopped_;
+  std::string lower_bound_, stopped_, cut_short_;
   std::int64_t not_run_ = 0;
 };
 

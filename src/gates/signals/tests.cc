@@ -177,6 +177,7 @@ void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal
 Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   Signal signal = exit_signal(facts, "tests");
   Reports reports = all_reports(facts.steps, kTestsFamily);
+  if (reports.problem.empty()) reports.problem = reports.cut_short;
   if (base != nullptr) reports.all = with_settled_names(std::move(reports.all), *base);
   const auto failing = failing_of(reports.all);
   signal.details["tests"] = reports.all.tests.size();
@@ -216,6 +217,14 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   return signal;
 }
 
+// Why base may have more tests than its reports say; "" when it has no others.
+std::string bound_of_tests(const std::vector<StepFacts>& steps, const Report& report) {
+  if (!report.lower_bound.empty()) return printable(report.lower_bound);
+  for (const auto& step : steps)
+    if (auto aborted = aborted_on_base(step, kTestsFamily); !aborted.empty()) return aborted;
+  return bound_on_base(steps, kTestsFamily);
+}
+
 // The tests of base. Tests that base skips are left out: the work may skip them as well.
 Inventory tests_on_base(const std::vector<StepFacts>& steps) {
   const Reports reports = all_reports(steps, kTestsFamily);
@@ -239,8 +248,7 @@ Inventory tests_on_base(const std::vector<StepFacts>& steps) {
   std::ranges::sort(out.files);
   std::ranges::sort(out.unloaded);
   std::ranges::sort(out.failing);
-  out.reason = reports.all.lower_bound.empty() ? bound_on_base(steps, kTestsFamily)
-                                               : printable(reports.all.lower_bound);
+  out.reason = bound_of_tests(steps, reports.all);
   if (!out.reason.empty()) {
     out.state = Inventory::State::kLowerBound;
     return out;

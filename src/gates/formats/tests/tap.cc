@@ -51,9 +51,11 @@ class TapReader {
     PAWL_OK(lines_.status());
     // A subtest without the line of its parent: the run ended in the middle.
     const bool inside = levels_.size() > 1 || levels_.front().buffered;
-    if (inside && !bailed_out_) return fail_at(lines_, "it ends inside a subtest");
     TestCollector tests(redactor_);
-    PAWL_OK(end_run(tests));
+    if (inside && !bailed_out_)
+      PAWL_OK(end_in_the_middle(tests, fail_at(lines_, "it ends inside a subtest").error(), 0));
+    else
+      PAWL_OK(end_run(tests));
     for (auto& point : levels_.front().points) {
       PAWL_OK(add_to(tests, point));
       std::string().swap(point.name);  // the collector has the text now
@@ -79,9 +81,17 @@ class TapReader {
     const bool fails = std::ranges::any_of(
         outermost.points, [](const auto& point) { return point.status == TestStatus::kFailed; });
     if (auto whole = check_plan(outermost, setups_failed_ > 0, teardowns_failed_); !whole) {
-      if (!early || !fails) return whole;
+      if (!early) return whole;
+      if (!fails) return end_in_the_middle(tests, whole.error(), behind);
       tests.stopped_early(whole.error().message, behind);
     }
+    return {};
+  }
+
+  // A program that aborted leaves the tests before it. Without one of them the text is no report.
+  Status end_in_the_middle(TestCollector& tests, const Error& why, std::int64_t behind) const {
+    if (levels_.front().points.empty()) return std::unexpected(why);
+    tests.cut_short(why.message, behind);
     return {};
   }
 
