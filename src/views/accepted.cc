@@ -59,6 +59,17 @@ std::set<std::string> approved_of(const Evidence& evidence) {
   return out;
 }
 
+// The phases whose work is accepted, and is not among the layers on which the last one was judged.
+std::vector<std::string> unseen_by_last(const std::vector<store::LayerRow>& layers,
+                                        const std::vector<std::string>& base) {
+  std::vector<std::string> out;
+  for (const auto& layer : layers)
+    if (layer.merge_seq != layers.back().merge_seq && !layer.layer_id.empty() &&
+        std::ranges::find(base, layer.layer_id) == base.end())
+      out.push_back(layer.phase_id);
+  return out;
+}
+
 }  // namespace
 
 Status check_evidence(const State& state, const store::RunRow& run) {
@@ -150,19 +161,30 @@ Json missing_json(const std::vector<store::PhaseRow>& phases) {
   return out;
 }
 
+std::optional<NotJudgedWith> not_judged_with(store::Store& store, const store::RunRow& run) {
+  if (run.state == store::RunState::kExecuting) return std::nullopt;
+  const auto layers = store.accepted_layers(run.run_id);
+  if (!layers || layers->empty()) return std::nullopt;
+  const auto& phase_id = layers->back().phase_id;
+  const auto attempts = store.attempts(run.run_id, phase_id);
+  if (!attempts || attempts->empty()) return std::nullopt;
+  const auto base = store.base_layers(store::judged_on(attempts->back()));
+  if (!base) return std::nullopt;
+  auto unseen = unseen_by_last(*layers, *base);
+  if (unseen.empty()) return std::nullopt;
+  return NotJudgedWith{.phase_id = phase_id, .phases = std::move(unseen)};
+}
+
 Status check_judged(const Evidence& evidence) {
   const auto& last = evidence.last;
   if (!last || !last->attempt) return {};  // none was accepted, or a fork shares it
   const bool approved = last->row.outcome == store::PhaseOutcome::kApproved;
-  for (const auto& layer : evidence.layers) {
-    if (layer.merge_seq == evidence.layers.back().merge_seq || layer.layer_id.empty()) continue;
-    if (std::ranges::find(last->base, layer.layer_id) != last->base.end()) continue;
+  if (const auto unseen = unseen_by_last(evidence.layers, last->base); !unseen.empty())
     return fail(
         ErrorKind::kInvalid,
         fmt::format("no gate has seen the work of phase {}{} together with that of phase {}: run the plan "
                     "again",
-                    last->row.phase_id, approved ? ", which a person approved," : "", layer.phase_id));
-  }
+                    last->row.phase_id, approved ? ", which a person approved," : "", unseen.front()));
   if (approved) return {};
   const auto& attempt_id = last->attempt->attempt_id;
   const std::string stack = ledger::stack_of(evidence.files, last->row.phase_id, attempt_id);

@@ -64,6 +64,15 @@ bool is_missing(const store::PhaseRow& phase);
 // [{phase_id, state}] of those phases.
 Json missing_json(const std::vector<store::PhaseRow>& phases);
 
+// The work that was accepted last, and the phases with accepted work that no gate saw together with it.
+struct NotJudgedWith {
+  std::string phase_id;
+  std::vector<std::string> phases;  // in the order of acceptance, never empty
+};
+// For people. nullopt: its gates saw all accepted work, there is none, or the run is not over. nullopt as well
+// when the rows can't be read: other commands report that.
+std::optional<NotJudgedWith> not_judged_with(store::Store& store, const store::RunRow& run);
+
 // kInvalid: no gate has judged the last accepted work on top of the rest. An older version accepted such work
 // of phases that ran at once. Work that a person approved may have failed its gates, but they have seen the rest:
 // a person who approves one phase does not answer for the gates of the phases beside it. kForged: its row names another

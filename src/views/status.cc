@@ -65,6 +65,7 @@ Result<RunStatus> status_of(const State& state, const std::string& run_id) {
   PAWL_TRY(out.questions, open_questions(state, run_id));
   add_waits(store, out);
   out.seen_in_part = seen_in_part(state, out.run);
+  out.not_judged_with = not_judged_with(store, out.run);
   return out;
 }
 
@@ -73,7 +74,12 @@ Json to_json(const RunStatus& status) {
   out["budget"] = to_json(status.budgets);
   out["forked_from"] = status.forked_from ? fork_json(*status.forked_from) : Json();
   out["phases"] = Json::array();
-  for (const auto& phase : status.phases) out["phases"].push_back(phase_json(phase));
+  for (const auto& phase : status.phases) {
+    Json shown = phase_json(phase);
+    if (const auto& unseen = status.not_judged_with; unseen && unseen->phase_id == phase.phase_id)
+      shown["not_judged_with"] = unseen->phases;
+    out["phases"].push_back(std::move(shown));
+  }
   out["questions"] = to_json(status.questions);
   out["waits"] = to_json(status.waits);
   out["waits_for"] = name(status.waits_for);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "views/accepted.h"
 #include "views/provider_wait.h"
 #include "views/questions.h"
 #include "views/seen.h"
@@ -29,11 +30,13 @@ struct RunStatus {
   bool has_work = false;                  // `failed_phase` has work that a person can approve
   ProviderWaits waits;                    // until a time, or with kPerson also for a person
   std::optional<SeenInPart> seen_in_part;
+  std::optional<NotJudgedWith> not_judged_with;
 };
 // kNotFound: there is no such run.
 Result<RunStatus> status_of(const State& state, const std::string& run_id);
 
-// The object of `pawl status RUN --json`.
+// The object of `pawl status RUN --json`. A phase has {not_judged_with: [phase_id]} when the run's accepted work
+// was not judged as a whole.
 Json to_json(const RunStatus& status);
 // The object of `pawl status --json`: {runs}.
 Json to_json(const std::vector<store::RunRow>& runs);

@@ -166,6 +166,7 @@ Result<Story> story_of(const State& state, const std::string& run_id, const Page
   PAWL_TRY(out.budgets, store.budgets(run_id));
   PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
   out.seen_in_part = seen_in_part(state, out.run);
+  out.not_judged_with = not_judged_with(store, out.run);
   PAWL_TRY(const auto finder, executor::installed_step_runner(state));
   PAWL_TRY(auto phases, phases_of(store, run_id, page));
   out.more_phases = phases.size() > page.phases_max;
@@ -187,6 +188,8 @@ Json to_json(const Story& story) {
                   {"attempts_used", phase.row.attempts_used},
                   {"attempts_total", phase.row.attempts_total},
                   {"attempts", Json::array()}};
+    if (const auto& unseen = story.not_judged_with; unseen && unseen->phase_id == phase.row.phase_id)
+      shown["not_judged_with"] = unseen->phases;
     for (const auto& attempt : phase.attempts) shown["attempts"].push_back(to_json(attempt));
     out["phases"].push_back(std::move(shown));
   }

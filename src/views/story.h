@@ -62,13 +62,14 @@ struct Story {
   std::vector<PhaseStory> phases;
   bool more_phases = false;  // the run has more phases than the page
   std::optional<SeenInPart> seen_in_part;
+  std::optional<NotJudgedWith> not_judged_with;
 };
 
 // kNotFound: the run, the phase, or the attempt of it does not exist.
 Result<Story> story_of(const State& state, const std::string& run_id, const Page& page);
 
 // The object of `pawl inspect --json`: {run_id, state, phases}, and {seen_in_part} when no gate saw the work of
-// the run as a whole.
+// the run as a whole. A phase has {not_judged_with: [phase_id]} when no gate saw its work together with that.
 Json to_json(const Story& story);
 
 }  // namespace pawl::views

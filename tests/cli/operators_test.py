@@ -297,6 +297,36 @@ class Operators(WithRun):
         self.pawl("run", "plan.yaml")
         self.assertEqual(self.supervisors(), [])
 
+    def not_judged_with(self):
+        """By phase, what `status` and `inspect` say; both, in words and in JSON."""
+        shown = []
+        for command in ("status", "inspect"):
+            found = {each["phase_id"]: each["not_judged_with"] for each in self.pawl_json(command, "last")["phases"] if "not_judged_with" in each}
+            said = " ".join(self.pawl(command, "last").stdout.split())
+            self.assertEqual("no gate saw" in said, bool(found), said)
+            for phase, names in found.items():
+                self.assertIn(f"no gate saw the work of {phase} together with that of {', '.join(names)}", said)
+            shown.append(found)
+        self.assertEqual(shown[0], shown[1])
+        return shown[0]
+
+    def test_work_that_no_gate_saw_with_what_a_person_took_is_told(self):
+        """The gate of `c` fails, so it is never judged on top of the phases beside it."""
+        phases = "".join(f"      - {{id: {name}, goal: g, agent: {{run: 'echo >{name}'}}, gates: [{gate}]}}\n"
+                         for name, gate in (("a", "ok"), ("b", "ok"), ("c", "bad")))
+        gates = "gates: {ok: {steps: [{name: s, run: 'true'}]}, bad: {steps: [{name: s, run: '[ ! -e c ]'}]}}\n"
+        head = "version: 1\nworkflow: beside\nsource: {path: source}\nmax_attempts: 1\n" + gates + "tiers:\n"
+        self.make_simple()
+        for keys, unseen in (("parallel: true, ", ["a", "b"]), ("on_failure: continue, ", [])):
+            with self.subTest(keys):
+                self.write("plan.yaml", head + "  - " + keys.replace(", ", "\n") + "    phases:\n" + phases)
+                self.pawl("run", "plan.yaml", expect=11)
+                self.assertEqual(self.not_judged_with(), {})
+                self.pawl("approve", "last", "c", "--reason", "the gate is wrong")
+                self.assertEqual(self.not_judged_with(), {"c": unseen} if unseen else {})
+                refused = self.pawl("attest", "last", "-o", "run.json", expect=1 if unseen else 0).stderr
+                self.assertEqual("together with that of phase a" in refused, bool(unseen), refused)
+
     def budgets(self):
         return [{"unit": unit, **row} for unit, row in self.pawl_json("budget", "last")["budget"].items()]
 

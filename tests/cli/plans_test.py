@@ -86,6 +86,31 @@ class Plans(PawlTest):
     def test_dependencies_by_a_lockfile_are_checked(self):
         self.make("locked", {"agent.sh": "true\n"}, {"package.json": "{}\n", "package-lock.json": "{}\n"})
 
+    def test_a_gate_that_no_later_tier_has_is_noted(self):
+        def notes(*tiers):
+            gates = "".join(f"  {name}: {{steps: [{{name: s, run: 'true'}}]}}\n" for name in "abc")
+            text = f"version: 1\nworkflow: w\nsource: {{path: source}}\ngates:\n{gates}tiers:\n"
+            for number, (parallel, phases) in enumerate(tiers):
+                listed = ", ".join(f"{{id: p{number}{i}, goal: g, agent: {{run: x}}, gates: [{names}]}}" for i, names in enumerate(phases))
+                text += f"  - {{name: t{number}, parallel: {parallel}, phases: [{listed}]}}\n"
+            self.write("plan.yaml", text)
+            self.write("source/code", "")
+            found = [note for note in self.pawl_json("check", "plan.yaml")["notes"] if "later tiers" in note]
+            for note in found:
+                self.assertIn(f"note: {note}\n", self.pawl("check", "plan.yaml").stdout)
+            return found
+
+        def left(gate, tier, phase):
+            return f"gate {gate} of tier {tier} is not run on the work of later tiers; add it to phase {phase}'s gates to hold it there"
+        one = ("false", ["a"])
+        self.assertEqual(notes(one, ("false", ["b"])), [left("a", "t0", "p10")])
+        self.assertEqual(notes(("false", ["a, c", "b"]), ("false", ["b"]), ("false", ["b, c"])), [left("a", "t0", "p20")])
+        self.assertEqual(notes(one, ("false", ["b"]), ("false", ["c"])), [left("a", "t0", "p20"), left("b", "t1", "p20")])
+        self.assertEqual(notes(one, ("true", ["a", "b"])), [], "its parallel phases are judged by the gates of all")
+        self.assertEqual(notes(one, ("false", ["a", "b"])), [left("a", "t0", "p11")])
+        self.assertEqual(notes(one, ("false", ["b", "a"])), [])
+        self.assertEqual(notes(("false", ["a", "b"])), [], "one tier")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <span>
 
 #include "cli/context.h"
 #include "cli/plan_file.h"
@@ -28,6 +30,25 @@ std::string named(const std::vector<std::string>& names) {
   return names.size() > kShown ? out + fmt::format(" and {} more", names.size() - kShown) : out;
 }
 
+// A later tier may change what a gate of an earlier one says, so no gate is run again on the work of later
+// tiers. The gates of the phase that is accepted last see all of it; phases of a parallel tier share theirs.
+std::vector<std::string> gates_left_behind(const plan::Plan& plan) {
+  const auto& last = plan.tiers.back();
+  std::set<std::string> held(last.phases.back().gates.begin(), last.phases.back().gates.end());
+  if (last.parallel)
+    for (const auto& phase : last.phases) held.insert(phase.gates.begin(), phase.gates.end());
+  std::vector<std::string> out;
+  for (const auto& tier : std::span(plan.tiers).first(plan.tiers.size() - 1))
+    for (const auto& phase : tier.phases)
+      for (const auto& gate : phase.gates)
+        if (held.insert(gate).second)
+          out.push_back(
+              fmt::format("gate {} of tier {} is not run on the work of later tiers; add it to phase {}'s "
+                          "gates to hold it there",
+                          gate, visible(tier.name), last.phases.back().id));
+  return out;
+}
+
 // Explains defaults that differ from those of older versions, where the plan leaves the keys out. Names what of
 // the host agents get as secrets: who runs the plan of somebody else should know.
 std::vector<std::string> notes_of(const plan::Plan& plan) {
@@ -49,6 +70,7 @@ std::vector<std::string> notes_of(const plan::Plan& plan) {
   note(exited, "an agent that exits with another code than 0 needs a person", "`agent_exit: any`");
   note(retried, "a step that times out is retried, by gate", "`retry: {timeout_retryable: false}`");
   note(together, "phases are judged together, by tier", "");
+  std::ranges::move(gates_left_behind(plan), std::back_inserter(out));
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       for (const auto& credential : phase.credentials)

@@ -87,6 +87,8 @@ class StoryReporter {
                                    story.fork->phase_id)}});
     for (const auto& decision : story.operators)
       rows.push_back({{"decided"}, {visible(decision_text(decision)), Colour::kYellow}});
+    if (story.not_judged_with)
+      rows.push_back({{"judged"}, {unseen_text(*story.not_judged_with), Colour::kYellow}});
     if (story.seen_in_part) rows.push_back({{"seen"}, {seen_text(*story.seen_in_part), Colour::kYellow}});
     for (auto& row : rows) row.front().colour = Colour::kDim;
     out_ += table(std::move(rows), 2, look_);

@@ -87,6 +87,7 @@ std::string text_of(const views::RunStatus& status) {
     for (const auto& phase : status.phases)
       if (phase.tier_index == tier.tier_index) out += phase_line(phase, width);
   }
+  if (status.not_judged_with) out += unseen_text(*status.not_judged_with) + "\n";
   if (status.seen_in_part) out += seen_text(*status.seen_in_part) + "\n";
   out += waits_text(status);
   for (const auto& question : status.questions)

@@ -132,6 +132,11 @@ std::string seen_text(const views::SeenInPart& seen) {
                      seen.not_taken.empty() ? "" : "; seen by none: " + visible(seen.not_taken));
 }
 
+std::string unseen_text(const views::NotJudgedWith& unseen) {
+  return fmt::format("no gate saw the work of {} together with that of {}; `pawl attest` refuses it",
+                     unseen.phase_id, fmt::join(unseen.phases, ", "));
+}
+
 std::string cap_option(const store::BudgetRow& row) {
   if (row.unit == store::kTokens) return "--tokens N";
   return row.unit == store::kUsdNanos ? "--usd N" : "--sandbox-seconds N";

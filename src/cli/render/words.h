@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "store/rows.h"
+#include "views/accepted.h"
 #include "views/provider_wait.h"
 #include "views/questions.h"
 #include "views/seen.h"
@@ -31,8 +32,9 @@ std::vector<std::string> unkept_texts(const Json& run);        // paths, then ho
 std::string try_text(const Json& refused);                     // "evil.example:443: refused"
 
 // --- decisions, questions, budgets
-std::string seen_text(const views::SeenInPart& seen);  // one line
-std::string decision_text(const Json& decision);       // one line
+std::string seen_text(const views::SeenInPart& seen);         // one line
+std::string unseen_text(const views::NotJudgedWith& unseen);  // one line
+std::string decision_text(const Json& decision);              // one line
 // A sentence; it may contain text of an agent.
 std::string wait_text(const std::string& phase_id, const store::Wait& wait);
 std::string question_line(const views::OpenQuestion& open);  // "fix asks: Deploy?", on one line
