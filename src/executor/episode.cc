@@ -176,7 +176,8 @@ Status Episode::look_at_work() {
   PAWL_OK(filter_agent_layer());
   PAWL_TRY(auto policy, policy_signal(agent_layer_));
   changed_nothing_ = policy.details.contains("files") && integer_in(policy.details, "files") == 0;
-  if (plan_->policy || !policy.passed || policy.details.contains("told")) policy_signal_ = std::move(policy);
+  const bool tells = policy.details.contains("told") || policy.details.contains("test_files");
+  if (plan_->policy || !policy.passed || tells) policy_signal_ = std::move(policy);
   return {};
 }
 

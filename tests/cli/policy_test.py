@@ -44,6 +44,23 @@ class Policy(PawlTest):
         self.pawl("run", "plan.yaml")
         self.assertIsNone(self.policy_signal())
 
+    def test_test_files_that_an_agent_changes_are_told_unless_a_rule_forbids_it(self):
+        for name in ("a", "b"):
+            self.write(f"source/tests/test_{name}.py", "x\n")
+        cheat = "echo y >tests/test_a.py; rm tests/test_b.py; echo new >tests/test_c.py"
+        names = "tests/test_a.py, tests/test_b.py (deleted)"
+        for keys, told in (({}, True), ({"protect": "[file]"}, True), ({"protect_existing": "['tests/**']"}, False)):
+            with self.subTest(keys):
+                self.write("plan.yaml", plan(agent=cheat, max_attempts=1, **keys))
+                said = self.pawl("run", "plan.yaml", expect=0 if told else 11).stdout
+                self.assertEqual(said.count(f"; changed test files: {names}"), told, said)
+                signals = [s for s in self.attempts()[0]["signals"] if (s["gate_id"], s["kind"]) == ("diff", "policy")]
+                self.assertEqual([s["details"].get("test_file_names") for s in signals], [names] if told else [])
+                self.assertEqual([s["details"].get("test_files") for s in signals], [2] if told else [])
+                self.assertEqual(f"changed test files: {names}" in " ".join(self.pawl("inspect", "last").stdout.split()), told)
+        self.write("plan.yaml", plan(agent="echo new >tests/test_c.py"))
+        self.assertNotIn("test files", self.pawl("run", "plan.yaml").stdout)
+
     def test_a_failed_rule_ends_the_attempt_before_its_gates_and_the_next_agent_reads_why(self):
         self.write("agent.sh", f'if [ -s "$PAWL_FEEDBACK" ]; then cp "$PAWL_FEEDBACK" said; else (echo; echo "k = {TOKEN}") >conf; fi\n')
         self.write_plan("secrets: fail", agent="sh /plan/agent.sh")

@@ -77,6 +77,35 @@ TEST(PolicyCheck, WatchedFilesAreToldAndFailWhereThePolicySaysSo) {
   EXPECT_FALSE(judge({.watched = Reaction::kAllow}, changes).details.contains("told"));
 }
 
+TEST(PolicyCheck, TestFilesThatAreChangedOrDeletedAreTold) {
+  const auto changed = [](std::string path) {
+    return FileChange{.path = std::move(path), .before = text_of("x\n"), .after = text_of("y\n")};
+  };
+  const auto told = [](const Policy& policy, const std::vector<FileChange>& changes) {
+    const auto signal = judge(policy, changes);
+    EXPECT_EQ(signal.details.contains("test_files"), signal.details.contains("test_file_names"));
+    return text_in(signal.details, "test_file_names");
+  };
+  for (const std::string path :
+       {"tests/a.py", "a/spec/b.rb", "src/__tests__/x.js", "t/basic.t", "a_test.go", "src/a.test.ts",
+        "lib/a.spec.mjs", "src/FooTest.java", "FooTests.cs", "test_a.py", "tests/data.json", "test.sh"})
+    EXPECT_EQ(told({}, {changed(path)}), path);
+  for (const std::string path :
+       {"src/a.c", "contest.py", "latest.js", "attest_a.py", "Testament.java", "test", "spectrum/a.c",
+        "testing.md", "test_plan.md", ".test", "src/protest.go"})
+    EXPECT_EQ(told({}, {changed(path)}), "") << path;
+  EXPECT_EQ(told({}, {added("tests/new.py", "x\n")}), "") << "a new file weakens no test";
+  FileChange gone{.path = "tests/b.py", .before = text_of("x\n")};
+  EXPECT_EQ(told({}, {changed("tests/a.py"), gone}), "tests/a.py, tests/b.py (deleted)");
+  EXPECT_EQ(told({.forbidden_paths = {"tests/**"}}, {gone}), "") << "a rule refuses it";
+  std::vector<FileChange> many;
+  for (char name = 'a'; name <= 'h'; ++name) many.push_back(changed(std::string("tests/") + name));
+  const auto signal = judge({}, many);
+  EXPECT_TRUE(signal.passed);
+  EXPECT_EQ(signal.details.at("test_files"), 8);
+  EXPECT_THAT(text_in(signal.details, "test_file_names"), HasSubstr("tests/e, and 3 more"));
+}
+
 TEST(PolicyCheck, AProgramThatStandsInForACommandIsWatched) {
   FileChange shadow = added("bin/node", "x");
   EXPECT_EQ(failing({.watched = Reaction::kFail}, {shadow}), "") << "a file that nobody can run";

@@ -199,6 +199,10 @@ class StoryReporter {
                       {visible(details_text(signal)), Colour::kDim}});
     }
     out_ += table(std::move(rows), 4, look_);
+    for (const auto& signal : signals)  // whole: the table cuts details
+      if (const auto names = text_in(object_in(signal, "details"), "test_file_names");
+          !names.empty() && text_in(signal, "gate_id") == "diff")
+        out_ += paragraph(visible("changed test files: " + names), "      ", look_);
   }
 
   void decisions(const std::vector<Json>& decisions, std::string_view indent) {

@@ -201,12 +201,13 @@ void ProgressReporter::stays_unsettled(const Error& error) {
 
 namespace {
 
-// A detail of the attempt's signal of this kind; "" when the attempt has none.
+// A detail of the attempt's signals of this kind, the first that is not ""; "" when there is none.
 std::string detail_of(const store::AttemptEnd& end, std::string_view kind, const char* key) {
   const auto signals = parse_json(end.signals);
   if (!signals) return "";
   for (const auto& signal : *signals)
-    if (text_in(signal, "kind") == kind) return text_in(object_in(signal, "details"), key);
+    if (text_in(signal, "kind") == kind)
+      if (auto detail = text_in(object_in(signal, "details"), key); !detail.empty()) return detail;
   return "";
 }
 
@@ -236,6 +237,8 @@ void ProgressReporter::attempt_ended(const store::Claim& claim, const store::Att
     text += ": " + unchanged;
   if (const auto lost = detail_of(end, "ignored", "lost_names"); !lost.empty())
     text += "; gone from the source, and not in the work: " + lost;
+  if (const auto tests = detail_of(end, "policy", "test_file_names"); !tests.empty())
+    text += "; changed test files: " + tests;
   if (end.action != store::Action::kNone) text += "; " + end.action_reason;
   if (end.feedback.contains("hint")) text += "; the doctor gives a hint";
   if (!end.not_before.empty()) text += "; the next attempt not before " + end.not_before;

@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/json.h"
 #include "gates/policy/npm.h"
+#include "gates/policy/test_files.h"
 #include "gates/policy/watched.h"
 #include "secrets/shapes.h"
 
@@ -137,8 +138,17 @@ void PolicyCheck::check_size(const FileChange& change) {
          fmt::format("{} bytes, {} are allowed", change.after->size, *policy_->file_bytes_max));
 }
 
+void PolicyCheck::check_tests(const FileChange& change) {
+  if (!change.before || !is_test_file(change.path) || matches(policy_->forbidden_paths, change.path)) return;
+  if (shadows_.is_protected && shadows_.is_protected(change.path)) return;
+  const auto name =
+      printable(std::string(utf8_prefix(valid_utf8(redactor_->redact(change.path)), kFindingBytesMax)));
+  test_files_.push_back(change.after ? name : name + " (deleted)");
+}
+
 void PolicyCheck::see(const FileChange& change) {
   check_size(change);
+  check_tests(change);
   check_path(change);
   check_kind(change);
   if (change.unread) {
@@ -174,6 +184,10 @@ Signal PolicyCheck::signal() const {
   if (told_.count > 0) {
     signal.details["told"] = told_.count;
     signal.details["telling"] = told_.shown;
+  }
+  if (!test_files_.empty()) {
+    signal.details["test_files"] = test_files_.size();
+    signal.details["test_file_names"] = shown(test_files_);
   }
   return signal;
 }

@@ -29,7 +29,8 @@ class PolicyCheck {
 
   // The signal diff.policy. It fails when a rule with the reaction `fail` has a finding. details: files,
   // lines and bytes changed; `failures` and `failing`, `told` and `telling`: the number of findings of either
-  // reaction, and the first of them. A finding is one line "PATH[:LINE]: RULE: WORDS" in printable ASCII.
+  // reaction, and the first of them; `test_files` and `test_file_names`: the number of test files that were changed
+  // or deleted although no rule forbids it, and the first of them. A finding is one line "PATH[:LINE]: RULE: WORDS" in printable ASCII.
   // Secrets are removed before anything is cut.
   Signal signal() const;
 
@@ -39,6 +40,7 @@ class PolicyCheck {
   void check_kind(const FileChange& change);
   void check_secrets(const FileChange& change);
   void check_size(const FileChange& change);
+  void check_tests(const FileChange& change);
 
   struct Findings {
     std::int64_t count = 0;
@@ -51,6 +53,8 @@ class PolicyCheck {
   const Shadows shadows_;
   std::int64_t files_ = 0, lines_ = 0, bytes_ = 0;
   Findings failing_, told_;
+  // Test files of base that changed or went, and that no rule forbids to change.
+  std::vector<std::string> test_files_;
 };
 
 // The signal for a policy that is missing or does not parse any more: evidence is missing, so the attempt

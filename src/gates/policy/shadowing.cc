@@ -19,6 +19,7 @@
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/stand_in.h"
+#include "gates/policy/test_files.h"
 #include "gates/policy/vendored.h"
 #include "gates/reading/text.h"
 
@@ -28,7 +29,6 @@ namespace {
 // Folders in which Python looks for modules, besides those that the commands name: the working directory, the
 // usual folders of sources, and the folders of tests, which pytest adds.
 constexpr std::array<std::string_view, 4> kModuleFolders = {"", "src", "lib", "python"};
-constexpr std::array<std::string_view, 5> kTestFolders = {"test", "tests", "testing", "spec", "t"};
 constexpr std::array<std::string_view, 2> kSitePackages = {"site-packages", "dist-packages"};
 constexpr std::array<std::string_view, 2> kCustomize = {"sitecustomize", "usercustomize"};
 

@@ -28,6 +28,8 @@ const Kind& policy() {
                   {"failing", kText},
                   {"told", kInteger},
                   {"telling", kText},
+                  {"test_files", kInteger},
+                  {"test_file_names", kText},
                   {"protected_paths_changed", kInteger},
                   {"paths", kText},
                   {"new_files", kInteger},
