@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cmath>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "secrets/shapes.h"
+#include "secrets/values.h"
 
 namespace pawl::secrets {
 namespace {
@@ -17,17 +17,6 @@ RE2::Options guard_options() {
   out.set_encoding(RE2::Options::EncodingLatin1);  // bytes: output need not be UTF-8
   out.set_log_errors(false);
   return out;
-}
-
-// Shannon entropy of the bytes.
-double bits_per_byte(std::string_view text) {
-  std::array<double, 256> counts{};
-  for (const char c : text) ++counts[static_cast<unsigned char>(c)];
-  double bits = 0;
-  for (const double count : counts)
-    if (count > 0)
-      bits -= count / static_cast<double>(text.size()) * std::log2(count / static_cast<double>(text.size()));
-  return bits;
 }
 
 bool looks_random(std::string_view value) {
@@ -45,109 +34,48 @@ bool looks_random(std::string_view value) {
 constexpr char kAssignment[] =
     R"((?i)(?:secret|token|passw(?:or)?d|api_?key|access_?key|auth|credential)[a-z0-9_]{0,32}["']?\s*(?:[:=]|=>|:=)\s*)";
 
+// A key that names a secret, a joint, and a value: each guard below puts them together in one way.
+constexpr char kPassword[] = R"((?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*)";
+constexpr char kOtherPassword[] =
+    R"((?:[_-](?:pass|pw)|requirepass|masterauth|rediscli_auth|)"
+    R"(\b(?:admin|app|auth|db|enc|ftp|git|http|key|ldap|login|mail|my|mysql|pg|proxy|redis|root|smtp|sql|ssh|store|user|vnc)pass))";
+constexpr char kToken[] = R"((?:secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*)";
+constexpr char kJoint[] = R"([ \t]*(?:==|=>|->|[+?:]?=|[:>])[ \t]*)";
+constexpr char kOption[] = R"(\B--?(?:[a-z-]*pass(?:w(?:or)?d|phrase)?|(?:src|dest)?(?:store|key)pass|pw))";
+constexpr char kTokenOption[] = R"(\B--?[a-z-]*(?:token|secret|api-?key|access-?key))";
+// A block of YAML, or a name in a list of names and values: the value stands in the next line.
+constexpr char kBlock[] = R"(["']?[ \t]*:[ \t]*[|>][0-9+-]*[ \t]*(?:#[^\r\n]*)?)";
+constexpr char kNamed[] = R"(\b(?:name|key|id)["']?[ \t]*[=:][ \t]*["']?[a-z0-9_. /-]*)";
+constexpr char kNameEnds[] = R"(["']?[ \t]*,?[ \t]*)";
+constexpr char kNextLine[] = R"(\r?\n[ \t]+)";
+
+std::string any_of(std::initializer_list<std::string_view> patterns) {
+  std::string out;
+  for (const auto pattern : patterns) (out += out.empty() ? "(?:" : "|") += pattern;
+  return out + ")";
+}
+
+const std::string& any_password() {
+  static const std::string out = any_of({kPassword, kOtherPassword, R"(\bpass|\bpw)"});
+  return out;
+}
+
+// A name in a list, up to its value.
+std::string pair_of(const std::string& key) {
+  return kNamed + key + kNameEnds + R"((?:\r?\n[ \t]*)?["']?value["']?[ \t]*)";
+}
+
 // The first search, in all text. Wherever a guard below matches, this does.
 constexpr char kHints[] =
-    R"((?i:(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*["']?[ \t]{0,4}[=:>])"
-    R"(|[_-]pass["']?[ \t]{0,4}[=:>]|-(?:src|dest)?(?:store|key)?pass[a-z]*["']?[ \t,])"
-    R"(|-[a-z-]*pass(?:w(?:or)?d|phrase)["']?[ \t,]|(?m:^|[ \t])password[ \t]|sshpass[ \t])"
-    R"(|<[^<>\s]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*[ \t]|authorization["']?[ \t]{0,4}[=:])"
-    R"(|(?:passw(?:or)?d|passphrase|pwd)["'][ \t]{0,2},?[ \t]{0,4}["']?value)"
-    R"(|identified[ \t]|curl[ \t]|pass["']?[ \t]{0,4}[=:]|(?:mysql|mariadb)[a-z-]*[ \t]))";
-
-constexpr std::size_t kValueMax = 2048;  // bytes; the redactor holds back as many
-constexpr std::size_t kValueMin = 4;
-
-bool alphanumeric_at(std::string_view text, std::size_t at) {
-  return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
-}
-bool space_at(std::string_view text, std::size_t at) {
-  return at >= text.size() || std::isspace(static_cast<unsigned char>(text[at])) != 0;
-}
-bool quote_at(std::string_view text, std::size_t at) {
-  return at < text.size() && (text[at] == '"' || text[at] == '\'');
-}
-
-// Whether the value stands for a secret and is none: `changeme`, `$NAME`, `xxxx`.
-bool is_stand_in(std::string_view value) {
-  constexpr std::string_view kWords[] = {"changeme", "empty",  "example",  "false",    "hidden",   "missing",
-                                         "none",     "null",   "optional", "password", "redacted", "required",
-                                         "secret",   "string", "text",     "true",     "undefined"};
-  std::string lower(value);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const bool one_letter = std::ranges::all_of(value, [&](char c) { return c == value.front(); });
-  return one_letter || std::string_view("$%{*[(").find(value.front()) != std::string_view::npos ||
-         std::ranges::find(kWords, lower) != std::end(kWords);
-}
-
-bool has_digit(std::string_view text) {
-  return std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-bool has_letter(std::string_view text) {
-  return std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0; });
-}
-
-struct Guarded {
-  std::string_view between, value, behind;  // behind: the rest of the text
-  bool quoted;
-};
-
-// A call, or a member by its name.
-bool is_expression(std::string_view value) {
-  return value.find('(') != std::string_view::npos || value.find("[\"") != std::string_view::npos ||
-         value.find("['") != std::string_view::npos;
-}
-
-// Whether the value after a password's name is a password, and not a word of a sentence or of a program.
-bool is_password(const Guarded& found) {
-  std::string_view value = found.value;
-  if (quote_at(value, 0)) value = value.substr(1, value.size() - (quote_at(value, value.size() - 1) ? 2 : 1));
-  if (value.starts_with("<redacted:") || is_stand_in(value)) return false;
-  if (found.quoted) return true;
-  const auto end = value.find_last_not_of(",;)]}");
-  const bool closed = end + 1 < value.size();
-  value = value.substr(0, end + 1);
-  if (value.size() < 4 || value.front() == '/' || is_expression(value) || is_stand_in(value)) return false;
-  const bool is_name = std::ranges::all_of(
-      value, [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c == '.'; });
-  if (is_name && (closed || value.find('.') != std::string_view::npos)) return false;
-  const bool assigned = found.between == "=" || found.between == ">" || found.between.empty();
-  const auto next = found.behind.find_first_not_of(" \t\r");
-  const bool alone = next == std::string_view::npos || found.behind[next] == '\n';
-  return assigned || alone || (!is_name && has_letter(value) && value.size() >= 6);
-}
-
-// Excludes counts and measures: 12/40, 1200ms.
-bool is_password_of_pass(const Guarded& found) {
-  return has_letter(found.value) && has_digit(found.value) && has_letter(found.value.substr(0, 1)) &&
-         found.value.size() >= 6 && is_password(found);
-}
-
-// After an option, a value that begins like an option is one. A string that begins with a blank is the rest
-// of a program's line.
-bool is_password_of_option(const Guarded& found) {
-  const auto value = found.value;
-  const bool of_list = found.between == ",";
-  if (value.substr(of_list ? 1 : 0).starts_with('-') || (quote_at(value, 0) && space_at(value, 1)))
-    return false;
-  const bool names_a_place =
-      value.starts_with("env:") || value.starts_with("file:") || value.starts_with("fd:");
-  return !names_a_place && is_password(found);
-}
-
-// For a line of .netrc, where a sentence may begin with the same word.
-bool is_password_of_line(const Guarded& found) {
-  constexpr std::string_view kNext[] = {"login ", "account ", "machine ", "macdef "};
-  const auto next = std::min(found.behind.find_first_not_of(" \t\r"), found.behind.size());
-  const auto behind = found.behind.substr(next);
-  const bool ends = behind.empty() || behind.starts_with('\n') ||
-                    std::ranges::any_of(kNext, [&](auto word) { return behind.starts_with(word); });
-  return ends && found.value.size() >= 6 && has_digit(found.value) && has_letter(found.value) &&
-         is_password(found);
-}
-
-// The same option of container tools names ports.
-bool is_password_of_client(const Guarded& found) { return has_letter(found.value) && is_password(found); }
+    R"((?i:(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*["']?[ \t]*[+?:-]?[=:>])"
+    R"(|(?:pass|pw|auth|-key)["']?[ \t]*[+?:-]?[=:>]|-(?:src|dest)?(?:store|key)?pass[a-z]*["']?[ \t,])"
+    R"(|-[a-z-]*(?:pass(?:w(?:or)?d|phrase)|pw|token|secret|api-?key|access-?key)["']?[ \t,])"
+    R"(|(?m:^|[ \t])password[ \t]|sshpass[ \t]|(?:requirepass|masterauth)[ \t])"
+    R"(|(?:env|arg|setenv|setx)[ \t]+[a-z0-9_.-]*(?:passw|passphrase|pwd|pass|pw|secret|token|api_?-?key|access_?-?key|credential))"
+    R"(|<[^<>\s]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*[ \t]|authorization["']?[ \t]*[=:])"
+    R"(|(?:name|key|id)["']?[ \t]*[=:][ \t]*["']?[a-z0-9_. /-]*(?:passw|passphrase|pwd|pass|pw|secret|token|api_?-?key|access_?-?key|credential))"
+    R"(|identified[ \t]|(?:curl|smbclient|rpcclient|lftp|https?|xh)[ \t]|cookie["']?[ \t]*:|:(?:[0-9]{4,5}|\*):[a-z_*])"
+    R"(|(?:mysql|mariadb|mongo)[a-z-]*[ \t]|(?:redis-cli|valkey-cli|login|zip|7z[a-z]?|sqlcmd|bcp|ipmitool|mosquitto_[a-z]+|ldap[a-z]+)[ \t]))";
 
 bool is_random_secret(const Guarded& found) {
   constexpr double kBitsLeast = 3.0;
@@ -155,80 +83,12 @@ bool is_random_secret(const Guarded& found) {
          bits_per_byte(found.value) >= kBitsLeast;
 }
 
-// Reads a value as programs write it: in quotes, without, or in pieces of both that a shell puts together.
-class Reader {
- public:
-  Reader(std::string_view text, std::string_view stops) : text_(text.substr(0, kValueMax)), stops_(stops) {
-    text_ = text_.substr(0, text_.find_first_of("\r\n"));
-  }
-
-  // The size of the value at the beginning of the text; 0: none.
-  std::size_t word() const {
-    std::size_t at = 0;
-    if (quote_at(text_, 0)) {
-      at = quoted(0);
-      // A line that is cut has no closing quote.
-      if (at == 0) return text_.find_first_of(" \t") == std::string_view::npos ? text_.size() : 0;
-    }
-    while (at < text_.size()) {
-      const std::size_t size = step(at, at > 0 && quote_at(text_, at - 1));
-      if (size == 0) break;
-      at += size;
-    }
-    return at;
-  }
-
-  // The size of the rest of a string that began before the text.
-  std::size_t rest_of(char quote) const {
-    std::size_t at = 0;
-    while (at < text_.size() && text_[at] != quote) at += text_[at] == '\\' ? 2 : 1;
-    return std::min(at, text_.size());
-  }
-
-  // The size of the text of an element, before its end.
-  std::size_t element() const {
-    const auto end = text_.find('<');
-    return end != std::string_view::npos && text_.substr(end).starts_with("</") ? end : 0;
-  }
-
- private:
-  // The size of the string at `at`; 0: it has no end.
-  std::size_t quoted(std::size_t at) const {
-    for (std::size_t end = at + 1; end < text_.size(); ++end) {
-      if (text_[end] == text_[at]) return end + 1 - at;
-      // A shell's string in ' may end in a backslash.
-      if (text_[end] == '\\' && (text_[at] == '"' || alphanumeric_at(text_, end + 2))) ++end;
-    }
-    return 0;
-  }
-
-  // The size of what continues the value at `at`.
-  std::size_t step(std::size_t at, bool behind_quote) const {
-    const char c = text_[at];
-    if (space_at(text_, at) || c == '>' || stops_.find(c) != std::string_view::npos) return 0;
-    if (quote_at(text_, at)) {
-      const bool is_empty = quote_at(text_, at + 1) && alphanumeric_at(text_, at + 2);
-      if (is_empty) return 2;
-      const bool opens = alphanumeric_at(text_, at + 1) || (behind_quote && quote_at(text_, at + 1));
-      return opens ? std::max<std::size_t>(quoted(at), alphanumeric_at(text_, at + 1) ? 1 : 0) : 0;
-    }
-    if (c == '\\' && quote_at(text_, at + 1))
-      return alphanumeric_at(text_, at + 2) || quote_at(text_, at + 2) ? 2 : 0;
-    if (c == '\\' && !space_at(text_, at + 2) && space_at(text_, at + 1)) return 2;
-    if (behind_quote) return alphanumeric_at(text_, at) ? 1 : 0;
-    if (c == '<' && (text_.substr(at).starts_with("<redacted:") || !alphanumeric_at(text_, at + 1))) return 0;
-    return 1;
-  }
-
-  std::string_view text_, stops_;
-};
-
-enum class Form { kWord, kString, kElement };
+enum class Form { kWord, kString, kElement, kLine };
 
 // The groups of `pattern`: what is between name and value, a quote that the value begins with, a quote that
 // began before the value. Without the second, the value begins behind the match.
 struct Guard {
-  const char* pattern;
+  std::string pattern;
   bool (*is)(const Guarded&);
   Form form = Form::kWord;
   const char* stops = "";  // bytes that end a value without quotes
@@ -246,11 +106,13 @@ Extent value_of(std::string_view text, const Guard& guard, const std::array<re2:
              .size = 0,
              .open = open.empty() ? '\0' : open[0]};
   const auto rest = text.substr(out.begin);
-  const Reader reader(rest, between == ">" ? "<" : guard.stops);
+  const ValueReader reader(rest, between == ">" ? "<" : guard.stops);
   if (guard.form == Form::kElement)
     out.size = reader.element();
   else if (out.open != 0)
     out.size = reader.rest_of(out.open);
+  else if (guard.form == Form::kLine && !quote_at(rest, 0))
+    out.size = reader.line();
   else if (quote_at(rest, 0) || (guard.form == Form::kWord && !rest.empty() &&
                                  std::string_view("=:<>").find(rest.front()) == std::string_view::npos))
     out.size = reader.word();
@@ -276,8 +138,10 @@ void find_behind(std::string_view text, const RE2& pattern, const Guard& guard, 
     at = value.begin;
     if (value.size == 0 || is_in_mark(text, value.begin)) continue;
     const std::size_t end = value.begin + value.size;
+    const char* const name_end = groups[1].data() == nullptr ? groups[0].data() : groups[1].data();
     const bool quoted = value.open == 0 && quote_at(text, value.begin);
-    const Guarded found{.between = {groups[1].data(), groups[1].size()},
+    const Guarded found{.name = {groups[0].data(), static_cast<std::size_t>(name_end - groups[0].data())},
+                        .between = {groups[1].data(), groups[1].size()},
                         .value = text.substr(value.begin, value.size),
                         .behind = text.substr(end),
                         .quoted = quoted || value.open != 0 || guard.form == Form::kElement};
@@ -293,74 +157,136 @@ void find_behind(std::string_view text, const RE2& pattern, const Guard& guard, 
   }
 }
 
-constexpr Guard kGuards[] = {
-    // A name, the separator, and the value. Before a string: the bracket of a list, a prefix of Python.
-    {R"((?i)(?:(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*|[_-]pass)"
-     R"(|\b(?:admin|app|auth|db|enc|ftp|git|http|key|ldap|login|mail|my|mysql|pg|proxy|redis|root|smtp|sql|ssh|store|user|vnc)pass))"
-     R"(["']?([ \t]{0,4}(?:=>|:=|[=:>])[ \t]{0,4})(?:\[?[ \t]?[rbuf]{0,2}(["']))?)",
-     is_password},
-    // Options of commands, lines of .netrc, headers.
-    {R"((?i)(?:\B-pass(?:in|out)?[ \t]+["']?pass:)"
-     R"(|\B--?(?:[a-z-]*pass(?:w(?:or)?d|phrase)?|(?:src|dest)?(?:store|key)pass)[ \t]+)"
-     R"(|\b(?:login|machine)[ \t]+\S+[ \t]+(?:account[ \t]+\S+[ \t]+)?password[ \t]+)"
-     R"(|\bsshpass[ \t]+(?:-[a-z]+[ \t]+)*?-p[ \t]*))",
-     is_password_of_option},
-    {R"((?i)\B--?(?:[a-z-]*pass(?:w(?:or)?d|phrase)?|(?:src|dest)?(?:store|key)pass)["'][ \t]{0,2}(,)[ \t]{0,4}(["']))",
-     is_password_of_option},
-    {R"((?i)authorization["']?[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}\[?()()(["']?)(?:basic|bearer|token)[ \t]+)",
-     is_password_of_option},
-    {R"((?im)^[ \t]*password()[ \t]+)", is_password_of_line},
-    {R"((?i)<[a-z0-9:._-]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*(?:[ \t][^<>\r\n]*[^<>/\r\n])?(>))",
-     is_password, Form::kElement},
-    {R"((?i)\b(?:name|key|id)["']?[ \t]{0,2}[=:][ \t]{0,2}["'][^"'\r\n]{0,64}(?:passw(?:or)?d|passphrase|pwd)["'])"
-     R"([ \t]{0,2},?[ \t]{0,4}["']?value["']?[ \t]{0,2}([=:])[ \t]{0,2})",
-     is_password, Form::kString},
-    {R"((?i)(?:\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?)"
-     R"(|\b(?:with|encrypted|user[ \t]+\S+)[ \t]+password[ \t]+)"
-     R"(|\bset[ \t]+password[ \t]+(?:for[ \t]+\S+[ \t]*)?=[ \t]*(?:password[ \t]*\()?))",
-     is_password_of_option, Form::kString},
-    // `pass` alone is also a word of builds and tests: only a value that looks like a password is one.
-    {R"((?i)\bpass(=))", is_password_of_pass, Form::kWord, "&,;"},
-    // For clients that take the password within the option.
-    {R"(\b(?i:mysql|mariadb)[a-z-]*\b[^\r\n|;&]*?[ \t]-p)", is_password_of_client},
-};
+// Names with a joint.
+std::vector<Guard> of_joints() {
+  // Before a string: the bracket of a list, a prefix of Python.
+  const std::string joint = std::string(R"(["']?()") + kJoint + R"()(?:\[?[ \t]?[rbuf]{0,2}(["']))?)";
+  return {
+      {"(?i)" + any_of({kPassword, kOtherPassword}) + joint, is_password},
+      // `pass` alone is also a word of builds and tests: only a value that looks like a password is one.
+      {"(?i)" + any_of({R"(\bpass|\bpw)"}) + joint, is_password_of_pass, Form::kWord, "&,;"},
+      {R"((?i)\b(?:x-(?:[a-z]+-)*(?:api)?(?:key|token|secret|auth)|private-token|(?:[a-z]+-)*(?:api|access|auth|service|subscription)-key)["']?([ \t]*:[ \t]*)(["'])?)",
+       is_token},
+      {R"((?i)authorization["']?[ \t]*(?:=>|:=|[:=])[ \t]*\[?()()(["']?)(?:basic|bearer|token|digest|negotiate|ntlm|api-?key)[ \t]+)",
+       is_password_of_option},
+      {R"((?i)authorization["']?([ \t]*:[ \t]*)(["'])?)", is_token},
+      {R"((?i)set-cookie["']?[ \t]*:[ \t]*\[?()()(["']?)[^\s=;"',]+=)", is_password, Form::kWord, ";,"},
+      {R"((?i)(?:^|[^-])\bcookie["']?[ \t]*:[ \t]*\[?()()(["']?)[^\s=;"',]+=)", is_password, Form::kLine},
+      {R"((?i)<[a-z0-9:._-]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*(?:[ \t][^<>\r\n]*[^<>/\r\n])?(>))",
+       is_password, Form::kElement},
+  };
+}
 
-// In the arguments of curl: USER:PASSWORD, in one string or not.
-constexpr Guard kOfCurl[] = {
-    {R"([ \t](?:-[sSfLkviIgGjJNqaORZ#0-9]{0,8}[uU]|--user|--proxy-user)[ \t=]{0,4}()()(["'])[^:"'\r\n]+:)",
-     is_password},
-    {R"([ \t](?:-[sSfLkviIgGjJNqaORZ#0-9]{0,8}[uU]|--user|--proxy-user)[ \t=]{0,4}(?:["'][^:"'\r\n]+["']|[^\s:"']+):)",
-     is_password},
-};
+// Names and values that are two words: options of commands, lines of .netrc and Dockerfiles, statements.
+std::vector<Guard> of_words() {
+  return {
+      {R"((?i)(?:\B-pass(?:in|out)?[ \t]+["']?pass:|)" + std::string(kOption) +
+           R"([ \t]+|\b(?:login|machine)[ \t]+\S+[ \t]+(?:account[ \t]+\S+[ \t]+)?password[ \t]+)"
+           R"(|\bsshpass[ \t]+(?:-[a-z]+[ \t]+)*?-p[ \t]*))",
+       is_password_of_option},
+      {"(?i)" + std::string(kOption) + R"(["'][ \t]{0,2}(,)[ \t]{0,4}(["']))", is_password_of_option},
+      {"(?i)" + std::string(kTokenOption) + R"((?:[ \t]+|=))", is_token},
+      {"(?i)" + std::string(kTokenOption) + R"(["'][ \t]{0,2}(,)[ \t]{0,4}(["']))", is_token},
+      {R"((?i)(?:(?:(?-i:\b(?:ENV|ARG))|\bsetenv|\bsetx)[ \t]+[a-z0-9_.-]*)" + any_password() +
+           R"(|\brequirepass|\bmasterauth)[ \t]+)",
+       is_password_of_word},
+      {R"((?im)^[ \t]*password()[ \t]+)", is_password_of_line},
+      {R"((?i)\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?)", is_token,
+       Form::kWord, ";)"},
+      {R"((?i)(?:\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?)"
+       R"(|\b(?:with|encrypted|user[ \t]+\S+)[ \t]+password[ \t]+)"
+       R"(|\bset[ \t]+password[ \t]+(?:for[ \t]+\S+[ \t]*)?=[ \t]*(?:password[ \t]*\()?))",
+       is_password_of_option, Form::kString},
+      // For clients that take the password within or behind an option with one letter.
+      {R"(\b(?i:mysql|mariadb)[a-z-]*\b[^\r\n|;&]*?[ \t]-p|\b7z[a-z]?\b[^\r\n|;&]*?[ \t]-p)",
+       is_password_of_client},
+      {R"(\b(?:(?:redis-cli|valkey-cli)\b[^\r\n|;&]*?[ \t]-a)"
+       R"(|(?:login|mongo(?:sh|dump|restore|import|export|stat|top)?)\b[^\r\n|;&]*?[ \t]-p)"
+       R"(|(?:zip|unzip|zipcloak|sqlcmd|bcp|ipmitool|mosquitto_pub|mosquitto_sub)\b[^\r\n|;&]*?[ \t]-P)"
+       R"(|ldap[a-z]+\b[^\r\n|;&]*?[ \t]-w)[ \t]+)",
+       is_password_of_client},
+  };
+}
 
-constexpr char kRandom[] =
-    R"((?i)(?:secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*["']?([ \t]{0,4}(?:=>|:=|[=:>])[ \t]{0,4}["']?))"
-    R"(([A-Za-z0-9+/_.~-][A-Za-z0-9+/=_.~-]{11,}))";
+// Values whose name stands elsewhere: in a field of its own, in the line before, or by its place in a line.
+std::vector<Guard> of_places() {
+  return {
+      {"(?i)" + pair_of(any_password()) + R"(([=:])[ \t]*)", is_password},
+      {"(?i)" + any_password() + kBlock + kNextLine + "()", is_password_of_block},
+      {R"((?im)^[ \t]*[a-z0-9.*_-]+:(?:[0-9]{4,5}|\*):[a-z_*][a-z0-9.*_-]*:[a-z0-9.*_@-]+:())",
+       is_password_of_pgpass},
+  };
+}
 
-void find_random_guarded(std::string_view text, std::vector<Found>& out) {
-  static const RE2 random(kRandom, guard_options());
-  re2::StringPiece rest(text.data(), text.size()), between, value;
-  while (RE2::FindAndConsume(&rest, random, &between, &value)) {
+// In the arguments of clients: USER:PASSWORD, in one string or not, and cookies.
+constexpr char kClients[] = R"((?i)\b(?:curl|smbclient|rpcclient|lftp|https?|xh)[ \t])";
+
+std::vector<Guard> of_clients() {
+  const std::string option =
+      R"([ \t](?:-[sSfLkviIgGjJNqaORZ#0-9]{0,8}[uU]|--user|--proxy-user|-a|--auth)[ \t=]{0,4})";
+  return {
+      {option + R"(()()(["'])[^:%,"'\r\n]+[:%,])", is_password},
+      {option + R"((?:["'][^:%,"'\r\n]+["']|[^\s:%,"']+)[:%,])", is_password},
+      {R"([ \t](?:-b|--cookie)[ \t=]{0,4}()()(["']?)[^\s=;"',]+=)", is_password, Form::kLine},
+  };
+}
+
+// The value is the first group.
+std::string random_pattern() {
+  return "(?i)" +
+         any_of({std::string(kToken) + R"(["']?)" + kJoint,
+                 R"((?-i:\b(?:ENV|ARG))[ \t]+[a-z0-9_]*)" + std::string(kToken) + R"([ \t]+)",
+                 pair_of(kToken) + R"([=:][ \t]*)", std::string(kToken) + kBlock + kNextLine}) +
+         R"(["']?([A-Za-z0-9+/_.~-][A-Za-z0-9+/=_.~-]{11,}))";
+}
+
+// The fields of a list in the other order.
+std::string reversed_pattern(const std::string& key) {
+  return R"((?i)["']value["'][ \t]*:[ \t]*["']([^"'\r\n]*)["'][ \t]*,[ \t]*["'](?:name|key|id)["'][ \t]*:[ \t]*["'][a-z0-9_. /-]*)" +
+         key + R"(["'])";
+}
+
+// Finds the values that are the first group of `pattern`.
+void find_captured(std::string_view text, const RE2& pattern, const char* kind, bool (*is)(const Guarded&),
+                   std::vector<Found>& out) {
+  re2::StringPiece rest(text.data(), text.size()), value;
+  while (RE2::FindAndConsume(&rest, pattern, &value)) {
     const auto offset = static_cast<std::size_t>(value.data() - text.data());
-    if (!is_in_mark(text, offset) && is_random_secret({.between = {between.data(), between.size()},
-                                                       .value = {value.data(), value.size()},
-                                                       .behind = text.substr(offset + value.size()),
-                                                       .quoted = false}))
-      out.push_back({.kind = "random_value", .offset = offset, .size = value.size()});
+    const Guarded found{.name = {},
+                        .between = {},
+                        .value = {value.data(), value.size()},
+                        .behind = text.substr(offset + value.size()),
+                        .quoted = false};
+    if (!value.empty() && !is_in_mark(text, offset) && is(found))
+      out.push_back({.kind = kind, .offset = offset, .size = value.size()});
   }
 }
 
-// The patterns of the guards, each compiled once.
-template <std::size_t kCount>
-std::vector<std::unique_ptr<const RE2>> compiled(const Guard (&guards)[kCount]) {
-  std::vector<std::unique_ptr<const RE2>> out;
-  for (const auto& guard : guards) out.push_back(std::make_unique<const RE2>(guard.pattern, guard_options()));
-  return out;
-}
+// Guards with their patterns, each compiled once.
+struct Compiled {
+  explicit Compiled(std::vector<Guard> all) : guards(std::move(all)) {
+    for (const auto& guard : guards)
+      patterns.push_back(std::make_unique<const RE2>(guard.pattern, guard_options()));
+  }
+  void find(std::string_view text, std::vector<Found>& out) const {
+    for (std::size_t i = 0; i < guards.size(); ++i) find_behind(text, *patterns[i], guards[i], out);
+  }
+
+  std::vector<Guard> guards;
+  std::vector<std::unique_ptr<const RE2>> patterns;
+};
 
 }  // namespace
 
 std::string hint_of_guards() { return kHints; }
+
+bool opens_value(std::string_view line) {
+  constexpr std::size_t kLineMax = 512;
+  if (line.size() > kLineMax) return false;
+  static const std::string key = any_of({any_password(), kToken});
+  static const RE2 opens("(?i)(?:" + key + kBlock + "|" + kNamed + key + kNameEnds + ")$", guard_options());
+  return RE2::PartialMatch({line.data(), line.size()}, opens);
+}
 
 std::vector<Found> find_random(std::string_view text) {
   // Without quotes excludes expressions that a program would compute: a path of names, a call.
@@ -381,13 +307,16 @@ std::vector<Found> find_random(std::string_view text) {
 }
 
 std::vector<Found> find_guarded(std::string_view text) {
-  static const auto patterns = compiled(kGuards), of_curl = compiled(kOfCurl);
-  static const RE2 curl(R"((?i)\bcurl[ \t])", guard_options());
+  static const Compiled joints(of_joints()), words(of_words()), places(of_places()), clients(of_clients());
+  static const RE2 client(kClients, guard_options()), random(random_pattern(), guard_options()),
+      reversed(reversed_pattern(any_password()), guard_options());
   std::vector<Found> out;
-  for (std::size_t i = 0; i < patterns.size(); ++i) find_behind(text, *patterns[i], kGuards[i], out);
-  if (RE2::PartialMatch({text.data(), text.size()}, curl))
-    for (std::size_t i = 0; i < of_curl.size(); ++i) find_behind(text, *of_curl[i], kOfCurl[i], out);
-  find_random_guarded(text, out);
+  joints.find(text, out);
+  words.find(text, out);
+  places.find(text, out);
+  if (RE2::PartialMatch({text.data(), text.size()}, client)) clients.find(text, out);
+  find_captured(text, random, "random_value", is_random_secret, out);
+  find_captured(text, reversed, "password", is_password, out);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "secrets/bytes.h"
+#include "secrets/shapes.h"
 #include "secrets/spelling.h"
 
 namespace pawl::secrets {
@@ -205,7 +206,7 @@ std::size_t find_last(std::string_view text, std::string_view what) {
 enum class Place { kNone, kFirst, kInside };
 
 Place place_of(std::string_view line) {
-  if (may_go_on(line) || is_of_a_dump(line)) return Place::kFirst;
+  if (may_go_on(line) || is_of_a_dump(line) || opens_value(line)) return Place::kFirst;
   const auto strip = strip_of(line, {.end = line.size()}, kNarrowMin);
   // A terminal shows words at once. A short line waits only when it looks like none, or behind one that waits.
   const std::size_t turns = strip ? turns_in(line.substr(strip->begin, strip->end - strip->begin)) : 0;
@@ -300,6 +301,15 @@ bool may_go_on(std::string_view line) {
   if (string.empty() || !is_quote(string.back())) return false;
   const bool is_open = line.find_first_of("+.&|\\", string.size()) != std::string_view::npos;
   return is_open || digits_at_end(string.substr(0, string.size() - 1)) >= kWaitMin;
+}
+
+Range with_value(std::string_view text, Range line) {
+  for (std::size_t begin = line.begin; opens_value(text.substr(begin, line.end - begin));) {
+    begin = line.end + (text.substr(line.end).starts_with("\r\n") ? 2 : 1);
+    if (begin >= text.size()) break;
+    line.end = std::min(text.find_first_of("\n\r", begin), text.size());
+  }
+  return line;
 }
 
 std::size_t safe_cut(std::string_view text) {

@@ -269,7 +269,7 @@ struct Redactor::Rules {
   void find_known(std::string_view text, Hits& out) const {
     std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(pattern(), options()); });
     each_line(text, *hint, [&](const Range& line, bool has_lines) {
-      const Range where{.begin = line.begin, .end = has_lines ? text.size() : line.end};
+      const Range where{.begin = line.begin, .end = has_lines ? text.size() : with_value(text, line).end};
       const auto part = text.substr(where.begin, where.end - where.begin);
       find_values(text, where, &Value::bytes, out);
       if (defences.spellings) find_joined(text, line.begin, out);

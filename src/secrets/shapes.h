@@ -28,11 +28,15 @@ std::string hint_of_guards();
 // Heuristic: for people and verdicts, not for redaction. Thread-safe.
 std::vector<Found> find_random(std::string_view text);
 
-// Values after names that guard a secret, in quotes or not: `password=x`, `--password x`, lines of .netrc,
-// headers with credentials, options of commands, statements of SQL. After `token` and similar names, only
+// Values after names that guard a secret, in quotes or not: `password=x`, `--password x`, lines of .netrc and
+// .pgpass, headers with credentials, options of commands, statements of SQL, blocks and lists of YAML and JSON. After `token` and similar names, only
 // values that look random. Heuristic: for redaction, where too much is better than too little. Unordered.
 // Thread-safe.
 std::vector<Found> find_guarded(std::string_view text);
+
+// Whether the value of a name that guards a secret may stand in the line behind `line`: a block of YAML, or a
+// name in a list of names and values. find_guarded() finds it in a text with both lines.
+bool opens_value(std::string_view line);
 
 // The first bytes of the secrets of each shape, to search for them in base64 or hexadecimal digits.
 std::vector<std::string> beginnings();

@@ -130,6 +130,9 @@ bool is_of_a_dump(std::string_view line);
 // line.
 bool may_go_on(std::string_view line);
 
+// The line, and those after it in which the value of its name stands (opens_value() of shapes.h).
+Range with_value(std::string_view text, Range line);
+
 // Where `text` may be cut: after the last end of a line. The cut is not within a key that has not ended, nor
 // within digits that may continue.
 std::size_t safe_cut(std::string_view text);

@@ -234,7 +234,18 @@ TEST(Guarded, TakeLinearTime) {
                                  "0: ",
                                  "000000 00 ",
                                  "q\n",
-                                 "+q\n"}) {
+                                 "+q\n",
+                                 "password ",
+                                 "password: |\n",
+                                 "name: pass\n",
+                                 "name: ",
+                                 "a:1234:b:c:",
+                                 "cookie: a=",
+                                 "redis-cli -a ",
+                                 "login ",
+                                 "ENV a",
+                                 "-token ",
+                                 "\"value\":\"a\","}) {
     std::string text;
     while (text.size() < 1'000'000) text += part;
     const auto begin = std::clock();  // the process's own time, on a busy machine, too

@@ -223,7 +223,7 @@ const Spellings& spellings() {
         {"eHhwL3NzIHcicmQrMT8=", "L3NzIHcicmQ"},
         {"cC9zcyB3InJkKzE_", "zcyB3InJk"},
         {"eyJhIjogInAvc3Mgd1wicmQrMT8ifQ==", "c3Mgd1wicmQ"},  // encodes {"a": "p/ss w\"rd+1?"}
-        {"Authorization: bWU6cC9zcyB3InJkKzE/", "zcyB3InJk"},
+        {"encoded: bWU6cC9zcyB3InJkKzE/", "zcyB3InJk"},
         {"YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\nIHcicmQrMT8gaXMgaW4gaXQK\n", "IHcicmQrMT8"},
         {"k: |\n  YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\r\n  IHcicmQrMT8gaXMgaW4gaXQK\r\n", "IHcicmQrMT8"},
         {"b'YmFzZTY0IGlzIHdyYXBwZWQsIGFuZCBwL3Nz\\nIHcicmQrMT8gaXMgaW4gaXQK\\n'", "IHcicmQrMT8"},
