@@ -39,6 +39,7 @@ constexpr std::string_view kKeyNames[] = {
     ".password-store",
     "credentials.tfrc.json",
     "ledger.key",  // a state folder may have any name
+    "redaction.key",
 };
 constexpr std::string_view kKeyPaths[] = {
     "**/.config/gcloud",   "**/.config/gh/hosts.yml",      "**/.cargo/credentials.toml",

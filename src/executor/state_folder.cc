@@ -1,5 +1,11 @@
 #include "executor/state_folder.h"
 
+#include <sys/stat.h>
+
+#include <optional>
+#include <set>
+#include <utility>
+
 #include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -8,6 +14,7 @@
 namespace pawl::executor {
 namespace {
 
+constexpr char kLedgerKey[] = "ledger.key", kRedactionKey[] = "redaction.key";
 constexpr unsigned kWritableForOthers = 022, kAnyForOthers = 077;
 
 std::unexpected<Error> refused(const std::string& path, const std::string& why, const std::string& remedy) {
@@ -68,8 +75,49 @@ Status check_key(const std::string& folder, const std::string& key) {
   return {};
 }
 
+std::vector<std::string> keys_of(const std::string& folder) {
+  const std::string keys = os::join(folder, "keys");
+  return {os::join(keys, kLedgerKey), os::join(keys, kRedactionKey)};
+}
+
 bool is_state_folder(const std::string& path) {
   return path.ends_with("/.pawl") || os::exists(os::join(path, "keys/ledger.key"));
+}
+
+struct Found {
+  std::vector<std::string> states, others;
+};
+
+// The state folders in `folder` (also itself), and the folders in which they were searched.
+Found folders_below(const std::string& folder) {
+  Found out;
+  for (std::vector<std::string> left{folder}; !left.empty();) {
+    std::string path = std::move(left.back());
+    left.pop_back();
+    if (is_state_folder(path)) {
+      out.states.push_back(std::move(path));
+      continue;
+    }
+    for (auto& below : os::folders_in(path)) left.push_back(std::move(below));
+    out.others.push_back(std::move(path));
+  }
+  return out;
+}
+
+using File = std::pair<dev_t, ino_t>;  // equal for two names of one file
+
+std::optional<File> file_at(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return File(status.st_dev, status.st_ino);
+}
+
+std::set<File> files_of_keys(const std::vector<std::string>& state_folders) {
+  std::set<File> out;
+  for (const auto& folder : state_folders)
+    for (const auto& key : keys_of(folder))
+      if (const auto file = file_at(key)) out.insert(*file);
+  return out;
 }
 
 }  // namespace
@@ -86,8 +134,7 @@ Status check_state_folder(const std::string& folder) {
   for (const auto* below : {"keys", "objects", "runs", "spool", "cost", "work", "agents", "homes"})
     PAWL_OK(check_links(os::join(folder, below)));
   PAWL_OK(check_tracked(folder));
-  for (const auto* key : {"keys/ledger.key", "keys/redaction.key"})
-    PAWL_OK(check_key(folder, os::join(folder, key)));
+  for (const auto& key : keys_of(folder)) PAWL_OK(check_key(folder, key));
   tighten(folder, names);
   return {};
 }
@@ -104,16 +151,21 @@ bool is_in_state_folder(const std::string& path) {
   return false;
 }
 
-std::vector<std::string> state_folders_below(const std::string& folder) {
-  std::vector<std::string> out, left{folder};
-  while (!left.empty()) {
-    const std::string path = std::move(left.back());
-    left.pop_back();
-    if (is_state_folder(path)) {
-      out.push_back(path);
-      continue;
+std::vector<std::string> hidden_below(const std::string& folder) {
+  auto [out, others] = folders_below(folder);
+  std::vector<std::string> states = out;
+  for (std::string around = folder; around != "/"; around = os::folder_of(around))
+    states.push_back(os::join(os::folder_of(around), ".pawl"));
+  const std::set<File> keys = files_of_keys(states);
+  for (const auto& path : others) {
+    const auto names = os::list_folder(path);
+    if (!names) continue;  // unreadable to us, and no process in the sandbox has more rights
+    for (const auto& name : *names) {
+      std::string below = os::join(path, name);
+      const auto file = keys.empty() ? std::nullopt : file_at(below);
+      const bool is_named = name == kLedgerKey || name == kRedactionKey;
+      if (is_named || (file && keys.contains(*file))) out.push_back(std::move(below));
     }
-    for (auto& below : os::folders_in(path)) left.push_back(std::move(below));
   }
   return out;
 }

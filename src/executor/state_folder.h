@@ -22,7 +22,9 @@ Status check_database(const std::string& path);
 // Whether an absolute path is a state folder, or below one: a folder called .pawl, or one with a key to sign
 // with.
 bool is_in_state_folder(const std::string& path);
-// Returns the state folders in `folder` (also itself), at any depth. Never follows links.
-std::vector<std::string> state_folders_below(const std::string& folder);
+// Returns what a sandbox that shows `folder` must hide: the state folders in it (also itself), and copies of
+// keys, at any depth. A copy has the name of a key, or is another name of the file of one: of these state
+// folders, or of the .pawl of a folder around. Never follows links.
+std::vector<std::string> hidden_below(const std::string& folder);
 
 }  // namespace pawl::executor

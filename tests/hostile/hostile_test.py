@@ -324,10 +324,7 @@ for _ in range({depth}):
             (source / state / "keys").mkdir(parents=True)
             (source / state / "keys/ledger.key").write_text("secret\n")
         (source / "sub/file").write_text("file\n")
-        for folder, _, files in os.walk(source):  # a sandbox of any user may read it
-            os.chmod(folder, 0o755)
-            for name in files:
-                os.chmod(os.path.join(folder, name), 0o644)
+        self.open_to_all(source)
         for walls_off, seen, secrets in ("", self.stopped, 0), ("masks", self.further, 3):
             done = self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", source, "--", "sh", "-c", "cat sub/file; grep -rh . . 2>/dev/null"], walls_off)
             self.assertEqual((done.stdout.count(b"secret"), done.stdout.count(b"file\n")), (secrets, 2), done.stderr)
@@ -337,6 +334,40 @@ for _ in range({depth}):
             self.assertIn(b"is a state folder", done.stderr)
         done = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{source}/sub/otherwise:/plan", "--", "true"])
         self.assertIn(b"is not shown in a sandbox", done.stderr)
+
+    def test_a_workspace_shows_no_copy_of_a_key(self):
+        """A copy has the name of a key, or is another name of its file. The folder that is used lies below the workspace, or around it."""
+        source = self.root / "with_keys"
+        for state in source / ".pawl", source / "project/sub/.pawl":
+            (state / "keys").mkdir(parents=True)
+            for name in ("ledger.key", "redaction.key"):
+                (state / "keys" / name).write_text("secret\n")
+        project = source / "project"
+        (project / "deep/er").mkdir(parents=True)
+        for copy in ("ledger.key", "deep/redaction.key", "deep/er/ledger.key"):
+            (project / copy).write_text("secret\n")
+        os.link(source / ".pawl/keys/ledger.key", project / "deep/er/other")
+        os.link(source / "project/sub/.pawl/keys/redaction.key", project / "deep/another")
+        (project / "deep/link").symlink_to("er/ledger.key")
+        for name in ("file", "deep/file", "deep/er/ledger.key.txt"):
+            (project / name).write_text("shown\n")
+        self.open_to_all(source)
+        script = "grep -rh . . 2>/dev/null; cat deep/link; printf x >deep/er/ledger.key; rm -f deep/er/other; ls deep/er"
+        for walls_off, seen, secrets in ("", self.stopped, 0), ("masks", self.further, 8):
+            done = self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", project, "--", "sh", "-c", script], walls_off)
+            self.assertEqual((done.stdout.count(b"secret"), done.stdout.count(b"shown\n")), (secrets, 3), done.stderr)
+            seen.add("copied_key")
+        done = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{project}/deep:/plan", "--", "true"])
+        self.assertIn(b"is not shown in a sandbox", done.stderr)
+
+    @staticmethod
+    def open_to_all(top):
+        """A sandbox of any user may read the folder."""
+        for folder, _, files in os.walk(top):
+            os.chmod(folder, 0o755)
+            for name in files:
+                if not os.path.islink(os.path.join(folder, name)):
+                    os.chmod(os.path.join(folder, name), 0o644)
 
     def test_the_path_of_the_host_is_not_the_path_inside(self):
         for walls_off, seen in ("", self.stopped), ("environment", self.further):

@@ -214,6 +214,7 @@ ALONE = {
     "long_names": "the same with few folders",
     "swap_folders": "what was looked at is not what is read, nor what is removed",
     "link_in_place_of_a_folder": "and what is read last is not followed",
+    "copied_key": "a copy of the key signs as the key does",
     "state_folder": "the key in it signs whatever its reader likes",
     "path_of_host": "what a step can write there would run in the place of a program",
     "library_path": "a library that the environment names is loaded into every program",

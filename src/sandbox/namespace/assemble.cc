@@ -46,6 +46,8 @@ bool attach(const MountOp& op, int tree, const os::Defences& defences) {
          set_attributes(op.target.c_str(), attributes, true);
 }
 
+bool hide_file(const char* target) { return mount("/dev/null", target, nullptr, MS_BIND, nullptr) == 0; }
+
 bool hide_folder(const char* target) {
   return mount(kEmptyFolder, target, nullptr, MS_BIND, nullptr) == 0 &&
          set_attributes(target, MOUNT_ATTR_RDONLY, false);
@@ -57,17 +59,16 @@ bool mask(const char* target) {
   struct stat status {};
   if (stat(target, &status) != 0) return errno == ENOENT;
   if ((status.st_mode & S_IRWXO) == 0) return true;
-  if (!S_ISDIR(status.st_mode)) return mount("/dev/null", target, nullptr, MS_BIND, nullptr) == 0;
-  return hide_folder(target);
+  return S_ISDIR(status.st_mode) ? hide_folder(target) : hide_file(target);
 }
 
-// Hides the folder whatever its mode is, because its owner may be the sandbox's user outside.
+// Hides the folder or file whatever its mode is, because its owner may be the sandbox's user outside.
 bool cover(const char* target) {
   struct stat status {};
-  // The folder does not exist, lies below a covered folder, or lies in one that no process
+  // It does not exist, lies below a covered folder, or lies in one that no process
   // of the sandbox can enter.
   if (stat(target, &status) != 0) return errno == ENOENT || errno == EACCES;
-  return hide_folder(target);
+  return S_ISDIR(status.st_mode) ? hide_folder(target) : hide_file(target);
 }
 
 bool make_read_only(const char* target) {
