@@ -129,6 +129,14 @@ void Command::one_of(const std::string& name, std::initializer_list<const char*>
   app_->get_option(name)->check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())));
 }
 
+void Command::check(const std::string& name, std::function<Status(const std::string& value)> check) const {
+  if (!takes(name)) return;
+  app_->get_option(name)->check([check = std::move(check)](const std::string& value) {
+    const auto status = check(value);
+    return status ? "" : status.error().message;
+  });
+}
+
 void Command::not_together(const std::string& name, const std::string& other) const {
   if (takes(name) && takes(other)) app_->get_option(name)->excludes(app_->get_option(other));
 }

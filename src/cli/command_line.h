@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+
 namespace CLI {
 class App;
 }
@@ -45,6 +47,8 @@ class Command {
 
   void hash(const std::string& name) const;  // accepts only 64 lower-case hexadecimal digits
   void one_of(const std::string& name, std::initializer_list<const char*> choices) const;
+  // Accepts only values for which `check` is a success, which has no effect.
+  void check(const std::string& name, std::function<Status(const std::string& value)> check) const;
   void not_together(const std::string& name, const std::string& other) const;
   void needs(const std::string& name, const std::string& argument) const;  // `argument` is positional
 

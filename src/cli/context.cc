@@ -43,6 +43,10 @@ void add_json_option(const Command& command, bool& json) {
 void add_state_options(const Command& command, StateOptions& options) {
   command.option("--dir", options.dir, "The state folder (else PAWL_DIR, else the nearest .pawl)");
   command.option("--store", options.store, "sqlite:PATH (else PAWL_STORE, else pawl.db in the state folder)");
+  // A location of another kind is an error of usage, before the command has an effect.
+  command.check("--store", [](const std::string& location) {
+    return store::file_of(location).empty() ? store::check_store(location) : Status();
+  });
   add_json_option(command, options.json);
 }
 

@@ -26,11 +26,13 @@ std::string other_database(const std::string& location) {
 }
 
 Result<std::string> path_of(const std::string& location) {
-  if (is_postgresql(location)) return fail(ErrorKind::kInvalid, "--store postgresql: not available yet");
+  if (is_postgresql(location))
+    return fail(ErrorKind::kInvalid, "postgresql is not available yet (--store or PAWL_STORE)");
   if (const auto other = other_database(location); !other.empty())
-    return fail(ErrorKind::kInvalid, "--store " + other + ": no such database; expected sqlite:PATH");
+    return fail(ErrorKind::kInvalid,
+                other + ": no such database; expected sqlite:PATH (--store or PAWL_STORE)");
   std::string path = file_of(location);
-  if (path.empty()) return fail(ErrorKind::kInvalid, "--store: expected sqlite:PATH");
+  if (path.empty()) return fail(ErrorKind::kInvalid, "expected sqlite:PATH (--store or PAWL_STORE)");
   if (!os::is_folder(os::folder_of(path)))
     return fail(ErrorKind::kNotFound, "--store: no folder " + os::folder_of(path));
   return path;

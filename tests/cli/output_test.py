@@ -93,13 +93,25 @@ class Output(WithRun):
     def test_a_refused_store_leaves_no_state_folder(self):
         self.make_simple()
         self.write("text.db", "not a database\n" * 100)
-        for store, said in (("postgres://host/db", "not available yet"), ("sqlite:nowhere/pawl.db", "no folder nowhere"), ("sqlite:", "expected sqlite:PATH"),
-                            ("sqlite:text.db", "not a Pawl database")):
+        for store, said in (("sqlite:nowhere/pawl.db", "no folder nowhere"), ("sqlite:text.db", "not a Pawl database")):
             with self.subTest(store):
                 self.assertIn(said, self.pawl("run", "plan.yaml", "--store", store, expect=1).stderr)
                 self.assertFalse((self.root / "source/.pawl").exists())
         self.pawl("run", "plan.yaml", "--store", "sqlite:own.db")
         self.assertTrue((self.root / "own.db").exists())
+
+    def test_a_store_of_another_kind_is_an_error_of_usage(self):
+        self.make_simple()
+        state = self.root / "source/.pawl"
+        for store, said in (("postgres://host/db", "not available yet"), ("postgresql://host/db", "not available yet"), ("mysql:x", "mysql: no such database"),
+                            ("foo://x", "foo: no such database"), ("sqlite3:x", "sqlite3: no such database"), ("sqlite:", "expected sqlite:PATH")):
+            for command in "run plan.yaml", "status", "resume last", "verify last", "export last -o out", "gc":
+                with self.subTest(store=store, command=command):
+                    self.assertIn(said, self.pawl(*command.split(), "--store", store, expect=2).stderr)
+                    self.assertFalse(state.exists())
+        state.mkdir(mode=0o700)
+        self.pawl("migrate", "--store", "mysql:x", expect=2)
+        self.assertEqual([*state.iterdir(), *self.root.glob("mysql*")], [])
 
     def test_who_only_reads_needs_no_place_to_write(self):
         """On a read-only file system: after a run that is over, and with files of a killed run beside the
