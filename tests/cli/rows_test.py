@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import sqlite3
+import subprocess
 import unittest
 
 from pawl_runs import AGENT, MEND, WithRun
@@ -40,12 +41,8 @@ def changed(value, path, other):
     return out
 
 
-class Rows(WithRun):
-    def setUp(self):
-        super().setUp()
-        self.make_mend(agent=CODEX + AGENT, text=MEND.replace("agent.sh\"}", "agent.sh\", usage: codex}"))
-        self.pawl("run", "plan.yaml")
-        self.run_of_rows = self.run_id()
+class WithDatabase(WithRun):
+    def open_database(self):
         self.db = sqlite3.connect(self.root / "source/.pawl/pawl.db", isolation_level=None)
         self.addCleanup(self.db.close)
 
@@ -59,6 +56,15 @@ class Rows(WithRun):
         finally:
             for _, text in guards:
                 self.db.execute(text)
+
+
+class Rows(WithDatabase):
+    def setUp(self):
+        super().setUp()
+        self.make_mend(agent=CODEX + AGENT, text=MEND.replace("agent.sh\"}", "agent.sh\", usage: codex}"))
+        self.pawl("run", "plan.yaml")
+        self.run_of_rows = self.run_id()
+        self.open_database()
 
     def holds(self, *args):
         """The program ends by itself, with a code of its own, and with words when that is not 0."""
@@ -231,6 +237,69 @@ class Spooled(WithRun):
         for forge in (passes, without_seal):
             with self.subTest(forge.__name__ + ", without the defence"):
                 self.assertEqual(self.forged_result(forge, env={"PAWL_WALLS_OFF": "spool"}), (0, [("result_spooled", "adopt")]))
+
+
+class Forged(WithDatabase):
+    def killed_best_of(self):
+        """A run of two episodes is killed with everything: the gate of the first has failed, the agent of the second works. Returns the run's id."""
+        self.make_simple(agent='if [ "$PAWL_EPISODE" = 2 ]; then sleep 60 || true; fi; date +%N >x', gate="exit 1", max_attempts=1)
+        self.write("plan.yaml", (self.root / "plan.yaml").read_text().replace("agent: {", "best_of: 2, agent: {"))
+        executor = self.start("run", "plan.yaml")
+        self.wait_for_step("the second episode works", "agent.run.attempt1.episode2")
+        self.kill_all(executor)
+        self.open_database()
+        return self.run_id()
+
+    def forge_gate(self, run_id, exit_code):
+        """Gives the gate another exit code, in its row and in the table, and links the rows of the phase again: what a writer without the key can
+        do."""
+        def b3(text):
+            return subprocess.run(["b3sum", "--no-names"], input=text, capture_output=True, text=True, check=True).stdout.strip()
+
+        label = "p1.check.unit.attempt1.episode1"
+        (text,) = self.db.execute("SELECT run FROM steps WHERE run_id = ? AND label = ?", (run_id, label)).fetchone()
+        forged = re.sub(r'"exit_code":\d', f'"exit_code":{exit_code}', text)
+        self.change("UPDATE steps SET run = ? WHERE run_id = ? AND label = ?", (forged, run_id, label))
+        before = "0" * 64
+        for seq, line in self.db.execute("SELECT seq, line FROM ledger WHERE run_id = ? AND chain = 'p1' ORDER BY seq", (run_id,)).fetchall():
+            row = json.loads(line)
+            del row["hash"]
+            if row["type"] == "executed" and row["label"] == label:
+                self.assertEqual(row["run"], b3(text))
+                row.update(exit_code=exit_code, run=b3(forged))
+            row["prev_hash"] = before
+            body = json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False)[:-1]
+            before = b3(body)
+            self.change("UPDATE ledger SET hash = ?, line = ? WHERE run_id = ? AND chain = 'p1' AND seq = ?",
+                        (before, body + f',"hash":"{before}"}}', run_id, seq))
+
+    def test_a_forged_gate_between_two_heads_is_found(self):
+        """The rows since the newest head are linked by hashes alone: the seal of the chain's end shows who wrote them."""
+        run_id = self.killed_best_of()
+        self.forge_gate(run_id, 0)
+        for command in (["resume", run_id], ["skip", run_id, "p1", "--reason", "r"],
+                        ["cancel", run_id, "--reason", "r"], ["resume", run_id]):
+            self.assertIn("not the end that was sealed", self.pawl(*command, expect=13).stderr, command)
+        # verify needs no key and reads no seal: it says which rows no head covers. What is not over is not attested.
+        self.assertIn("5 row(s) are newer than the last signed head", self.pawl("verify", run_id).stdout)
+        self.assertIn("is not over", self.pawl("attest", run_id, expect=1).stderr)
+        self.assertEqual(self.pawl_json("inspect", run_id)["phases"][0]["attempts_used"], 1)
+        # The same rows as they were, written by the same means: the run goes on.
+        self.forge_gate(run_id, 1)
+        resumed = self.start("resume", run_id)
+        self.wake("episode2")
+        self.assertEqual(resumed.wait(timeout=60), 11)
+        self.pawl("verify", run_id)
+
+    def test_rows_without_their_table_or_their_end_are_found(self):
+        run_id = self.killed_best_of()
+        end = "run_id = ? AND chain = 'p1' AND seq = (SELECT MAX(seq) FROM ledger WHERE run_id = ? AND chain = 'p1')"
+        (seq, digest, line) = self.db.execute(f"SELECT seq, hash, line FROM ledger WHERE {end}", (run_id, run_id)).fetchone()
+        self.change(f"DELETE FROM ledger WHERE {end}", (run_id, run_id))
+        self.pawl("resume", run_id, expect=13)
+        self.change("INSERT INTO ledger (run_id, chain, seq, hash, line) VALUES (?, 'p1', ?, ?, ?)", (run_id, seq, digest, line))
+        self.change("""UPDATE steps SET run = replace(run, '"exit_code":1', '"exit_code":0') WHERE run_id = ? AND gate_id = 'check'""", (run_id,))
+        self.pawl("resume", run_id, expect=13)
 
 
 if __name__ == "__main__":
