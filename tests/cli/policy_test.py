@@ -61,6 +61,19 @@ class Policy(PawlTest):
         self.write("plan.yaml", plan(agent="echo new >tests/test_c.py"))
         self.assertNotIn("test files", self.pawl("run", "plan.yaml").stdout)
 
+    def test_a_person_reads_what_is_told_of_work_that_passed(self):
+        files = ("Makefile", "conftest.py", "jest.config.js", "package.json", "pytest.ini", "tox.ini", "vite.config.ts")
+        for agent, shown in ((AGENT, ["told: conftest.py: watched: steers pytest"]),
+                             ("echo more >>file", []),
+                             (f"touch {' '.join(files)}", [f"told: {name}: watched: steers" for name in files[:5]] + ["told: and 2 more"])):
+            self.write("plan.yaml", plan(agent=agent))
+            printed = re.findall("^ +(told: .*)", self.pawl("run", "plan.yaml").stdout, re.MULTILINE)
+            self.assertEqual(len(printed), len(shown), printed)
+            for line, words in zip(printed, shown):
+                self.assertTrue(line.startswith(words), line)
+            told = re.findall("^ +(told: .*)", self.pawl("inspect", "last").stdout, re.MULTILINE)
+            self.assertEqual(len(told), len(files) if len(shown) > 1 else len(shown), told)
+
     def test_a_failed_rule_ends_the_attempt_before_its_gates_and_the_next_agent_reads_why(self):
         self.write("agent.sh", f'if [ -s "$PAWL_FEEDBACK" ]; then cp "$PAWL_FEEDBACK" said; else (echo; echo "k = {TOKEN}") >conf; fi\n')
         self.write_plan("secrets: fail", agent="sh /plan/agent.sh")

@@ -203,6 +203,9 @@ class StoryReporter {
       if (const auto names = text_in(object_in(signal, "details"), "test_file_names");
           !names.empty() && text_in(signal, "gate_id") == "diff")
         out_ += paragraph(visible("changed test files: " + names), "      ", look_);
+    constexpr std::size_t kToldMax = 20;  // as many as a signal has
+    for (const auto& told : told_texts(signals, kToldMax))
+      out_ += paragraph("told: " + visible(told), "      ", look_);
   }
 
   void decisions(const std::vector<Json>& decisions, std::string_view indent) {

@@ -246,6 +246,10 @@ void ProgressReporter::attempt_ended(const store::Claim& claim, const store::Att
     text += fmt::format("; {} is {}", claim.phase.phase_id, name(finished.state));
   if (const auto changed = detail_of(end, "mounts", "problem"); !changed.empty())
     progress_.line(line_of("  {}", progress_.paint("mounts: " + changed, Colour::kRed)));
+  constexpr std::size_t kToldMax = 5;
+  if (const auto signals = parse_json(end.signals); passed && signals)
+    for (const auto& told : told_texts(*signals, kToldMax))
+      progress_.line(line_of("  {}", progress_.paint("told: " + told, Colour::kYellow)));
   progress_.line(
       line_of("  {}{}",
               progress_.paint(std::string(name(end.verdict)), passed ? Colour::kGreen : Colour::kRed), text));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/duration.h"
+#include "base/lines.h"
 #include "base/time.h"
 #include "cli/render/terminal.h"
 #include "cli/render/visible.h"
@@ -70,6 +71,22 @@ std::string details_text(const Json& signal) {
   for (const auto& [key, value] : details->items())
     out += fmt::format("{}{}={}", out.empty() ? "" : " ", key,
                        value.is_string() ? value.get<std::string>() : canonical(value));
+  return out;
+}
+
+std::vector<std::string> told_texts(const Json& signals, std::size_t most) {
+  std::vector<std::string> out;
+  std::int64_t count = 0;
+  for (const auto& signal : signals) {
+    const auto details = object_in(signal, "details");
+    count += integer_in(details, "told");
+    const std::string telling = text_in(details, "telling");
+    for (const auto line : TextLines(telling))
+      if (out.size() < most && line.find_first_not_of(' ') != line.npos)
+        out.emplace_back(line.substr(line.find_first_not_of(' ')));
+  }
+  if (const auto more = count - static_cast<std::int64_t>(out.size()); more > 0)
+    out.push_back(fmt::format("and {} more", more));
   return out;
 }
 

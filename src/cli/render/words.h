@@ -2,6 +2,7 @@
 // text of agents, hooks and operators: see visible(). Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ std::string signal_result(const Json& signal);                 // passed | faile
 std::string details_text(const Json& signal);                  // "exit_code=1 step=unit"
 std::vector<std::string> unkept_texts(const Json& run);        // paths, then how many more there were
 std::string try_text(const Json& refused);                     // "evil.example:443: refused"
+// A line for each finding that rules tell, at most `most`; then how many more there are.
+std::vector<std::string> told_texts(const Json& signals, std::size_t most);
 
 // --- decisions, questions, budgets
 std::string seen_text(const views::SeenInPart& seen);         // one line
