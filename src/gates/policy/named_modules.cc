@@ -66,6 +66,17 @@ std::string without_spaces_and_quotes(std::string_view content) {
 FoundModules replacements_in(std::string_view content, bool is_package) {
   const auto text = without_spaces_and_quotes(content);
   FoundModules out;
+  // A file of the work in place of a part of the runner.
+  for (const std::string_view key :
+       {"dependencyExtractor:", "environment:", "filter:", "resolver:", "testEnvironment:",
+        "testResultsProcessor:", "testSequencer:", "reporters:["})
+    for (auto at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+      const auto value =
+          std::string_view(text).substr(at + key.size(), text.find_first_of(",}]", at) - at - key.size());
+      const bool is_key = at == 0 || !is_word(text[at - 1]);
+      if (is_key && (value.starts_with('.') || value.starts_with("<rootDir>")))
+        out.insert(fmt::format("{} {}", key.substr(0, key.find(':')), value));
+    }
   for (const std::string_view key : {"testRunner:", "runner:"})
     for (auto at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
       if (at > 0 && is_word(text[at - 1])) continue;
