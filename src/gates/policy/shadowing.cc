@@ -8,8 +8,10 @@
 
 #include "base/glob.h"
 #include "base/lines.h"
+#include "gates/policy/assertions.h"
 #include "gates/policy/build_files.h"
 #include "gates/policy/library_names.h"
+#include "gates/policy/mentioned_tests.h"
 #include "gates/policy/mocha_settings.h"
 #include "gates/policy/named_modules.h"
 #include "gates/policy/package_scripts.h"
@@ -393,7 +395,8 @@ std::string shadowing(const FileChange& change, const Shadows& shadows) {
         runner_setting(change, shadows.targets), named_module(change),
         weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
         mocha_setting(change, shadows), pytest_choice(change, shadows), left_out_files(change, shadows),
-        vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
+        assertions_off(change, shadows), unnamed_test(change, shadows), vendored(change, shadows.was_there),
+        stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }
@@ -418,7 +421,8 @@ bool holds_data(const std::string& folder, const Shadows& shadows) {
 
 bool shadowing_reads(std::string_view path, const RunTargets& targets) {
   return may_have_hooks(path, targets.pytest_plugins) || has_runner_settings(path) ||
-         may_choose_files(path) || may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
+         may_choose_files(path) || may_switch_assertions_off(path) || may_name_tests(path) ||
+         may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
 }
 
 std::vector<std::string> scanner_rules() {
