@@ -215,77 +215,6 @@ Result<gates::Signal> Episode::policy_signal(const std::string& layer) {
   return signal;
 }
 
-std::optional<gates::GateFacts> Episode::gate_facts(const std::string& gate_id) {
-  gates::GateFacts facts{.gate_id = gate_id,
-                         .required = plan_->gates.at(gate_id).signals,
-                         .known_failing = plan_->gates.at(gate_id).known_failing == plan::KnownFailing::kBase,
-                         .removed = removed_,
-                         .has_file =
-                             [this](const std::string& path) {
-                               auto layers = base_stack_;
-                               if (!gate_layer_.empty()) layers.insert(layers.begin(), gate_layer_);
-                               return world_.objects.has_path(claim_->run.base_id, layers, path);
-                             },
-                         .policy = policy_,
-                         .policy_signal = policy_signal_};
-  facts.finished = false;
-  if (plan_->gates.at(gate_id).baseline == plan::Baseline::kNone)
-    facts.base = gates::no_inventories(facts.required);
-  if (const auto known = on_base_.find(gate_id); known != on_base_.end())
-    facts.base = known->second.inventories;
-  bool over = false;
-  for (const auto& step : steps_) {
-    if (step.role != StepRole::kGate || step.gate_id != gate_id) continue;
-    const auto run = results_.find(step.index);
-    if (run == results_.end()) break;
-    facts.steps.push_back(facts_of(step, run->second));
-    add_changed(step, run->second, facts.steps.back());
-    facts.finished = step.last_of_gate;
-    bool holds = held(step, run->second) && facts.steps.back().changed.empty();
-    if (!holds && gates::step_held(gates::with_known_failing(facts).back())) {
-      known_failing_.insert(step.index);
-      holds = true;
-    }
-    over = step.last_of_gate || !holds;
-    if (over) break;
-  }
-  if (!over) return std::nullopt;
-  return facts;
-}
-
-Result<bool> Episode::evaluate_gate(const std::string& gate_id) {
-  auto facts = gate_facts(gate_id);
-  if (!facts) return false;
-  PAWL_TRY(const auto second, second_run(plan_->gates.at(gate_id), *facts));
-  if (second == SecondRun::kAwaited) {
-    base_again_.insert(gate_id);
-    return false;
-  }
-  if (second == SecondRun::kKnown) facts = gate_facts(gate_id);
-  if (!facts) return false;  // a step of it counts as passed now, and another one follows
-  auto signals = gates::evaluate(*facts);
-  gate_passed_[gate_id] = gates::gate_passed(*facts, signals);
-  gate_signals_[gate_id] = std::move(signals);
-  return true;
-}
-
-Status Episode::evaluate_gates() {
-  for (const auto& name : phase_->gates) {
-    if (gate_passed_.contains(name)) continue;
-    try {
-      PAWL_TRY(const bool over, evaluate_gate(name));
-      if (!over) return {};
-    } catch (const std::bad_alloc&) {
-      if (!os::defences().memory) throw;
-      auto signal = gates::policy_missing(kNoMemory);
-      signal.gate_id = name;
-      gate_passed_[name] = false;
-      gate_signals_[name] = {std::move(signal)};
-    }
-  }
-  return {};
-}
-
 Status Episode::look() {
   if (no_memory_) return {};
   try {
@@ -316,7 +245,8 @@ Result<const PlannedStep*> Episode::next_of_gates() {
                     .on_base = on_base_,
                     .known_failing = known_failing_,
                     .gate_passed = gate_passed_,
-                    .base_again = base_again_});
+                    .base_again = base_again_,
+                    .reruns = reruns_});
 }
 
 bool Episode::agent_decides() const {
@@ -341,7 +271,8 @@ Result<const PlannedStep*> Episode::next() {
                             .known_failing = known_failing_,
                             .agent_decides = agent_decides(),
                             .gate_passed = gate_passed_,
-                            .base_again = base_again_});
+                            .base_again = base_again_,
+                            .reruns = reruns_});
 }
 
 workspace::Workspaces::Sight Episode::sight_of(const std::string& gate_id) const {
@@ -360,8 +291,8 @@ workspace::Workspaces::Sight Episode::sight_of(const std::string& gate_id) const
 std::vector<std::string> Episode::left_before(const PlannedStep& step) const {
   std::vector<std::string> layers;
   for (auto other = steps_.rbegin(); other != steps_.rend(); ++other) {
-    const bool same =
-        other->role == step.role && other->gate_id == step.gate_id && other->again == step.again;
+    const bool same = other->role == step.role && other->gate_id == step.gate_id &&
+                      other->again == step.again && other->rerun == step.rerun;
     if (!same || other->index >= step.index) continue;
     const auto run = results_.find(other->index);
     if (run != results_.end() && !run->second.layer.empty()) layers.push_back(run->second.layer);

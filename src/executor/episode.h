@@ -21,6 +21,7 @@
 #include "executor/looks.h"
 #include "executor/recovery.h"
 #include "executor/steps.h"
+#include "gates/flaky.h"
 #include "gates/gates.h"
 #include "gates/policy/shadowing.h"
 #include "gates/reading/missing_program.h"
@@ -179,7 +180,10 @@ class Episode {
   std::string told_by(const std::string& layer, const std::string& path) const;
   void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
-  std::optional<gates::GateFacts> gate_facts(const std::string& gate_id);
+  // No value: the run is not over. `rerun`: 0 for the gate's first run.
+  std::optional<gates::GateFacts> gate_facts(const std::string& gate_id, std::int64_t rerun);
+  // The gate's result. No value: a rerun follows.
+  std::optional<gates::GateRun> after_reruns(const std::string& gate_id, const gates::GateFacts& first);
   Status evaluate_gates();
   Result<bool> evaluate_gate(const std::string& gate_id);  // true when the gate is over
   std::vector<std::string> agent_environment(bool with_feedback) const;
@@ -247,7 +251,8 @@ class Episode {
   Policy policy_;                                 // the policy of the plan, or the default
   std::map<std::string, gates::OnBase> on_base_;  // by gate, as far as it is known
   std::vector<FoundOnBase> found_on_base_;
-  std::set<std::string> base_again_;      // gates whose verdict waits for a second run on base
+  std::set<std::string> base_again_;            // gates whose verdict waits for a second run on base
+  std::map<std::string, std::int64_t> reruns_;  // gates whose verdict waits for this rerun
   gates::UnloadedNames removed_;          // names that base could not load, and whose file the agent removed
   std::set<std::int64_t> known_failing_;  // steps that pass: their failing tests fail on base
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // by gate, for gates that are over

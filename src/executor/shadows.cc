@@ -79,7 +79,7 @@ gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std:
     return (*known)->contains(folder) || (*known)->contains("");
   };
   for (const auto& step : steps_)
-    if (step.role == StepRole::kGate) {
+    if (step.role == StepRole::kGate && step.rerun == 0) {
       const auto text = plan::text_of(step.step->argv);
       out.folders.add({text});
       out.targets.add({text});

@@ -32,6 +32,28 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase) {
   return out;
 }
 
+namespace {
+
+// For each gate that may be flaky its steps, once for each rerun.
+void add_reruns(const plan::Common& plan, const plan::Phase& phase, std::int64_t attempt,
+                std::int64_t episode, std::vector<PlannedStep>& to) {
+  for (const auto& name : phase.gates) {
+    const plan::Gate& gate = plan.gates.at(name);
+    const auto& steps = gate.steps_of_attempt(attempt);
+    for (std::int64_t rerun = 1; rerun <= gate.retry.flaky_reruns; ++rerun)
+      for (const auto& step : steps)
+        to.push_back({.index = static_cast<std::int64_t>(to.size()),
+                      .role = StepRole::kGate,
+                      .gate_id = gate.name,
+                      .step = &step,
+                      .last_of_gate = &step == &steps.back(),
+                      .episode = episode,
+                      .rerun = rerun});
+  }
+}
+
+}  // namespace
+
 std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
                                        std::int64_t attempt, std::int64_t episode) {
   std::vector<PlannedStep> out;
@@ -83,11 +105,15 @@ std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Pha
   for (const auto& name : phase.gates)
     if (const plan::Gate& gate = plan.gates.at(name); needs_inventory(gate))
       add_gate(StepRole::kBaseline, gate, true);
-  number_from(first_again, more);
+  const auto most = number_from(first_again, more);
+  const std::size_t first_rerun = out.size();
+  add_reruns(plan, phase, attempt, episode, out);
+  number_from(first_rerun, most);
   return out;
 }
 
 std::string step_name(const PlannedStep& step) {
+  if (step.rerun > 0) return step.step->name + "@rerun" + std::to_string(step.rerun);
   if (step.role != StepRole::kBaseline) return step.step->name;
   return step.step->name + (step.again ? "@base2" : "@base");
 }
@@ -140,6 +166,12 @@ const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress&
     return step.again && progress.base_again.contains(step.gate_id) && result_of(step, progress) == nullptr;
   });
   if (again != steps.end()) return &*again;
+  const auto rerun = std::ranges::find_if(steps, [&](const auto& step) {
+    const auto awaited = progress.reruns.find(step.gate_id);
+    return step.rerun > 0 && awaited != progress.reruns.end() && awaited->second == step.rerun &&
+           result_of(step, progress) == nullptr;
+  });
+  if (rerun != steps.end()) return &*rerun;
   for (const auto& step : steps) {
     const auto* done = result_of(step, progress);
     switch (step.role) {
@@ -151,14 +183,16 @@ const PlannedStep* next_step(std::span<const PlannedStep> steps, const Progress&
         // All steps of a baseline run, however they end: on base tests may fail, and only their names count.
         if (step.compared && is_missed(step, progress)) return &step;
         break;
-      case StepRole::kGate:
+      case StepRole::kGate: {
+        const auto passed = progress.gate_passed.find(step.gate_id);
+        const bool is_known = passed != progress.gate_passed.end();
+        // A gate that passed by a rerun has a step before that did not hold.
+        if (step.rerun > 0 || (is_known && passed->second)) break;
         if (done == nullptr) return &step;
         if (!held(step, *done) && !progress.known_failing.contains(step.index)) return nullptr;
-        if (step.last_of_gate) {
-          const auto passed = progress.gate_passed.find(step.gate_id);
-          if (passed != progress.gate_passed.end() && !passed->second) return nullptr;
-        }
+        if (step.last_of_gate && is_known) return nullptr;
         break;
+      }
       case StepRole::kDoctor:
       case StepRole::kReplan:
         break;  // not before the verdict

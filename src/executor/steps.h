@@ -37,6 +37,7 @@ struct PlannedStep {
   bool compared = false;     // kBaseline: the gate's signals are compared with its result
   bool again = false;        // kBaseline: the second run, which shows the names that move
   std::int64_t episode = 0;  // from 1 with several (best_of); 0: the only one, or a hook
+  std::int64_t rerun = 0;    // kGate: from 1, the gate failed and runs again on the same content
   std::int64_t round = 0;    // from 1: the attempt passed, and is judged again with others' work
 };
 
@@ -51,7 +52,8 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 // - for each gate its baseline (when it compares signals with base) and its steps,
 // - the plan's hooks, which the episodes share,
 // - the baselines of the gates that compare no signals,
-// - the second run of the baselines that are compared.
+// - the second run of the baselines that are compared,
+// - the reruns of the gates that may be flaky (`flaky_reruns`).
 // The steps of an episode come after those of the previous one: each has an index of its own. The order is
 // fixed, so the indices of an attempt that an older version began stay valid.
 std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
@@ -62,7 +64,8 @@ bool needs_inventory(const plan::Gate& gate);
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 
 // <phase>.<gate>.<step>.attempt<N>, then .together<R> in a round and .episode<M> with several episodes. The
-// step of a baseline is "<step>@base", that of the second run "<step>@base2".
+// step of a baseline is "<step>@base", that of the second run "<step>@base2", that of a gate's rerun
+// "<step>@rerun<N>".
 std::string step_name(const PlannedStep& step);
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
 
@@ -83,7 +86,8 @@ struct Progress {
   bool agent_decides = false;  // its work or its outcome decides: the gates are not run
   // Whether a gate passed, for each gate whose steps are over.
   const std::map<std::string, bool>& gate_passed;
-  std::set<std::string> base_again = {};  // gates whose verdict waits for a second run on base
+  std::set<std::string> base_again = {};            // gates whose verdict waits for a second run on base
+  std::map<std::string, std::int64_t> reruns = {};  // gates whose verdict waits for this rerun
 };
 
 // The next step of the agent or a gate; nullptr when the attempt can be judged. Base comes first: each gate

@@ -87,7 +87,8 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
   for (const auto& signal : facts.signals) {
     // The kind `step` is retried like `build`.
     const std::string kind = signal.kind == "step" ? "build" : signal.kind;
-    const bool final = std::ranges::find(facts.non_retryable, kind) != facts.non_retryable.end();
+    const bool final =
+        signal.flaky.empty() && std::ranges::find(facts.non_retryable, kind) != facts.non_retryable.end();
     if (!signal.passed && final) return {Verdict::Kind::kEscalate, key_of(signal) + " is not to be retried"};
   }
   if (const auto* step = hopeless_step(facts))
@@ -109,6 +110,15 @@ std::string failing_before(const std::vector<Signal>& signals) {
   for (const auto& signal : signals)
     if (!signal.passed && signal.details.contains("failing_on_base_names"))
       out += "; on base fail, too: " + signal.details.at("failing_on_base_names").get<std::string>();
+  return out;
+}
+
+// The signals whose gate had other results on the same content: "flaky: unit.tests (failed, passed)".
+std::string flaky_signals(const std::vector<Signal>& signals) {
+  std::string out;
+  for (const auto& signal : signals)
+    if (!signal.flaky.empty())
+      out += fmt::format("{}{} ({})", out.empty() ? "flaky: " : ", ", key_of(signal), signal.flaky);
   return out;
 }
 
@@ -139,6 +149,7 @@ Verdict decide(const AttemptFacts& facts) {
   const bool all_gates = facts.open_gates.empty() || ignores_open_gates();
   if (out.failing_signals.empty() && judged && all_gates && !facts.backend_error) {
     out.kind = Verdict::Kind::kPassed;
+    out.reason = flaky_signals(facts.signals);
     return out;
   }
   // A sandbox that could not be made is no fact about the work, nor is a base on which no gate can run.
@@ -148,6 +159,7 @@ Verdict decide(const AttemptFacts& facts) {
   out.approach_failed = decision.approach_failed;
   out.reason = joined(out.failing_signals);
   if (!decision.why.empty()) out.reason += (out.reason.empty() ? "" : ": ") + decision.why;
+  if (const auto flaky = flaky_signals(facts.signals); !flaky.empty()) out.reason += "; " + flaky;
   out.reason += failing_before(facts.signals);
   out.summary = summary_of(facts);
   return out;

@@ -79,12 +79,13 @@ Signal step_signal(const std::string& gate_id, const StepFacts& step) {
 }  // namespace
 
 std::string json_text(const Signal& signal) {
-  return JsonMembers()
-      .text("kind", signal.kind)
+  JsonMembers out;
+  out.text("kind", signal.kind)
       .text("gate_id", signal.gate_id)
       .boolean("passed", signal.passed)
-      .boolean("missing", signal.missing)
-      .json("details", canonical(signal.details))
+      .boolean("missing", signal.missing);
+  if (!signal.flaky.empty()) out.boolean("flaky", true).text("runs", signal.flaky);
+  return out.json("details", canonical(signal.details))
       .json("provenance", JsonMembers()
                               .text("collector", signal.collector)
                               .text("version", PAWL_VERSION)

@@ -38,7 +38,9 @@ struct Signal {
   std::string kind;  // the name of a file in signals/ or signals/attempt/
   std::string gate_id;
   bool passed = false;
-  bool missing = false;   // the evidence was missing: the signal has not passed, and the attempt escalates
+  bool missing = false;  // the evidence was missing: the signal has not passed, and the attempt escalates
+  // Results of the gate's runs on the same content, "failed, passed", when they differ by this signal (flaky.h).
+  std::string flaky;
   Json details;           // only keys of details_of(kind)
   std::string collector;  // how the evidence was read: "exit code", "tests: junit", "diff", ...
   std::string read;       // BLAKE3 of the evidence; docs/signals.md defines the bytes
@@ -207,7 +209,7 @@ struct Verdict {
   std::string failure;
   // Only another approach can help: all attempts are used, or they fail in the same way.
   bool approach_failed = false;
-  std::string reason;   // one line; "" when passed
+  std::string reason;   // one line; when passed, which signals are flaky, or ""
   std::string summary;  // for people and the next agent: at most kSummaryBytesMax bytes of UTF-8
 };
 

@@ -34,8 +34,10 @@ Json gates_of(const Json& attempt) {
       gate = out.end() - 1;
     }
     (*gate)["passed"] = (*gate)["passed"].get<bool>() && passed;
-    (*gate)["signals"].push_back(
-        {{"kind", text_in(signal, "kind")}, {"passed", passed}, {"missing", flag_in(signal, "missing")}});
+    Json shown = {
+        {"kind", text_in(signal, "kind")}, {"passed", passed}, {"missing", flag_in(signal, "missing")}};
+    if (flag_in(signal, "flaky")) shown["flaky"] = true;
+    (*gate)["signals"].push_back(std::move(shown));
   }
   return out;
 }

@@ -18,10 +18,11 @@ std::vector<std::string> with_sandbox(std::vector<std::string> keys) {
 
 const std::map<std::string, std::vector<std::string>>& known_keys() {
   static const std::map<std::string, std::vector<std::string>> keys = {
-      {"plan", {"version",         "workflow", "source",     "env",     "sandbox", "max_attempts",
-                "models",          "resume",   "durable",    "ignored", "protect", "protect_existing",
-                "allow_shadowing", "files",    "gate_files", "policy",  "budget",  "doctor",
-                "replan",          "backoff",  "mounts",     "git",     "gates",   "tiers"}},
+      {"plan",
+       {"version",    "workflow", "source",  "env",     "sandbox",          "max_attempts",    "models",
+        "resume",     "durable",  "ignored", "protect", "protect_existing", "allow_shadowing", "files",
+        "gate_files", "policy",   "budget",  "doctor",  "replan",           "backoff",         "retry",
+        "mounts",     "git",      "gates",   "tiers"}},
       {"source", {"path", "ref", "exclude"}},
       {"env", {"names", "set"}},
       {"mount", {"src", "dst"}},
@@ -39,7 +40,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
 #include "report_formats.inc"
 #undef PAWL_FORMAT
        }},
-      {"retry", {"non_retryable", "timeout_retryable", "oom_retryable", "same_failure_max"}},
+      {"retry",
+       {"non_retryable", "timeout_retryable", "oom_retryable", "same_failure_max", "flaky_reruns", "flaky"}},
       {"tier", {"name", "on_failure", "parallel", "phases"}},
       {"phase",
        {"id", "goal", "agent", "gates", "best_of", "max_attempts", "resume", "may_be_empty", "agent_exit",

@@ -211,6 +211,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
         read_integer(node, "max_attempts", {1, kMaxAttemptsMax}, problems).value_or(defaults.max_attempts);
   defaults.resume = read_resume(top, problems);
   defaults.durable = read_durable(top, problems);
+  read_retry(top, defaults.retry, problems);
   read_lists(top, plan, problems);
   read_ignored(top, plan, problems);
   read_git(top, plan, problems);

@@ -90,11 +90,16 @@ struct Step {
 // helps.
 constexpr std::int64_t kSameFailureMax = 3;
 
+enum class Flaky { kFail, kPass };  // a gate whose runs on the same content have other results
+constexpr std::int64_t kFlakyRerunsMax = 5;
+
 struct RetryPolicy {
   std::vector<std::string> non_retryable;  // kinds of signals
   bool timeout_retryable = true;
   bool oom_retryable = false;
   std::optional<std::int64_t> same_failure_max = kSameFailureMax;  // absent: the same failure ends no phase
+  std::int64_t flaky_reruns = 0;  // a gate that failed runs so often again, until a result differs
+  Flaky flaky = Flaky::kFail;
   bool operator==(const RetryPolicy&) const = default;
 };
 

@@ -54,6 +54,8 @@ void members(Is<RetryPolicy> auto& self, auto&& each) {
   each("timeout_retryable", self.timeout_retryable);
   each("oom_retryable", self.oom_retryable);
   each("same_failure_max", self.same_failure_max);
+  each("flaky_reruns", self.flaky_reruns);
+  each("flaky", self.flaky);
 }
 void members_of_guarded(Is<Guarded> auto& self, auto&& each) {
   each("protect", self.rules.protect);
@@ -168,6 +170,7 @@ constexpr std::array<std::string_view, 2> words_of(Git) { return {"none", "snaps
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
 constexpr std::array<std::string_view, 2> words_of(Baseline) { return {"taken", "none"}; }
 constexpr std::array<std::string_view, 2> words_of(KnownFailing) { return {"none", "base"}; }
+constexpr std::array<std::string_view, 2> words_of(Flaky) { return {"fail", "pass"}; }
 constexpr std::array<std::string_view, 5> words_of(ResumePolicy) {
   return {"re_execute", "skip", "escalate", "probe", "continue"};
 }

@@ -127,6 +127,20 @@ void read_signals(const Mapping& mapping, Gate& gate, Problems& problems) {
   }
 }
 
+void read_flaky(const Mapping& policy, RetryPolicy& retry, Problems& problems) {
+  if (const auto node = policy.get("flaky_reruns"); node.IsDefined())
+    retry.flaky_reruns =
+        read_integer(node, "flaky_reruns", {1, kFlakyRerunsMax}, problems).value_or(retry.flaky_reruns);
+  const auto node = policy.get("flaky");
+  if (!node.IsDefined()) return;
+  if (const auto word = read_word(node, "flaky", {"fail", "pass"}, problems))
+    retry.flaky = *word == "pass" ? Flaky::kPass : Flaky::kFail;
+  if (retry.flaky_reruns == 0)
+    problems.add(node, "flaky: says what happens after `flaky_reruns`, and there are none");
+}
+
+}  // namespace
+
 void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) {
   const auto node = mapping.get("retry");
   if (!node.IsDefined()) return;
@@ -134,6 +148,7 @@ void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) 
   if (const auto kinds = policy.get("non_retryable"); kinds.IsDefined()) {
     if (!kinds.IsSequence())
       problems.add(kinds, "non_retryable: expected a list of kinds, found " + type_of(kinds));
+    retry.non_retryable.clear();
     if (kinds.IsSequence())
       for (const auto& item : kinds)
         if (const auto kind = read_word(item, "non_retryable", signal_words(), problems))
@@ -149,7 +164,10 @@ void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems) 
     else
       retry.same_failure_max = read_integer(most, "same_failure_max", {1, kMaxAttemptsMax}, problems);
   }
+  read_flaky(policy, retry, problems);
 }
+
+namespace {
 
 void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& context, Problems& problems) {
   if (!node.IsSequence() || node.size() == 0) {
@@ -395,6 +413,7 @@ Gate read_gate(const YAML::Node& node, const std::string& name, const Defaults& 
                Problems& problems) {
   Gate gate;
   gate.name = name;
+  gate.retry = defaults.retry;
   const Mapping mapping(node, "gate " + name, "gate", problems);
   if (const auto steps = mapping.require("steps", problems); steps.IsDefined()) {
     if (!steps.IsSequence() || steps.size() == 0) {

@@ -21,6 +21,7 @@ struct Defaults {  // from the top of the plan, for every phase
   std::int64_t max_attempts = 5;
   std::optional<Resume> resume;  // no value: the plan does not say it
   Durable durable = Durable::kRequired;
+  RetryPolicy retry;
   bool host_has_bash = true;  // from Surroundings of parse.h, not from the plan
 };
 
@@ -30,6 +31,8 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems);
 // Overwrites `value` when the key is present and valid.
 void read_number(const Mapping& mapping, const std::string& key, Range range, std::int64_t& value,
                  Problems& problems);
+// Overwrites what the key `retry` says.
+void read_retry(const Mapping& mapping, RetryPolicy& retry, Problems& problems);
 // Reads the common part of agents and hooks: run, limits, network. The step's name is "run".
 Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& problems);
 // Adds a problem for each entry of `egress` that base/endpoint.h can't read. `node`: where they stand.

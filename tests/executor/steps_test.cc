@@ -25,13 +25,15 @@ struct Played {
   std::set<std::int64_t> known_failing;
   std::map<std::string, bool> gate_passed;
   std::set<std::string> base_again;
+  std::map<std::string, std::int64_t> reruns;
 
   const PlannedStep* next(const std::vector<PlannedStep>& steps) const {
     return next_step(steps, {.results = results,
                              .on_base = on_base,
                              .known_failing = known_failing,
                              .gate_passed = gate_passed,
-                             .base_again = base_again});
+                             .base_again = base_again,
+                             .reruns = reruns});
   }
   void ended(const PlannedStep& step, std::int64_t exit_code = 0) {
     results[step.index].outcome = sandbox::Outcome::kExited;
@@ -110,6 +112,32 @@ TEST(Steps, ASecondRunOnBaseComesWhereAVerdictWaitsForIt) {
   EXPECT_EQ(order.front(), "two.c@base2");
   EXPECT_EQ(std::ranges::count(order, "two.c@base2"), 1);
   EXPECT_EQ(std::ranges::count_if(steps, &PlannedStep::again), 1) << "nothing is compared by the other gate";
+}
+
+TEST(Steps, ARerunComesWhereAVerdictWaitsForItAndAPassGoesOnBehindIt) {
+  const std::string one =
+      "one: {steps: [{name: a, run: x}, {name: b, run: x}], baseline: none, retry: {flaky_reruns: 2}}";
+  const auto plan = plan_of(one + ", two: {steps: [{name: c, run: x}], baseline: none}", "gates: [one, two]");
+  const auto steps = planned_steps(plan, *plan.find_phase("p"), 1, 0);
+  Played played;
+  played.ended(steps.front());
+  played.ended(*played.next(steps), 1);  // one.a fails
+  EXPECT_EQ(played.next(steps), nullptr) << "nothing waits for a rerun yet";
+  std::vector<std::string> order;
+  for (const std::int64_t rerun : {1, 2}) {
+    played.reruns["one"] = rerun;
+    for (int i = 0; i < 2; ++i) {
+      order.push_back(name_of(played.next(steps)));
+      played.ended(*played.next(steps));
+    }
+  }
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"one.a@rerun1", "one.b@rerun1", "one.a@rerun2", "one.b@rerun2"}));
+  played.reruns.clear();
+  EXPECT_EQ(played.next(steps), nullptr) << "the gate failed";
+  played.gate_passed["one"] = true;
+  EXPECT_EQ(name_of(played.next(steps)), "two.c");
+  EXPECT_EQ(label_of("p", steps.back(), 3), "p.one.b@rerun2.attempt3");
 }
 
 TEST(Steps, BaselineNoneKeepsAGateFromBase) {

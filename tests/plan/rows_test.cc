@@ -57,7 +57,7 @@ gates:
       - {name: a, run: x, network: scoped, egress: ["b.example:80"], trace: true, reports: {tap: ["t/*.tap"], junit: ["r/*.xml", "s.xml"]}}
       - {name: b, run: [y, "z z"], memory_limit_mib: 17}
     signals: [build, tests, trace]
-    retry: {non_retryable: [trace], timeout_retryable: false, oom_retryable: true, same_failure_max: 7}
+    retry: {non_retryable: [trace], timeout_retryable: false, oom_retryable: true, same_failure_max: 7, flaky_reruns: 2, flaky: pass}
     attempt_overrides: {2: {a: {run: slow, time_budget_seconds: 9}}, 10: {b: {pids_limit: 11}}}
   two: {steps: [{name: c, run: z}], protect: [x], protect_existing: ["y/*"], take: {only: ["src/**"]}}
 tiers:
@@ -183,6 +183,8 @@ class AnyPlan {
     if (flip()) out.overrides[number()] = {step(), step()};
     out.signals_at = {.line = number(), .column = number()};
     out.retry = {.non_retryable = texts(), .timeout_retryable = flip(), .oom_retryable = flip()};
+    out.retry.flaky_reruns = number();
+    out.retry.flaky = flip() ? Flaky::kPass : Flaky::kFail;
     out.retry.same_failure_max = flip() ? std::nullopt : std::optional(number());
     out.guarded = guarded();
     out.take_only = texts();

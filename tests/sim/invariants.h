@@ -86,7 +86,11 @@ class Invariants {
   bool saw_work(const store::AttemptRow& attempt, const store::StepRow& step);
   // Whether the step passed on that in the round in which the attempt passed.
   bool held_in(const store::AttemptRow& attempt, const GateStep& planned, std::int64_t episode,
-               const std::vector<store::StepRow>& steps);
+               const std::vector<store::StepRow>& steps, std::int64_t rerun);
+  // Whether the gate held by its first run, or by a rerun where its plan says `flaky: pass` and a signal of the
+  // attempt says that it is flaky.
+  bool gate_held(const store::AttemptRow& attempt, const std::vector<GateStep>& all, const std::string& gate,
+                 std::int64_t episode, const std::vector<store::StepRow>& steps);
   // Within a revision no failure repeats more often in a row than a plan allows. No two models share a
   // failure.
   static void check_failures(const std::string& phase_id, const std::vector<store::AttemptRow>& attempts);

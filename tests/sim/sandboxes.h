@@ -24,7 +24,9 @@ constexpr std::int64_t kMayFailMost = 125;  // docs/plan-format.md: codes above 
 struct GateStep {
   std::string gate_id, name;
   bool may_fail = false;
-  bool known_failing = false;  // it writes a report, and its gate says `known_failing: base`
+  bool known_failing = false;     // it writes a report, and its gate says `known_failing: base`
+  std::int64_t flaky_reruns = 0;  // of its gate
+  bool flaky_passes = false;      // its gate says `flaky: pass`
 };
 using TestNames = std::set<std::string>;
 // The failed tests in a report, by the id of what its step left.

@@ -10,6 +10,8 @@
 namespace pawl::sim {
 namespace {
 
+constexpr std::int64_t kFlakyRerunsMost = 2;
+
 std::string draw_policies(Dice& dice, Bounds& bounds) {
   bounds.max_attempts = 1 + dice.below(4);
   std::string plan = fmt::format("max_attempts: {}\n", bounds.max_attempts);
@@ -44,16 +46,27 @@ using GateSteps = std::vector<GateStep>;
 
 // Gate `one` has two steps, gate `two` has one. A step that is named like a signal decides that signal alone.
 GateSteps draw_gates(Dice& dice, std::string& plan) {
-  const GateSteps steps = {{"one", dice.percent(50) ? "build" : "a", dice.percent(10)},
-                           {"one", "b", dice.percent(10)},
-                           {"two", "c", dice.percent(10), dice.percent(40)}};
+  GateSteps steps = {{"one", dice.percent(50) ? "build" : "a", dice.percent(10)},
+                     {"one", "b", dice.percent(10)},
+                     {"two", "c", dice.percent(10), dice.percent(40)}};
   const auto text = [](const GateStep& step) {
     return fmt::format("{{name: {}, run: x, may_fail: {}{}}}", step.name, step.may_fail,
                        step.known_failing ? ", reports: {tap: [answer]}" : "");
   };
-  plan +=
-      fmt::format("gates:\n  one: {{steps: [{}, {}]}}\n  two: {{steps: [{}]{}}}\ntiers:\n", text(steps[0]),
-                  text(steps[1]), text(steps[2]), steps[2].known_failing ? ", known_failing: base" : "");
+  const auto retry = [&](std::size_t first, std::size_t end) {
+    const std::int64_t reruns = dice.percent(30) ? 1 + dice.below(kFlakyRerunsMost) : 0;
+    const bool passes = reruns > 0 && dice.percent(50);
+    for (auto i = first; i < end; ++i) {
+      steps[i].flaky_reruns = reruns;
+      steps[i].flaky_passes = passes;
+    }
+    const auto* word = passes ? ", flaky: pass" : "";
+    return reruns == 0 ? "" : fmt::format(", retry: {{flaky_reruns: {}{}}}", reruns, word);
+  };
+  const auto of_one = retry(0, 2), of_two = retry(2, 3);
+  plan += fmt::format("gates:\n  one: {{steps: [{}, {}]{}}}\n  two: {{steps: [{}]{}{}}}\ntiers:\n",
+                      text(steps[0]), text(steps[1]), of_one, text(steps[2]),
+                      steps[2].known_failing ? ", known_failing: base" : "", of_two);
   return steps;
 }
 
@@ -95,10 +108,12 @@ Scene draw_scene(Dice& dice) {
   const auto gates = draw_gates(dice, out.plan);
   for (std::int64_t tier = 0, tiers = 1 + dice.below(2); tier < tiers; ++tier)
     add_tier(dice, tier, gates, out);
-  // Each episode: the agent, three steps of gates, and the same three on base. Two hooks. For each other
-  // phase one round of three steps of gates, one of them on base, too, and two hooks.
-  out.bounds.steps_of_attempt =
-      7 * out.bounds.best_of + 2 + 6 * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
+  std::int64_t reruns = 0;
+  for (const auto& step : gates) reruns += step.flaky_reruns;
+  // Each episode: the agent, three steps of gates, their reruns, and the same three on base. Two hooks. For each
+  // other phase one round of three steps of gates, their reruns, one of them on base, too, and two hooks.
+  out.bounds.steps_of_attempt = (7 + reruns) * out.bounds.best_of + 2 +
+                                (6 + reruns) * (static_cast<std::int64_t>(out.phase_ids.size()) - 1);
   auto& run = out.run;
   if (dice.percent(40)) run.sandbox_ms_cap = 1 + dice.below(4 * kStepSeconds * 1000);
   if (dice.percent(30)) run.tokens_cap = 1 + dice.below(kTokensMax);

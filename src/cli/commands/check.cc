@@ -52,7 +52,7 @@ std::vector<std::string> gates_left_behind(const plan::Plan& plan) {
 // Explains defaults that differ from those of older versions, where the plan leaves the keys out. Names what of
 // the host agents get as secrets: who runs the plan of somebody else should know.
 std::vector<std::string> notes_of(const plan::Plan& plan) {
-  std::vector<std::string> changed, exited, retried, together, out;
+  std::vector<std::string> changed, exited, retried, flaky, together, out;
   for (const auto& tier : plan.tiers) {
     if (tier.parallel && tier.phases.size() > 1) together.push_back(tier.name);
     for (const auto& phase : tier.phases) {
@@ -60,8 +60,10 @@ std::vector<std::string> notes_of(const plan::Plan& plan) {
       if (phase.agent_exit == plan::AgentExit::kZero) exited.push_back(phase.id);
     }
   }
-  for (const auto& [name, gate] : plan.gates)
+  for (const auto& [name, gate] : plan.gates) {
     if (gate.retry.timeout_retryable) retried.push_back(name);
+    if (gate.retry.flaky == plan::Flaky::kPass) flaky.push_back(name);
+  }
   const auto note = [&out](const std::vector<std::string>& names, const char* text, const char* key) {
     if (!names.empty())
       out.push_back(fmt::format("{}: {}{}{}", text, named(names), *key == 0 ? "" : "; else ", key));
@@ -69,6 +71,8 @@ std::vector<std::string> notes_of(const plan::Plan& plan) {
   note(changed, "an attempt that changes no file fails", "`may_be_empty: true`");
   note(exited, "an agent that exits with another code than 0 needs a person", "`agent_exit: any`");
   note(retried, "a step that times out is retried, by gate", "`retry: {timeout_retryable: false}`");
+  note(flaky, "a gate that failed passes when it passes on the same content, by gate",
+       "without `flaky: pass`");
   note(together, "phases are judged together, by tier", "");
   std::ranges::move(gates_left_behind(plan), std::back_inserter(out));
   for (const auto& tier : plan.tiers)

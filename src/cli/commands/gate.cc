@@ -114,8 +114,7 @@ Json without_provenance(Json signals) {
 
 std::string word_of(const Json* signal) {
   if (signal == nullptr) return "-";
-  if (signal->value("missing", false)) return "missing";
-  return signal->value("passed", false) ? "passed" : "failed";
+  return signal_result(*signal);
 }
 
 // The name of a signal in its gate. Each failed step has its own signal, which is named by the step.

@@ -30,7 +30,8 @@ struct InspectOptions {
 
 Colour colour_of(std::string_view word) {
   if (word == "passed" || word == "COMPLETE" || word == "exited 0") return Colour::kGreen;
-  if (word == "EXECUTING" || word == "running" || word == "unfinished" || word == "missing")
+  if (word == "EXECUTING" || word == "running" || word == "unfinished" || word == "missing" ||
+      word == "flaky, passed")
     return Colour::kYellow;
   if (word == "QUEUED" || word == "SKIPPED" || word == "CANCELLED" || word == "skipped" ||
       word == "cancelled")

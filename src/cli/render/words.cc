@@ -61,7 +61,8 @@ std::string_view verdict_word(store::AttemptVerdict verdict) {
 
 std::string signal_result(const Json& signal) {
   if (flag_in(signal, "missing")) return "missing";
-  return flag_in(signal, "passed") ? "passed" : "failed";
+  const std::string result = flag_in(signal, "passed") ? "passed" : "failed";
+  return flag_in(signal, "flaky") ? "flaky, " + result : result;
 }
 
 std::string details_text(const Json& signal) {

@@ -27,10 +27,10 @@ std::string short_label(const store::StepRow& step);  // "<gate>.<step>", and "#
 std::string ending_text(const Json& run);             // "exited 1", "signaled 9", "timed_out (why)"
 std::string memory_text(std::int64_t kib);            // "12.3 MiB"
 std::string_view verdict_word(store::AttemptVerdict verdict);  // "unfinished" before its end
-std::string signal_result(const Json& signal);                 // passed | failed | missing
-std::string details_text(const Json& signal);                  // "exit_code=1 step=unit"
-std::vector<std::string> unkept_texts(const Json& run);        // paths, then how many more there were
-std::string try_text(const Json& refused);                     // "evil.example:443: refused"
+std::string signal_result(const Json& signal);           // passed | failed | missing, or "flaky, passed"
+std::string details_text(const Json& signal);            // "exit_code=1 step=unit"
+std::vector<std::string> unkept_texts(const Json& run);  // paths, then how many more there were
+std::string try_text(const Json& refused);               // "evil.example:443: refused"
 // A line for each finding that rules tell, at most `most`; then how many more there are.
 std::vector<std::string> told_texts(const Json& signals, std::size_t most);
 

@@ -134,7 +134,8 @@ std::string fact(std::string_view word, const std::string& markup) {
 
 std::string badge(std::string_view word) {
   constexpr std::array kGood = {"passed", "COMPLETE", "verified"};
-  constexpr std::array kOpen = {"EXECUTING", "running", "unfinished", "missing", "not checked"};
+  constexpr std::array kOpen = {"EXECUTING", "running",     "unfinished",
+                                "missing",   "not checked", "flaky, passed"};
   constexpr std::array kQuiet = {"QUEUED", "SKIPPED", "CANCELLED", "skipped", "cancelled"};
   const auto is_in = [&](const auto& words) { return std::ranges::find(words, word) != words.end(); };
   const char* kind = is_in(kGood) ? "good" : is_in(kOpen) ? "open" : is_in(kQuiet) ? "quiet" : "bad";

@@ -1,0 +1,29 @@
+// Several runs of one gate on the same content: whether their results differ, and what the gate says then. Pure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gates/gates.h"
+
+namespace pawl::gates {
+
+// The result of one run of a gate. REQUIRES: the run is over.
+struct GateRun {
+  std::vector<Signal> signals;
+  bool passed = false;
+  std::set<std::string> failing;  // tests that failed in its reports
+};
+GateRun run_of(const GateFacts& facts);
+
+// Whether one of the two passed and the other did not, or other tests failed.
+bool differ(const GateRun& one, const GateRun& other);
+
+// The result of a gate after all of its runs, the first one first. Runs that do not differ have the result of
+// the first. Otherwise each signal that failed in one of the runs and passed in another, or by other tests, is
+// flaky. A flaky signal fails and is never missing: another attempt may help. With `flaky_passes` it passes when
+// a whole run passed; it stays flaky. REQUIRES: `runs` is not empty, and only the last may differ from the first.
+GateRun settled(std::vector<GateRun> runs, bool flaky_passes);
+
+}  // namespace pawl::gates

@@ -1,0 +1,89 @@
+// Several runs of a gate on the same content: equal results, other results, and what the plan allows.
+#include "gates/flaky.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gates/gates.h"
+
+namespace pawl::gates {
+namespace {
+
+Signal flaky_input(const std::string& kind, bool passed, bool missing = false) {
+  return {.kind = kind, .gate_id = "g", .passed = passed, .missing = missing};
+}
+
+GateRun run_that(bool passed, std::set<std::string> failing = {}, bool missing = false) {
+  return {.signals = {flaky_input("build", true), flaky_input("tests", passed, missing)},
+          .passed = passed,
+          .failing = std::move(failing)};
+}
+
+TEST(Flaky, RunsWithTheSameResultHaveIt) {
+  for (const bool allowed : {false, true}) {
+    const auto same =
+        settled({run_that(false, {"a"}), run_that(false, {"a"}), run_that(false, {"a"})}, allowed);
+    EXPECT_FALSE(same.passed);
+    for (const auto& signal : same.signals) EXPECT_EQ(signal.flaky, "");
+    EXPECT_TRUE(
+        settled({run_that(false, {}, true), run_that(false, {}, true)}, allowed).signals.at(1).missing);
+  }
+}
+
+TEST(Flaky, AnotherResultIsFlakyAndPassesOnlyWhereThePlanSaysSo) {
+  const auto runs = [] {
+    return std::vector{run_that(false, {"a"}, true), run_that(false, {"a"}, true), run_that(true)};
+  };
+  for (const bool allowed : {false, true}) {
+    const auto mixed = settled(runs(), allowed);
+    EXPECT_EQ(mixed.passed, allowed);
+    EXPECT_EQ(mixed.signals.at(0).flaky, "") << "it passed in each run";
+    EXPECT_EQ(mixed.signals.at(1).flaky, "failed, failed, passed");
+    EXPECT_EQ(mixed.signals.at(1).passed, allowed);
+    EXPECT_FALSE(mixed.signals.at(1).missing) << "another attempt may help";
+  }
+}
+
+TEST(Flaky, OtherTestsThatFailAreFlakyAndNeverPass) {
+  const auto mixed = settled({run_that(false, {"a"}), run_that(false, {"b"})}, true);
+  EXPECT_FALSE(mixed.passed);
+  EXPECT_EQ(mixed.signals.at(1).flaky, "failed, failed");
+  EXPECT_FALSE(mixed.signals.at(1).passed);
+}
+
+TEST(Flaky, ASignalThatOnlyALaterRunFailsIsNamed) {
+  auto later = run_that(true);
+  later.passed = false;
+  later.failing = {"b"};
+  later.signals.at(0).passed = false;
+  const auto mixed = settled({run_that(false, {"a"}), later}, true);
+  EXPECT_FALSE(mixed.passed);
+  for (const auto& signal : mixed.signals) {
+    EXPECT_FALSE(signal.passed) << signal.kind;
+    EXPECT_EQ(signal.flaky, "failed, failed") << signal.kind;
+  }
+  EXPECT_EQ(mixed.signals.size(), 2U);
+}
+
+TEST(Flaky, TheVerdictNamesIt) {
+  const auto decided = [](bool allowed) {
+    const auto gate = settled({run_that(false), run_that(true)}, allowed);
+    AttemptFacts facts{.signals = gate.signals, .attempts_used = 1, .max_attempts = 3};
+    facts.non_retryable = {"tests"};
+    if (!gate.passed) facts.open_gates = {"g"};
+    return decide(facts);
+  };
+  EXPECT_EQ(decided(false).kind, Verdict::Kind::kFailedRetryable) << "also where the kind is not retried";
+  EXPECT_EQ(decided(true).kind, Verdict::Kind::kPassed);
+  for (const bool allowed : {false, true})
+    EXPECT_NE(decided(allowed).reason.find("flaky: g.tests (failed, passed)"), std::string::npos);
+  const auto text = json_text(settled({run_that(false), run_that(true)}, false).signals.at(1));
+  EXPECT_NE(text.find(R"("flaky":true)"), std::string::npos) << text;
+  EXPECT_EQ(json_text(flaky_input("tests", true)).find("flaky"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pawl::gates
