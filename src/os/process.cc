@@ -243,6 +243,19 @@ Result<Printed> output_of(const std::vector<std::string>& argv, std::int64_t tim
   return out;
 }
 
+Result<Piped> spawn_piped(const std::vector<std::string>& argv) {
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0) return fail_errno(errno, "make a pipe");
+  const UniqueFd its_in(in[0]);
+  UniqueFd to(in[1]);
+  if (pipe2(out, O_CLOEXEC) != 0) return fail_errno(errno, "make a pipe");
+  UniqueFd from(out[0]);
+  const UniqueFd its_out(out[1]);
+  PAWL_TRY(const std::int64_t pid,
+           start(argv, environment(), {.in = its_in.get(), .out = its_out.get(), .err = STDERR_FILENO}));
+  return Piped{.pid = pid, .to = std::move(to), .from = std::move(from)};
+}
+
 Result<std::string> take_standard_input() {
   std::string out(kInputBytesMax + 1, '\0');
   std::size_t size = 0;

@@ -52,6 +52,15 @@ struct Printed {
 // kCancelled: likewise, since interrupted().
 Result<Printed> output_of(const std::vector<std::string>& argv, std::int64_t timeout_ms,
                           std::size_t bytes_max);
+// A process whose stdin and stdout are pipes to this one.
+struct Piped {
+  std::int64_t pid = 0;
+  UniqueFd to, from;  // its stdin and its stdout
+};
+// Starts `argv` (argv[0] is a path, or is looked up in PATH) with the environment and the stderr of this
+// process, as the leader of a new session. A program that can't be started has the exit code 127. The process
+// is a child of this one, which must reap it (wait_for_exit).
+Result<Piped> spawn_piped(const std::vector<std::string>& argv);
 // Reads stdin to its end and puts /dev/null in its place, so that no child gets it. kExhausted: more than
 // kInputBytesMax bytes.
 Result<std::string> take_standard_input();

@@ -191,6 +191,28 @@ TEST(KillProcess, WaitsOnWhenASignalArrives) {
   sigaction(SIGALRM, &before, nullptr);
 }
 
+// All that is in a pipe until its end.
+std::string all_of(const UniqueFd& from) {
+  std::string out;
+  char bytes[64];
+  for (ssize_t got = 0; (got = read(from.get(), bytes, sizeof bytes)) > 0;)
+    out.append(bytes, static_cast<std::size_t>(got));
+  return out;
+}
+
+TEST(SpawnPiped, IsHeardAndSpokenTo) {
+  auto cat = spawn_piped({"cat"});
+  ASSERT_TRUE(cat);
+  ASSERT_EQ(write(cat->to.get(), "hello", 5), 5);
+  cat->to.reset();
+  EXPECT_EQ(all_of(cat->from), "hello");
+  EXPECT_EQ(wait_for_exit(cat->pid, 10'000).code, 0);
+  const auto none = spawn_piped({"no-such-program"});
+  ASSERT_TRUE(none);
+  EXPECT_EQ(all_of(none->from), "") << "its end is seen";
+  EXPECT_EQ(wait_for_exit(none->pid, 10'000).code, 127);
+}
+
 TEST(Uuid7, CarriesItsVersionAndSortsByTime) {
   SystemRandom random;
   const std::string early = uuid7({1'000'000'000'000}, random);
