@@ -5,11 +5,6 @@
 #include "base/money.h"
 
 namespace pawl::agent {
-namespace {
-
-constexpr std::size_t kNameCharactersMax = 200;
-
-}  // namespace
 
 std::optional<PrintedObject> PrintedObject::parse(std::string text) {
   auto kept = std::make_unique<const std::string>(std::move(text));
@@ -18,8 +13,8 @@ std::optional<PrintedObject> PrintedObject::parse(std::string text) {
   return PrintedObject(std::move(kept), *std::move(body));
 }
 
-std::string PrintedObject::text(std::string_view name) const {
-  return body_.text(name, static_cast<std::int64_t>(kNameCharactersMax)).value_or("");
+std::string PrintedObject::text(std::string_view name, std::int64_t characters_max) const {
+  return body_.text(name, characters_max).value_or("");
 }
 
 std::int64_t PrintedObject::count(std::string_view name) const { return body_.integer(name).value_or(0); }
@@ -38,6 +33,11 @@ std::optional<std::int64_t> PrintedObject::usd_micros(std::string_view name) con
   return micros ? std::optional(*micros) : std::nullopt;
 }
 
+std::optional<std::string> PrintedObject::json(std::string_view name, std::size_t bytes_max) const {
+  auto value = body_.any(name, bytes_max);
+  return value ? std::optional(*std::move(value)) : std::nullopt;
+}
+
 std::optional<PrintedObject> PrintedObject::object(std::string_view name) const {
   auto value = body_.any(name, text_->size());
   return value ? parse(*std::move(value)) : std::nullopt;
@@ -48,15 +48,16 @@ void PrintedObject::each_object(
   const auto names = body_.names();
   if (names.size() > kUsagesMax) return;
   for (const auto& name : names) {
-    if (name.empty() || name.size() > kNameCharactersMax || !is_valid_utf8(name)) continue;
+    if (name.empty() || name.size() > static_cast<std::size_t>(kPrintedTextMax) || !is_valid_utf8(name))
+      continue;
     if (const auto value = object(name)) member(name, *value);
   }
 }
 
 // `value` of Body is valid JSON without whitespace outside of strings.
-std::vector<PrintedObject> PrintedObject::objects(std::string_view name) const {
+std::vector<PrintedObject> PrintedObject::objects(std::string_view name, std::size_t bytes_max) const {
   std::vector<PrintedObject> out;
-  const auto value = body_.any(name, text_->size());
+  const auto value = body_.any(name, bytes_max);
   if (!value || !value->starts_with('[')) return out;
   int depth = 0;
   bool in_string = false;

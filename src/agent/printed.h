@@ -1,4 +1,4 @@
-// Reads the JSON objects that agent programs print; an attacker may have written them. A detail of usage/.
+// Reads the JSON objects that agent programs print; an attacker may have written them. A detail of usage/ and acp/.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,23 @@
 
 namespace pawl::agent {
 
+constexpr std::int64_t kPrintedTextMax = 200;  // of a name
+
 class PrintedObject {
  public:
   // No value: not an object, or a violation of Body's rules.
   static std::optional<PrintedObject> parse(std::string text);
 
-  std::string text(std::string_view name) const;    // "": not a string of at most 200 characters
+  // "": not a string of at most this many characters.
+  std::string text(std::string_view name, std::int64_t characters_max = kPrintedTextMax) const;
   std::int64_t count(std::string_view name) const;  // 0: not an integer of 0 or more
   // A number of dollars, rounded down to millionths; no value: not such a number.
   std::optional<std::int64_t> usd_micros(std::string_view name) const;
+  // Any JSON; no value: it is not there, or has more bytes.
+  std::optional<std::string> json(std::string_view name, std::size_t bytes_max) const;
   std::optional<PrintedObject> object(std::string_view name) const;
-  // The elements of a list that are objects, in their order.
-  std::vector<PrintedObject> objects(std::string_view name) const;
+  // The elements of a list that are objects, in their order. None of a list with more bytes.
+  std::vector<PrintedObject> objects(std::string_view name, std::size_t bytes_max = kPrintedBytesMax) const;
   // Calls `member` for each member that is an object and whose name may be a model's. An object with more
   // than kUsagesMax members is ignored.
   void each_object(

@@ -11,9 +11,10 @@ using enum RefusalKind;
 // Recorded lines of the programs:
 // - github.com/anthropics/claude-code/issues/21111, 24687, 51981 and 77978,
 // - github.com/openai/codex, codex-rs/core/src/error.rs.
-// Gemini CLI ends with the lowest byte of the HTTP status, and retries for minutes before.
-const std::array<std::pair<std::string_view, RefusalSigns>, 3>& known_signs() {
-  static const std::array<std::pair<std::string_view, RefusalSigns>, 3> all = {{
+// Gemini CLI ends with the lowest byte of the HTTP status, and retries for minutes before. Agents with the Agent
+// Client Protocol have one error for a login (-32000), and say all else in the message of an error.
+const std::array<std::pair<std::string_view, RefusalSigns>, 4>& known_signs() {
+  static const std::array<std::pair<std::string_view, RefusalSigns>, 4> all = {{
       {"claude_code",
        {.provider = "anthropic",
         .credential = "ANTHROPIC_API_KEY, or the login that `claude /login` stored",
@@ -49,6 +50,20 @@ const std::array<std::pair<std::string_view, RefusalSigns>, 3>& known_signs() {
                   {401 & 0xFF, kUnauthorized, 401},
                   {403 & 0xFF, kUnauthorized, 403}},
         .lines = {{kLimited, 429, {"RESOURCE_EXHAUSTED"}}, {kLimited, 429, {"\"code\": 429"}}}}},
+      {"acp",
+       {.provider = "the agent's provider",
+        .credential = "what the agent signs in with",
+        .exits = {{27, kUnauthorized, 401}},
+        .lines = {{kLimited, 429, {"acp: error", "429"}},
+                  {kLimited, 429, {"acp: error", "ate limit"}},
+                  {kLimited, 429, {"acp: error", "usage limit"}},
+                  {kLimited, 429, {"acp: error", "hit your", "limit"}},
+                  {kLimited, 429, {"acp: error", "RESOURCE_EXHAUSTED"}},
+                  {kLimited, 529, {"acp: error", "529"}},
+                  {kLimited, 529, {"acp: error", "verloaded"}},
+                  {kUnauthorized, 401, {"acp: error -32000"}},
+                  {kUnauthorized, 401, {"acp: error", "401"}},
+                  {kUnauthorized, 403, {"acp: error", "403"}}}}},
   }};
   return all;
 }

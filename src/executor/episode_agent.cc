@@ -11,6 +11,9 @@
 namespace pawl::executor {
 namespace {
 
+// Stands for the program in a specification's hash: its bytes differ with Pawl's version, and the work does not.
+constexpr std::string_view kAcpContent = "pawl-acp";
+
 // Mutants (base/mutant.h).
 bool forgets_work() { return mutant("continued_without_the_work"); }
 bool forgets_rows() { return mutant("kept_work_forgotten_by_a_claim"); }
@@ -34,6 +37,10 @@ std::string Episode::own_layer_of(const PlannedStep& step) const {
 
 void Episode::add_agent(bool with_feedback, sandbox::SandboxSpec& to) const {
   std::ranges::copy(agent_environment(with_feedback), std::back_inserter(to.env));
+  // The supervisor fills in `src`.
+  if (phase_->agent_acp)
+    to.copy_in.push_back(
+        {.src = "", .dst = sandbox::inside::kAcpClient, .content = std::string(kAcpContent)});
   if (number_ > 0) to.env.push_back("PAWL_EPISODE=" + std::to_string(number_));
   if (!goes_on_from_) return;
   to.workspace.own_layer = own_layer_of(agent());

@@ -36,6 +36,14 @@ void check_no_command(const Mapping& mapping, Problems& problems) {
                                               "them out. `args` adds arguments");
 }
 
+void check_goal(const YAML::Node& at, const std::string& key, const Phase& phase, Problems& problems) {
+  if (phase.goal.size() <= kGoalOfProfileBytesMax) return;
+  problems.add(at, key + ": a goal of " + std::to_string(phase.goal.size()) + " bytes; at most " +
+                       std::to_string(kGoalOfProfileBytesMax) +
+                       " fit into an argument with the feedback: put the text into a file beside the plan, "
+                       "which the agent finds in /plan, and name it in the goal");
+}
+
 ProgramChoice read_choice(const Mapping& mapping, Problems& problems) {
   ProgramChoice out;
   if (const auto args = mapping.get("args"); args.IsDefined())
@@ -79,6 +87,31 @@ void read_used_program(const Mapping& mapping, const Profile& profile, const Def
   read_network(mapping, egress_of_profile(profile, choice), step, problems);
 }
 
+// A profile for one plan: its words are no text with placeholders.
+void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase, Problems& problems) {
+  for (const auto* key : {"run", "shell", "use", "model", "args", "base_url"})
+    if (mapping.get(key).IsDefined())
+      problems.add(mapping.key_node(key), std::string(key) + ": `acp` is the command; leave one of them out");
+  const auto words = mapping.get("acp");
+  if (!words.IsSequence() || words.size() == 0)
+    return problems.add(words, "acp: expected the words of a command, as in [gemini, --acp]");
+  Profile profile;
+  profile.run = {"{args}"};
+  profile.acp = true;
+  const ProgramChoice choice{.args = read_command(words, "acp", Shell::kSh, problems)};
+  Step& step = phase.agent;
+  step.name = "run";
+  step.shell = Shell::kSh;
+  step.argv = script_argv(Shell::kSh, script_of_profile(profile, profile.run, choice));
+  step.limits = context.defaults.limits;
+  read_limits(mapping, kAgentSecondsMax, step.limits, problems);
+  read_network(mapping, {}, step, problems);
+  check_goal(words, "acp", phase, problems);
+  phase.agent_acp = true;
+  phase.agent_usage = kAcpUsage;
+  phase.exit_codes = acp_exit_codes();
+}
+
 void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
   const auto use = mapping.get("use");
   check_no_command(mapping, problems);
@@ -86,14 +119,10 @@ void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Probl
     phase.agent_model = read_string(model, "model", problems).value_or("");
   const auto* profile = context.profiles.find(use, problems);
   if (profile == nullptr) return;
-  if (phase.goal.size() > kGoalOfProfileBytesMax)
-    problems.add(use,
-                 "use: a goal of " + std::to_string(phase.goal.size()) + " bytes; at most " +
-                     std::to_string(kGoalOfProfileBytesMax) +
-                     " fit into an argument with the feedback: put the text into a file beside the plan, "
-                     "which the agent finds in /plan, and name it in the goal");
+  check_goal(use, "use", phase, problems);
   check_models(mapping, *profile, context, phase, problems);
   read_used_program(mapping, *profile, context.defaults, phase, problems);
+  phase.agent_acp = profile->acp;
   phase.agent_usage = profile->usage;
   phase.exit_codes = profile->exit_codes;
 }
@@ -136,7 +165,9 @@ void Profiles::read(const std::string& name, const YAML::Node& use, Problems& pr
 
 void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
   constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
-  if (mapping.get("use").IsDefined()) {
+  if (mapping.get("acp").IsDefined()) {
+    read_acp(mapping, context, phase, problems);
+  } else if (mapping.get("use").IsDefined()) {
     read_use(mapping, context, phase, problems);
   } else {
     for (const auto* key : {"model", "args", "base_url"})

@@ -46,7 +46,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"phase",
        {"id", "goal", "agent", "gates", "best_of", "max_attempts", "resume", "may_be_empty", "agent_exit",
         "protect", "protect_existing"}},
-      {"agent", with_sandbox({"run", "shell", "use", "model", "args", "base_url", "network", "egress",
+      {"agent", with_sandbox({"run", "shell", "use", "acp", "model", "args", "base_url", "network", "egress",
                               "trace", "budget", "max_children", "usage", "credentials"})},
       {"credential", {"env", "file", "json", "command"}},
       {"agent_budget", {"usd", "tokens"}},
@@ -62,8 +62,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"replan", with_sandbox({"run", "shell", "max_replans", "network", "egress", "trace"})},
       {"backoff", {"initial_seconds", "max_seconds"}},
       {"profile",
-       {"version", "tested", "run", "continue", "model_args", "needs_model", "set", "files", "key", "login",
-        "base_url", "egress", "usage", "exit_codes"}},
+       {"version", "tested", "run", "acp", "continue", "model_args", "needs_model", "set", "files", "key",
+        "login", "base_url", "egress", "usage", "exit_codes"}},
       {"profile_base_url", {"default", "set"}},
   };
   return keys;

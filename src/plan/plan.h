@@ -162,6 +162,7 @@ struct Phase {
   Step agent;  // name "run"
   // The command with which the agent goes on in its own session; empty: `agent` has the only one.
   std::vector<std::string> agent_continue;
+  bool agent_acp = false;  // `agent` starts Pawl's client of the Agent Client Protocol, and so has to see it
   std::vector<Credential> credentials;  // of the agent's step alone
   Spending agent_budget;                // for one attempt
   std::int64_t max_children = 100;      // for one episode

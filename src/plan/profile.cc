@@ -65,9 +65,14 @@ class Reader {
     if (const auto flag = top_.get("needs_model"); flag.IsDefined())
       out_.needs_model = read_bool(flag, "needs_model", problems_).value_or(false);
     read_words("model_args", {.model = true}, out_.model_args);
-    top_.require("run", problems_);
-    read_command_words("run", out_.run);
-    read_command_words("continue", out_.continued);
+    out_.acp = top_.get("acp").IsDefined();
+    if (out_.acp) {
+      read_acp();
+    } else {
+      top_.require("run", problems_);
+      read_command_words("run", out_.run);
+      read_command_words("continue", out_.continued);
+    }
     read_variables(top_, out_.set);
     read_files();
     read_key();
@@ -76,6 +81,7 @@ class Reader {
     read_egress();
     if (const auto usage = top_.get("usage"); usage.IsDefined())
       out_.usage = read_word(usage, "usage", usage_words(), problems_).value_or("");
+    if (out_.acp) out_.exit_codes = acp_exit_codes();
     read_exit_codes();
     return std::move(out_);
   }
@@ -98,10 +104,12 @@ class Reader {
 
   void read_command_words(const std::string& key, std::vector<std::string>& to) {
     const auto node = top_.get(key);
-    read_words(
-        key,
-        {.prompt = true, .model = out_.needs_model, .model_args = !out_.model_args.empty(), .args = true},
-        to);
+    read_words(key,
+               {.prompt = !out_.acp,
+                .model = out_.needs_model,
+                .model_args = !out_.model_args.empty(),
+                .args = true},
+               to);
     if (to.empty()) return;
     if (!is_program_name(to.front()))
       problems_.add(node[0], key + ": '" + to.front().substr(0, 80) +
@@ -109,12 +117,21 @@ class Reader {
     const auto misses = [&](const std::string& word) {
       return std::ranges::none_of(to, [&](const auto& each) { return each.find(word) != std::string::npos; });
     };
-    if (misses("{prompt}"))
+    if (!out_.acp && misses("{prompt}"))
       problems_.add(node, key + ": has no word with {prompt}, so the program gets no goal");
     if (misses("{args}"))
       problems_.add(node, key + ": has no word {args}, so that a plan's `args` would be lost");
     if (!out_.model_args.empty() && misses("{model_args}"))
       problems_.add(node, key + ": has no word {model_args}, so that the model would be lost");
+  }
+
+  // The protocol gives the goal, and goes on in a session.
+  void read_acp() {
+    out_.usage = kAcpUsage;
+    for (const auto* key : {"run", "continue"})
+      if (top_.get(key).IsDefined())
+        problems_.add(top_.key_node(key), std::string(key) + ": `acp` is the command; leave one of them out");
+    read_command_words("acp", out_.run);
   }
 
   void read_variables(const Mapping& mapping, NamedTexts& to) {
@@ -227,6 +244,19 @@ ParsedProfile parse_profile(std::string_view text, const std::string& file) {
   ParsedProfile out{.problems = problems.take_errors()};
   if (out.problems.empty()) out.profile = std::move(profile);
   return out;
+}
+
+const std::map<std::int64_t, std::string>& acp_exit_codes() {
+  static const std::map<std::int64_t, std::string> codes = {
+      {20, "it does not speak the Agent Client Protocol as Pawl does"},
+      {21, "it ended before its turn did, or could not be started"},
+      {22, "its turn had the most tokens (max_tokens)"},
+      {23, "its turn had the most requests of a model (max_turn_requests)"},
+      {24, "it refused (refusal)"},
+      {25, "its turn was cancelled"},
+      {26, "it answered with an error"},
+      {27, "it wants a login or a key (auth_required)"}};
+  return codes;
 }
 
 std::vector<std::string> built_in_profiles() {

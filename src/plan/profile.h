@@ -25,7 +25,8 @@ using NamedTexts = std::map<std::string, std::string>;
 struct Profile {
   std::string tested;  // the version that was tested; "": none was
   std::vector<std::string> run,
-      continued;  // words with placeholders; `continued` goes on in a session, or is empty
+      continued;     // words with placeholders; `continued` goes on in a session, or is empty
+  bool acp = false;  // `run` starts an agent that gets its goal by the Agent Client Protocol
   std::vector<std::string> model_args;  // stand for {model_args} when the attempt has a model
   bool needs_model = false;
   NamedTexts set, files;
@@ -46,6 +47,11 @@ struct ParsedProfile {
 };
 // Parses a profile; uses `file` only in messages.
 ParsedProfile parse_profile(std::string_view text, const std::string& file);
+
+// The place of Pawl's client of the Agent Client Protocol in a step (agent/acp/program.h), and the reader of its usage.
+inline constexpr std::string_view kAcpClient = "/pawl-acp", kAcpUsage = "acp";
+// The meanings of that client's exit codes.
+const std::map<std::int64_t, std::string>& acp_exit_codes();
 
 // The names of the profiles that are compiled in, sorted.
 std::vector<std::string> built_in_profiles();

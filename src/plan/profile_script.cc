@@ -106,6 +106,7 @@ class Script {
 
   std::string command(const std::vector<std::string>& words) const {
     std::string out = "exec";
+    if (profile_.acp) out += " " + std::string(kAcpClient) + " --prompt=\"${prompt}\"";
     for (const auto& each : words) {
       if (each == "{args}") {
         for (const auto& arg : choice_.args) out += " " + in_quotes(arg);

@@ -91,6 +91,7 @@ void members(Is<Phase> auto& self, auto&& each) {
   each("goal", self.goal);
   each("agent", self.agent);
   each("agent_continue", self.agent_continue);
+  each("agent_acp", self.agent_acp);
   each("credentials", self.credentials);
   each("agent_budget", self.agent_budget);
   each("max_children", self.max_children);

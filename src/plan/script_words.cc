@@ -13,8 +13,8 @@ bool contains(Names names, std::string_view name) { return std::ranges::find(nam
 constexpr std::array<std::string_view, 6> kShells = {"sh", "bash", "dash", "ash", "ksh", "zsh"};
 // Programs whose option -c is a script for a shell.
 constexpr std::array<std::string_view, 4> kRunScripts = {"su", "runuser", "flock", "script"};
-constexpr std::array<std::string_view, 10> kStarters = {"env",  "command", "builtin", "nice",    "nohup",
-                                                        "sudo", "setsid",  "time",    "timeout", "exec"};
+constexpr std::array<std::string_view, 11> kStarters = {
+    "env", "command", "builtin", "nice", "nohup", "sudo", "setsid", "time", "timeout", "exec", "pawl-acp"};
 constexpr std::array<std::string_view, 13> kQuestions = {
     "[", "test", "[[", "which", "type", "grep", "egrep", "fgrep", "hash", "true", "false", ":", "read"};
 constexpr std::array<std::string_view, 23> kSayers = {

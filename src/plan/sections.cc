@@ -198,8 +198,8 @@ Resume resume_of(const Mapping& mapping, const Defaults& defaults, const Phase& 
   const auto own = read_resume(mapping, problems);
   if (own) return *own;
   if (defaults.resume) return *defaults.resume;
-  return {.policy = phase.agent_continue.empty() ? ResumePolicy::kReExecute : ResumePolicy::kContinue,
-          .probe = {}};
+  const bool can_continue = phase.agent_acp || !phase.agent_continue.empty();
+  return {.policy = can_continue ? ResumePolicy::kContinue : ResumePolicy::kReExecute, .probe = {}};
 }
 
 Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& problems) {

@@ -24,6 +24,8 @@ inline constexpr char kRun[] = "/run";               // in memory
 inline constexpr char kSharedMemory[] = "/dev/shm";  // in memory
 inline constexpr char kPlan[] = "/plan";             // the folder of the plan
 inline constexpr char kPawl[] = "/pawl";             // what Pawl tells an agent, and the socket of its API
+// Pawl's client of the Agent Client Protocol, for an agent that speaks it.
+inline constexpr char kAcpClient[] = "/pawl-acp";
 
 // The variables that login(1) would set for the user. A spec's own values take precedence.
 inline constexpr std::array kUserEnvironment = {"HOME=/home/agent", "LOGNAME=agent", "USER=agent"};

@@ -98,7 +98,8 @@ Status check_destination(const std::string& dst) {
 Mounts mounts_of(const SandboxSpec& spec) {
   Mounts out;
   for (const auto& item : spec.copy_in)
-    if (item.dst != inside::kPlan && item.dst != inside::kPawl) out[item.dst] = item.content;
+    if (item.dst != inside::kPlan && item.dst != inside::kPawl && item.dst != inside::kAcpClient)
+      out[item.dst] = item.content;
   return out;
 }
 

@@ -69,7 +69,7 @@ Status validate(const SandboxSpec& spec);
 // The part of validate() about the dst of a CopyIn.
 Status check_destination(const std::string& dst);
 
-// CopyIn::content by dst, of what the step sees beside /plan and /pawl.
+// CopyIn::content by dst, of what the step sees beside /plan and what is Pawl's own.
 using Mounts = std::map<std::string, std::string>;
 Mounts mounts_of(const SandboxSpec& spec);
 

@@ -8,6 +8,7 @@
 
 #include "os/clock.h"
 #include "sandbox/backend.h"
+#include "sandbox/inside.h"
 #include "supervisor/handed_over.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
@@ -16,7 +17,8 @@ namespace pawl::supervisor {
 namespace {
 
 constexpr std::array<std::string_view, 3> kStepFiles = {"output", "trace", "network"};  // by StepFile
-constexpr std::int64_t kAskEveryMs = 200;  // how often `stop` is called while waiting
+constexpr std::string_view kPawlProgram = "pawl";  // beside the supervisor; it is the client of agents, too
+constexpr std::int64_t kAskEveryMs = 200;          // how often `stop` is called while waiting
 constexpr std::uint64_t kLogTailBytesMax = 4096;
 constexpr std::int64_t kKillPatienceMs =
     10'000;  // SIGKILL to a process in an uninterruptible wait can take this long
@@ -158,10 +160,15 @@ class SupervisedSteps final : public StepRunner {
     children_.erase(sandbox_run_id);
   }
 
-  static Status write_job(const Spool& spool, Job job, const std::vector<ContextFile>& context) {
+  Status write_job(const Spool& spool, Job job, const std::vector<ContextFile>& context) const {
     PAWL_OK(os::make_folders(spool.folder(), 0700));
-    for (auto& item : job.spec.copy_in)
-      if (item.src.empty()) PAWL_OK(os::make_folders(item.src = spool.path("context")));
+    for (auto& item : job.spec.copy_in) {
+      if (!item.src.empty()) continue;
+      if (item.dst == sandbox::inside::kAcpClient)
+        item.src = os::join(os::folder_of(options_.executable), kPawlProgram);
+      else
+        PAWL_OK(os::make_folders(item.src = spool.path("context")));
+    }
     for (const auto& file : context) {
       const std::string path = os::join(spool.path("context"), file.path);
       PAWL_OK(os::make_folders(os::folder_of(path)));

@@ -23,7 +23,7 @@ Json to_json(const executor::AgentProgram& program) {
           {"egress", plan::egress_of_profile(profile, {})},
           {"needs_model", profile.needs_model},
           {"usage", profile.usage},
-          {"continues", !profile.continued.empty()},
+          {"continues", profile.acp || !profile.continued.empty()},
           {"plan", plan_line(program)}};
 }
 

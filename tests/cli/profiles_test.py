@@ -304,7 +304,7 @@ WORKS = "#!/bin/sh\necho 'hello, world' >greeting\n"
 class Examples(WithPrograms):
     def test_each_plan_runs_with_a_stand_in_of_its_program(self):
         shutil.copytree(EXAMPLES, self.root / "agents")
-        plans = sorted((self.root / "agents").glob("plan-*.yaml"))
+        plans = sorted(set((self.root / "agents").glob("plan-*.yaml")) - {self.root / "agents/plan-acp.yaml"})  # acp_test.py
         self.assertEqual([path.stem.removeprefix("plan-") for path in plans], sorted(PROGRAMS))
         for program in PROGRAMS.values():
             self.program(program, WORKS)

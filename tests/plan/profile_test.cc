@@ -59,6 +59,68 @@ TEST(Profiles, ThatAreCompiledInAreGood) {
   EXPECT_FALSE(built_in_profile("nobody"));
 }
 
+// The command at the end of the script.
+std::string last_line(const std::vector<std::string>& argv) {
+  const auto text = script_of(argv).value_or("");
+  return text.substr(text.rfind("exec "));
+}
+
+TEST(Acp, ThePlansWordsAreStartedByTheClient) {
+  const auto parsed =
+      plan_with("acp: [my-agent, --acp, \"{prompt} $x\", 7], network: scoped, egress: [\"h:1\"]");
+  ASSERT_TRUE(parsed.plan) << told(parsed.problems);
+  const auto& phase = parsed.plan->tiers[0].phases[0];
+  EXPECT_EQ(last_line(phase.agent.argv),
+            "exec /pawl-acp --prompt=\"${prompt}\" my-agent --acp \"{prompt} \\$x\" 7\n");
+  EXPECT_TRUE(phase.agent_acp);
+  EXPECT_EQ(phase.agent_usage, "acp");
+  EXPECT_EQ(phase.exit_codes, acp_exit_codes());
+  EXPECT_EQ(phase.resume.policy, ResumePolicy::kContinue);
+  EXPECT_EQ(phase.agent.egress, std::vector<std::string>{"h:1"});
+  EXPECT_EQ(programs_of(phase.agent.argv), std::vector<std::string>{"my-agent"})
+      << "the client is there in any case";
+}
+
+TEST(Acp, AProfilesWordsAreStartedByTheClient) {
+  const auto parsed =
+      plan_with("use: own, args: [-x], model: m",
+                "version: 1\nacp: [tool, \"{model_args}\", \"{args}\"]\nmodel_args: [-m, \"{model}\"]\n"
+                "exit_codes: {24: own words}\n");
+  ASSERT_TRUE(parsed.plan) << told(parsed.problems);
+  const auto& phase = parsed.plan->tiers[0].phases[0];
+  EXPECT_EQ(last_line(phase.agent.argv),
+            "exec /pawl-acp --prompt=\"${prompt}\" tool ${PAWL_MODEL:+-m \"${PAWL_MODEL}\"} -x\n");
+  EXPECT_TRUE(phase.agent_acp);
+  EXPECT_EQ(phase.agent_usage, "acp");
+  EXPECT_EQ(phase.exit_codes.at(24), "own words");
+  EXPECT_EQ(phase.exit_codes.at(26), acp_exit_codes().at(26));
+  EXPECT_EQ(phase.resume.policy, ResumePolicy::kContinue);
+}
+
+TEST(Acp, MistakesAreNamedWhereTheyStand) {
+  for (const auto& [agent, mistake] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"acp: my-agent --acp", "plan.yaml:8:49: acp: expected the words of a command"},
+           {"acp: []", "plan.yaml:8:49: acp: expected the words of a command"},
+           {"acp: [[a]]", "plan.yaml:8:50: acp"},
+           {"acp: [a], run: b", "plan.yaml:8:54: run: `acp` is the command"},
+           {"acp: [a], use: own", "plan.yaml:8:54: use: `acp` is the command"},
+           {"acp: [a], model: m", "plan.yaml:8:54: model: `acp` is the command"},
+           {"acp: [a], base_url: \"http://h\"", "plan.yaml:8:54: base_url: `acp` is the command"}}) {
+    const auto parsed = plan_with(agent);
+    EXPECT_FALSE(parsed.plan) << agent;
+    EXPECT_NE(told(parsed.problems).find(mistake), std::string::npos) << told(parsed.problems);
+  }
+  for (const auto& [profile, mistake] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"version: 1\nacp: [a, \"{args}\"]\nrun: [b]\n", "own.yaml:3:1: run: `acp` is the command"},
+           {"version: 1\nacp: [a, \"{args}\"]\ncontinue: [b]\n",
+            "own.yaml:3:1: continue: `acp` is the command"},
+           {"version: 1\nacp: [a, \"{args}\", \"{prompt}\"]\n",
+            "own.yaml:2:20: acp: {prompt} has no place here"},
+           {"version: 1\nacp: [a]\n", "own.yaml:2:6: acp: has no word {args}"}})
+    EXPECT_NE(told(plan_with("use: own", profile).problems).find(mistake), std::string::npos)
+        << profile << told(plan_with("use: own", profile).problems);
+}
+
 TEST(Profiles, BecomeAScript) {
   const std::string begin =
       "prompt=$PAWL_GOAL\nif [ -n \"${PAWL_CONTINUES:-}\" ]; then\n  prompt=\"You were interrupted. The "

@@ -1,11 +1,12 @@
 // `pawl` as people call it: a small static program, because a sandbox is started often. It has two commands
 // of its own: `sandbox` starts one, and agents call `checkpoint` in there, where this may be the only
 // program. For all others it becomes a program that lies beside it (execve(2): the same process, the same
-// arguments).
+// arguments). A step whose agent speaks the Agent Client Protocol has it by another name, which starts the client.
 #include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "agent/acp/program.h"
 #include "cli/commands/list.h"
 #include "cli/context.h"
 #include "cli/render/say.h"
@@ -27,6 +28,7 @@ int become(const char* program, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 0 && pawl::agent::acp::is_name(argv[0])) return pawl::agent::acp::run({argv + 1, argv + argc});
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (argc == 2 && first == "--version") {
     const auto written = pawl::cli::print_out(pawl::cli::line_of("pawl {}\n", PAWL_VERSION));

@@ -1,0 +1,256 @@
+#include "agent/acp/client.h"
+
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "base/json_members.h"
+
+namespace pawl::agent::acp {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kMethodNotFound = -32601;
+constexpr std::string_view kAuthRequired = "-32000";
+constexpr std::size_t kIdBytesMax = 200;                  // of a request
+constexpr std::int64_t kMessageCharactersMax = 64 << 10;  // of an error
+constexpr std::size_t kOptionsBytesMax = 64 << 10;        // of a permission
+constexpr std::size_t kToldBytesMax = 1000;               // of an error, and of a line that is no message
+
+JsonMembers message() {
+  JsonMembers out;
+  out.text("jsonrpc", "2.0");
+  return out;
+}
+
+std::string cut(std::string_view text) { return std::string(utf8_prefix(text, kToldBytesMax)); }
+
+std::optional<Ended> ended_by(std::string_view stop_reason) {
+  static constexpr std::array<std::pair<std::string_view, Ended>, 5> kReasons = {
+      {{"end_turn", Ended::kDone},
+       {"max_tokens", Ended::kMaxTokens},
+       {"max_turn_requests", Ended::kMaxTurnRequests},
+       {"refusal", Ended::kRefusal},
+       {"cancelled", Ended::kCancelled}}};
+  for (const auto& [name, ended] : kReasons)
+    if (name == stop_reason) return ended;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Client::Client(Task task) : task_(std::move(task)), used_(task_.before.usd_micros) {
+  const std::string info =
+      JsonMembers().text("name", "pawl").text("title", "Pawl").text("version", PAWL_VERSION).object();
+  ask(Asked::kInitialize, "initialize",
+      JsonMembers()
+          .number("protocolVersion", kVersion)
+          .json("clientCapabilities",
+                R"({"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false})")
+          .json("clientInfo", info)
+          .object());
+}
+
+void Client::hear(std::string_view bytes) {
+  while (!bytes.empty() && !ended_) {
+    const auto end = bytes.find('\n');
+    const auto part = bytes.substr(0, end);
+    bytes.remove_prefix(end == bytes.npos ? bytes.size() : end + 1);
+    if (!is_skipping_ && line_.size() + part.size() > kMessageBytesMax) {
+      is_skipping_ = true;
+      line_ = {};
+      progress_.note("a message of more than 16 MiB is left out");
+    }
+    if (!is_skipping_) line_ += part;
+    if (end == bytes.npos) return;
+    if (!std::exchange(is_skipping_, false)) hear_line(std::exchange(line_, {}));
+  }
+}
+
+void Client::hear_line(std::string_view line) {
+  while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
+  if (line.empty()) return;
+  if (const auto message = PrintedObject::parse(std::string(line))) return hear_message(*message);
+  const bool is_object = line.starts_with('{');
+  progress_.note((is_object ? "a message can't be read: " : "no message: ") +
+                 cut(valid_utf8(line.substr(0, kToldBytesMax))));
+}
+
+void Client::hear_message(const PrintedObject& message) {
+  const auto id = message.json("id", kIdBytesMax);
+  const std::string method = message.text("method");
+  if (!method.empty()) {
+    if (id) return hear_request(message, *id);
+    const auto parameters = method == "session/update" ? message.object("params") : std::nullopt;
+    const auto update = parameters ? parameters->object("update") : std::nullopt;
+    if (!update) return;
+    // An agent that loads a session tells all of it again.
+    if (asked_ == Asked::kPrompt) progress_.add_update(*update);
+    if (asked_ == Asked::kPrompt || update->text("sessionUpdate") == "usage_update")
+      used_.see_update(*update);
+    return;
+  }
+  if (id != std::to_string(asked_id_)) return;
+  asked_id_ = -1;
+  if (const auto error = message.object("error")) return hear_error(*error);
+  hear_result(message);
+}
+
+void Client::hear_request(const PrintedObject& message, const std::string& id) {
+  const std::string method = message.text("method");
+  if (method == "session/request_permission") return answer_permission(message, id);
+  progress_.note("not offered: " + method);
+  const std::string error =
+      JsonMembers().number("code", kMethodNotFound).text("message", "Method not found").object();
+  messages_ += acp::message().json("id", id).json("error", error).object() + "\n";
+}
+
+void Client::answer_permission(const PrintedObject& request, const std::string& id) {
+  const auto parameters = request.object("params");
+  std::string chosen;
+  if (parameters && !is_cancelled_)
+    for (const auto& option : parameters->objects("options", kOptionsBytesMax)) {
+      const std::string kind = option.text("kind");
+      if (kind != "allow_always" && kind != "allow_once") continue;
+      chosen = option.text("optionId");
+      const auto call = parameters->object("toolCall");
+      const std::string title = call ? call->text("title", kMessageCharactersMax) : "";
+      progress_.note("allowed: " + cut(title.empty() ? option.text("name") : title));
+      break;
+    }
+  JsonMembers outcome;
+  outcome.text("outcome", chosen.empty() ? "cancelled" : "selected");
+  if (!chosen.empty()) outcome.text("optionId", chosen);
+  const std::string result = JsonMembers().json("outcome", outcome.object()).object();
+  messages_ += acp::message().json("id", id).json("result", result).object() + "\n";
+}
+
+void Client::hear_result(const PrintedObject& message) {
+  // session/load may answer with null.
+  static const auto kNothing = PrintedObject::parse("{}");
+  const auto found = message.object("result");
+  const auto& result = found ? *found : *kNothing;
+  switch (asked_) {
+    case Asked::kInitialize:
+      return hear_capabilities(result);
+    case Asked::kNew:
+    case Asked::kLoad:
+    case Asked::kResume:
+      return hear_session(result);
+    case Asked::kPrompt:
+      return hear_stop(result);
+  }
+}
+
+void Client::hear_capabilities(const PrintedObject& result) {
+  if (const auto version = result.count("protocolVersion"); version != kVersion)
+    return end(Ended::kProtocol, "the agent speaks version " + std::to_string(version) +
+                                     " of the protocol, and Pawl speaks version 1");
+  if (const auto info = result.object("agentInfo"))
+    progress_.note(info->text("name") + " " + info->text("version"));
+  const auto can = result.object("agentCapabilities");
+  const auto of_sessions = can ? can->object("sessionCapabilities") : std::nullopt;
+  open_session(can && can->json("loadSession", kIdBytesMax) == "true",
+               of_sessions && of_sessions->object("resume").has_value());
+}
+
+void Client::open_session(bool can_load, bool can_resume) {
+  if (task_.before.id.empty()) return ask_for_session(Asked::kNew);
+  if (can_resume) return ask_for_session(Asked::kResume);
+  if (can_load) return ask_for_session(Asked::kLoad);
+  progress_.note("the agent can't load a session: it begins a new one");
+  ask_for_session(Asked::kNew);
+}
+
+void Client::ask_for_session(Asked what) {
+  JsonMembers parameters;
+  parameters.text("cwd", task_.folder).json("mcpServers", "[]");
+  if (what == Asked::kNew) {
+    used_ = Used(0);
+    return ask(what, "session/new", parameters.object());
+  }
+  parameters.text("sessionId", task_.before.id);
+  ask(what, what == Asked::kLoad ? "session/load" : "session/resume", parameters.object());
+}
+
+void Client::hear_session(const PrintedObject& result) {
+  session_ = asked_ == Asked::kNew ? result.text("sessionId") : task_.before.id;
+  if (session_.empty()) return end(Ended::kProtocol, "the agent named no session");
+  used_.see_session(result);
+  if (asked_ != Asked::kNew) progress_.note("goes on in session " + session_);
+  const std::string block = JsonMembers().text("type", "text").text("text", task_.prompt).object();
+  ask(Asked::kPrompt, "session/prompt",
+      JsonMembers().text("sessionId", session_).json("prompt", "[" + block + "]").object());
+}
+
+void Client::hear_stop(const PrintedObject& result) {
+  stop_reason_ = result.text("stopReason");
+  used_.see_end(result);
+  const auto how = ended_by(stop_reason_);
+  if (!how) return end(Ended::kProtocol, "the agent ended its turn without a known reason: " + stop_reason_);
+  end(*how, *how == Ended::kDone ? "" : "the agent ended its turn: " + stop_reason_);
+}
+
+void Client::hear_error(const PrintedObject& error) {
+  const std::string code = error.json("code", kIdBytesMax).value_or("?");
+  std::string why = "error " + code + ": " + cut(error.text("message", kMessageCharactersMax));
+  if (const auto data = error.json("data", kMessageBytesMax)) why += " " + cut(*data);
+  if (code == kAuthRequired) return end(Ended::kUnauthorized, why);
+  if (asked_ == Asked::kLoad || asked_ == Asked::kResume) {
+    progress_.note("the agent can't load its session, and begins a new one: " + why);
+    return ask_for_session(Asked::kNew);
+  }
+  if (is_cancelled_) return end(Ended::kCancelled, why);
+  end(Ended::kFailed, why);
+}
+
+void Client::hear_end() {
+  if (ended_) return;
+  if (!line_.empty()) hear_line(std::exchange(line_, {}));
+  if (!ended_) end(is_cancelled_ ? Ended::kCancelled : Ended::kLeft, "the agent ended before its turn did");
+}
+
+void Client::cancel() {
+  if (ended_ || std::exchange(is_cancelled_, true)) return;
+  if (asked_ != Asked::kPrompt) return end(Ended::kCancelled, "stopped");
+  const std::string parameters = JsonMembers().text("sessionId", session_).object();
+  messages_ += message().text("method", "session/cancel").json("params", parameters).object() + "\n";
+}
+
+void Client::ask(Asked what, std::string_view method, const std::string& parameters) {
+  asked_ = what;
+  asked_id_ = static_cast<std::int64_t>(what);
+  messages_ +=
+      message().number("id", asked_id_).text("method", method).json("params", parameters).object() + "\n";
+}
+
+void Client::end(Ended how, const std::string& why) {
+  ended_ = how;
+  progress_.last_note(why.empty() ? "done" : why);
+}
+
+std::string Client::last_line() const {
+  std::vector<std::string> usages;
+  for (const auto& each : used_.by_model()) {
+    JsonMembers usage;
+    usage.text("model", each.model)
+        .number("input_tokens", each.input_tokens)
+        .number("output_tokens", each.output_tokens)
+        .number("cached_tokens", each.cached_tokens);
+    if (each.usd_micros) usage.number("usd_micros", *each.usd_micros);
+    usages.push_back(usage.object());
+  }
+  const auto& tools = progress_.tool_calls();
+  return JsonMembers()
+             .text("type", "acp_end")
+             .text("session", session_)
+             .text("stop_reason", stop_reason_)
+             .number("exit_code", static_cast<std::int64_t>(*ended_))
+             .number("tool_calls", tools.total)
+             .number("tool_calls_failed", tools.failed)
+             .json("usage", canonical_array(usages))
+             .object() +
+         "\n";
+}
+
+}  // namespace pawl::agent::acp

@@ -1,0 +1,96 @@
+// The client's half of the Agent Client Protocol, version 1 (agentclientprotocol.com): JSON-RPC 2.0, one message
+// a line. Bytes of an agent go in; bytes for it and lines for people come out. Pure: no descriptor and no clock.
+//
+// It runs inside the sandbox, with no more rights than the agent, which may send anything: all that is kept has
+// a limit, and a message that is too long or no JSON is left out. It offers neither files nor terminals: the
+// agent has its own, in the sandbox. It allows what an agent asks a permission for: the sandbox is the limit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "agent/acp/progress.h"
+#include "agent/acp/used.h"
+#include "agent/printed.h"
+
+namespace pawl::agent::acp {
+
+constexpr std::size_t kMessageBytesMax = 16
+                                         << 20;  // of one message: a change of a file has both of its texts
+
+// How the turn ended. The values are the exit codes of the program.
+enum class Ended {
+  kDone = 0,              // end_turn
+  kProtocol = 20,         // the agent speaks another version, or none
+  kLeft = 21,             // the agent ended before its turn did
+  kMaxTokens = 22,        // max_tokens
+  kMaxTurnRequests = 23,  // max_turn_requests
+  kRefusal = 24,          // refusal
+  kCancelled = 25,        // cancelled
+  kFailed = 26,           // an error answered a request
+  kUnauthorized = 27,     // the agent wants a login
+};
+
+// A session of an execution before; "": there is none.
+struct Session {
+  std::string id;
+  std::int64_t usd_micros = 0;  // of its cost, what was reported
+};
+
+struct Task {
+  std::string prompt;
+  std::string folder;  // where the agent works
+  Session before;      // to go on in
+};
+
+class Client {
+ public:
+  explicit Client(Task task);  // the first message is ready
+
+  void hear(std::string_view bytes);  // of the agent's stdout
+  void hear_end();                    // the agent closed its stdout
+  void cancel();                      // ends the turn; the agent answers with the end
+
+  std::string take_messages() { return std::exchange(messages_, {}); }  // for the agent's stdin
+  std::size_t message_bytes() const { return messages_.size(); }
+  std::string take_lines() { return progress_.take(); }  // for people
+
+  // "" until the agent has opened it.
+  const std::string& session() const { return session_; }
+  std::optional<Ended> ended() const { return ended_; }
+  // REQUIRES: ended(). One line of JSON for the usage reader `acp`.
+  std::string last_line() const;
+  Session left() const { return {.id = session_, .usd_micros = used_.cost_of_session()}; }
+
+ private:
+  enum class Asked { kInitialize, kNew, kLoad, kResume, kPrompt };
+
+  void hear_line(std::string_view line);
+  void hear_message(const PrintedObject& message);
+  void hear_request(const PrintedObject& message, const std::string& id);
+  void hear_result(const PrintedObject& message);
+  void hear_error(const PrintedObject& error);
+  void hear_capabilities(const PrintedObject& result);
+  void hear_session(const PrintedObject& result);
+  void hear_stop(const PrintedObject& result);
+  void answer_permission(const PrintedObject& request, const std::string& id);
+  void open_session(bool can_load, bool can_resume);
+  void ask(Asked what, std::string_view method, const std::string& parameters);
+  void ask_for_session(Asked what);
+  void end(Ended how, const std::string& why);
+
+  Task task_;
+  std::string messages_, line_;
+  bool is_skipping_ = false;  // the rest of a line that is too long
+  std::int64_t asked_id_ = -1;
+  Asked asked_ = Asked::kInitialize;
+  std::string session_, stop_reason_;
+  bool is_cancelled_ = false;
+  std::optional<Ended> ended_;
+  Progress progress_;
+  Used used_;
+};
+
+}  // namespace pawl::agent::acp

@@ -1,0 +1,49 @@
+// The lines of text that a person sees of an agent while it works, made of its session/update messages. Each line
+// and all lines together have a limit. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "agent/printed.h"
+
+namespace pawl::agent::acp {
+
+constexpr std::size_t kLineBytesMax = 2000;  // of one line
+constexpr std::size_t kLinesBytesMax = 4
+                                       << 20;  // of all: less than what a step may print, and enough to read
+constexpr std::size_t kToolCallsMax = 1000;    // whose titles are kept for their ends; others end without one
+
+struct ToolCalls {
+  std::int64_t total = 0, failed = 0;
+};
+
+class Progress {
+ public:
+  void add_update(const PrintedObject& update);
+  // A line of the client's own, behind the end of what the agent was saying.
+  void note(std::string_view text);
+  // The same, whatever the limit of all lines.
+  void last_note(std::string_view text);
+  std::string take() { return std::exchange(lines_, {}); }
+  const ToolCalls& tool_calls() const { return tool_calls_; }
+
+ private:
+  void add_text(std::string_view who, const PrintedObject& chunk);
+  void add_tool_call(const PrintedObject& call);
+  void add_tool_end(const PrintedObject& call);
+  void add_plan(const PrintedObject& plan);
+  void end_text();
+  void put(std::string_view who, std::string_view text);
+
+  std::string lines_;
+  std::size_t bytes_ = 0;
+  bool is_full_ = false;
+  std::string who_, text_;  // the unfinished line of a message, and whose it is
+  std::map<std::string, std::string> titles_;
+  ToolCalls tool_calls_;
+};
+
+}  // namespace pawl::agent::acp

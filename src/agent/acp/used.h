@@ -1,0 +1,36 @@
+// The use of an agent's models, as far as the agent says it. There is no one way: the end of a turn may have it
+// (`usage`), or extensions of it (`_meta`), or messages on the way. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/printed.h"
+#include "agent/reports.h"
+
+namespace pawl::agent::acp {
+
+class Used {
+ public:
+  // `reported`: what an execution before has reported of the session's cost.
+  explicit Used(std::int64_t reported) : reported_(reported) {}
+
+  void see_session(const PrintedObject& opened);  // the result of session/new, /load or /resume
+  void see_update(const PrintedObject& update);
+  void see_end(const PrintedObject& result);  // of session/prompt
+
+  // By model. "": the agent does not name it. Without an id.
+  std::vector<Usage> by_model() const;
+  // The cost of the session in all executions, in millionths of a dollar.
+  std::int64_t cost_of_session() const { return cost_.value_or(reported_); }
+
+ private:
+  std::int64_t reported_ = 0;
+  std::optional<std::int64_t> cost_;  // of the session, cumulated
+  std::string model_;
+  std::vector<Usage> ended_, on_the_way_;
+};
+
+}  // namespace pawl::agent::acp

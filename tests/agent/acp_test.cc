@@ -1,0 +1,335 @@
+// The client of the Agent Client Protocol: what it sends, what people see, and how a turn ends. The agent is this
+// test, and says whatever an attacker would.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/acp/client.h"
+#include "agent/usage_reader.h"
+#include "base/json.h"
+
+namespace pawl::agent::acp {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kCapable[] =
+    R"({"protocolVersion":1,"agentInfo":{"name":"tool","version":"2"},"agentCapabilities":{"loadSession":true}})";
+
+// An agent, and what it was asked.
+class Agent {
+ public:
+  explicit Agent(Session before = {})
+      : client({.prompt = "fix it", .folder = "/work", .before = std::move(before)}) {}
+
+  Client client;
+
+  Json next() {
+    unread_ += client.take_messages();
+    const auto end = unread_.find('\n');
+    if (end == std::string::npos) return {};
+    auto out = parse_json(unread_.substr(0, end));
+    EXPECT_TRUE(out) << unread_;
+    unread_.erase(0, end + 1);
+    return out.value_or(Json());
+  }
+  void say(std::string_view line) { client.hear(std::string(line) + "\n"); }
+  void answer(const Json& request, std::string_view result) {
+    say(R"({"jsonrpc":"2.0","id":)" + request["id"].dump() + R"(,"result":)" + std::string(result) + "}");
+  }
+  void refuse(const Json& request, std::string_view error) {
+    say(R"({"jsonrpc":"2.0","id":)" + request["id"].dump() + R"(,"error":)" + std::string(error) + "}");
+  }
+  void update(std::string_view update) {
+    say(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":)" +
+        std::string(update) + "}}");
+  }
+  // Until the goal is there. Returns its request.
+  Json open(std::string_view session = R"({"sessionId":"s1"})") {
+    answer(next(), kCapable);
+    answer(next(), session);
+    client.take_lines();
+    return next();
+  }
+  std::string end(const Json& prompt, const std::string& more = "", std::string_view reason = "end_turn") {
+    answer(prompt, R"({"stopReason":")" + std::string(reason) + "\"" + more + "}");
+    return client.take_lines();
+  }
+  std::vector<Usage> usage() const { return usage_reader("acp")(client.last_line(), "of the attempt"); }
+
+ private:
+  std::string unread_;
+};
+
+TEST(AcpClient, OpensASessionAndGivesItTheGoal) {
+  Agent agent;
+  const Json hello = agent.next();
+  EXPECT_EQ(hello["method"], "initialize");
+  EXPECT_EQ(hello["params"]["protocolVersion"], 1);
+  EXPECT_EQ(hello["params"]["clientCapabilities"],
+            (Json{{"fs", {{"readTextFile", false}, {"writeTextFile", false}}}, {"terminal", false}}));
+  agent.answer(hello, kCapable);
+  const Json opened = agent.next();
+  EXPECT_EQ(opened["method"], "session/new");
+  EXPECT_EQ(opened["params"], (Json{{"cwd", "/work"}, {"mcpServers", Json::array()}}));
+  agent.answer(opened, R"({"sessionId":"s1"})");
+  EXPECT_EQ(agent.client.session(), "s1");
+  const Json prompt = agent.next();
+  EXPECT_EQ(prompt["method"], "session/prompt");
+  EXPECT_EQ(prompt["params"]["sessionId"], "s1");
+  EXPECT_EQ(prompt["params"]["prompt"], (Json{{{"type", "text"}, {"text", "fix it"}}}));
+  EXPECT_FALSE(agent.client.ended());
+  agent.end(prompt);
+  EXPECT_EQ(agent.client.ended(), Ended::kDone);
+  EXPECT_THAT(agent.client.last_line(), HasSubstr(R"("session":"s1","stop_reason":"end_turn")"));
+}
+
+TEST(AcpClient, GoesOnInASessionAsTheAgentCan) {
+  for (const auto& [capabilities, method] : std::initializer_list<std::pair<std::string, std::string>>{
+           {R"({"loadSession":true})", "session/load"},
+           {R"({"loadSession":true,"sessionCapabilities":{"resume":{}}})", "session/resume"},
+           {R"({"loadSession":false,"sessionCapabilities":{"resume":null}})", "session/new"},
+           {R"({"loadSession":"true"})", "session/new"}}) {
+    Agent agent({.id = "s0"});
+    agent.answer(agent.next(), R"({"protocolVersion":1,"agentCapabilities":)" + capabilities + "}");
+    const Json opened = agent.next();
+    EXPECT_EQ(opened["method"], method) << capabilities;
+    if (method == "session/new") continue;
+    EXPECT_EQ(opened["params"]["sessionId"], "s0");
+    agent.update(
+        R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"said before\n"}})");
+    agent.answer(opened, "null");
+    EXPECT_THAT(agent.client.take_lines(), Not(HasSubstr("said before")));
+    EXPECT_EQ(agent.next()["params"]["sessionId"], "s0");
+  }
+}
+
+TEST(AcpClient, BeginsANewSessionWhenItsOwnIsGone) {
+  Agent agent({.id = "s0", .usd_micros = 100});
+  agent.answer(agent.next(), kCapable);
+  agent.refuse(agent.next(), R"({"code":-32002,"message":"Resource not found"})");
+  const Json opened = agent.next();
+  EXPECT_EQ(opened["method"], "session/new");
+  EXPECT_THAT(agent.client.take_lines(), HasSubstr("error -32002: Resource not found"));
+  agent.answer(opened, R"({"sessionId":"s1"})");
+  EXPECT_EQ(agent.client.left().id, "s1");
+  EXPECT_EQ(agent.client.left().usd_micros, 0) << "the cost before was of another session";
+}
+
+TEST(AcpClient, EachReasonToStopHasAnExitCode) {
+  for (const auto& [reason, ended] :
+       std::initializer_list<std::pair<const char*, Ended>>{{"end_turn", Ended::kDone},
+                                                            {"max_tokens", Ended::kMaxTokens},
+                                                            {"max_turn_requests", Ended::kMaxTurnRequests},
+                                                            {"refusal", Ended::kRefusal},
+                                                            {"cancelled", Ended::kCancelled},
+                                                            {"of a later version", Ended::kProtocol},
+                                                            {"", Ended::kProtocol}}) {
+    Agent agent;
+    const auto said = agent.end(agent.open(), "", reason);
+    EXPECT_EQ(agent.client.ended(), ended) << reason;
+    EXPECT_THAT(said, HasSubstr(ended == Ended::kDone ? "acp: done" : reason));
+  }
+}
+
+TEST(AcpClient, AnErrorEndsTheTurnAndIsTold) {
+  Agent login;
+  login.answer(login.next(), kCapable);
+  login.refuse(login.next(), R"({"code":-32000,"message":"Authentication required"})");
+  EXPECT_EQ(login.client.ended(), Ended::kUnauthorized);
+  EXPECT_THAT(login.client.take_lines(), HasSubstr("acp: error -32000: Authentication required"));
+  Agent limited;
+  limited.refuse(limited.open(),
+                 R"({"code":-32603,"message":"Internal error","data":{"details":"429 try again"}})");
+  EXPECT_EQ(limited.client.ended(), Ended::kFailed);
+  EXPECT_THAT(limited.client.take_lines(),
+              HasSubstr(R"(acp: error -32603: Internal error {"details":"429 try again"})"));
+  Agent version;
+  version.answer(version.next(), R"({"protocolVersion":2})");
+  EXPECT_EQ(version.client.ended(), Ended::kProtocol);
+  Agent nameless;
+  nameless.answer(nameless.next(), kCapable);
+  nameless.answer(nameless.next(), "{}");
+  EXPECT_EQ(nameless.client.ended(), Ended::kProtocol);
+  Agent gone;
+  gone.open();
+  gone.client.hear_end();
+  EXPECT_EQ(gone.client.ended(), Ended::kLeft);
+}
+
+TEST(AcpClient, AllowsWhatTheAgentAsksFor) {
+  const auto asked = [](Agent& agent, const std::string& options) {
+    agent.say(
+        R"({"jsonrpc":"2.0","id":"q\"1","method":"session/request_permission","params":{"sessionId":"s1","options":)" +
+        options + "}}");
+    const Json answered = agent.next();
+    EXPECT_EQ(answered["id"], "q\"1");
+    return answered["result"]["outcome"];
+  };
+  Agent agent;
+  agent.open();
+  EXPECT_EQ(
+      asked(
+          agent,
+          R"([{"optionId":"n","kind":"reject_once"},{"optionId":"a","kind":"allow_always"},{"optionId":"o","kind":"allow_once"}])"),
+      (Json{{"outcome", "selected"}, {"optionId", "a"}}));
+  EXPECT_EQ(
+      asked(agent, R"([{"optionId":"o","kind":"allow_once","name":"Yes"}],"toolCall":{"title":"make"})"),
+      (Json{{"outcome", "selected"}, {"optionId", "o"}}));
+  for (const auto* nothing : {R"([{"optionId":"n","kind":"reject_always"}])", "[]", "7", R"([7,"x"])"})
+    EXPECT_EQ(asked(agent, nothing), (Json{{"outcome", "cancelled"}})) << nothing;
+  EXPECT_EQ(asked(agent, "[{\"optionId\":\"o\",\"kind\":\"allow_once\",\"name\":\"" +
+                             std::string(100'000, 'x') + "\"}]"),
+            (Json{{"outcome", "cancelled"}}));
+  EXPECT_THAT(agent.client.take_lines(), HasSubstr("acp: allowed: make\n"));
+}
+
+TEST(AcpClient, OffersNothingElse) {
+  Agent agent;
+  agent.open();
+  for (const auto* method : {"fs/read_text_file", "terminal/create", "elicitation/create", "any"}) {
+    agent.say(R"({"jsonrpc":"2.0","id":7,"method":")" + std::string(method) + R"(","params":{}})");
+    const Json answered = agent.next();
+    EXPECT_EQ(answered["id"], 7);
+    EXPECT_EQ(answered["error"]["code"], -32601);
+  }
+  agent.say(R"({"jsonrpc":"2.0","method":"any/notification","params":{}})");
+  EXPECT_TRUE(agent.next().is_null());
+}
+
+TEST(AcpClient, AStopCancelsTheTurn) {
+  Agent agent;
+  const Json prompt = agent.open();
+  agent.client.cancel();
+  agent.client.cancel();
+  const Json cancelled = agent.next();
+  EXPECT_EQ(cancelled["method"], "session/cancel");
+  EXPECT_EQ(cancelled["params"]["sessionId"], "s1");
+  EXPECT_FALSE(cancelled.contains("id"));
+  EXPECT_TRUE(agent.next().is_null()) << "once";
+  EXPECT_FALSE(agent.client.ended());
+  agent.end(prompt, "", "cancelled");
+  EXPECT_EQ(agent.client.ended(), Ended::kCancelled);
+  Agent early;
+  early.client.cancel();
+  EXPECT_EQ(early.client.ended(), Ended::kCancelled);
+}
+
+TEST(AcpClient, PeopleSeeWhatTheAgentDoes) {
+  Agent agent;
+  const Json prompt = agent.open();
+  for (
+      const auto* update :
+      {R"({"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"first a look"}})",
+       R"({"sessionUpdate":"tool_call","toolCallId":"c1","title":"Read\nfile","kind":"read","status":"pending"})",
+       R"({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed"})",
+       R"({"sessionUpdate":"tool_call","toolCallId":"c2","title":"make","kind":"execute"})",
+       R"({"sessionUpdate":"tool_call_update","toolCallId":"c2","status":"failed"})",
+       R"({"sessionUpdate":"tool_call_update","toolCallId":"c3","title":"new","status":"failed"})",
+       R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I have "}})",
+       R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"it.\nAll"}})",
+       R"({"sessionUpdate":"plan","entries":[{"content":"look","status":"completed"},{"content":"mend","status":"in_progress"}]})",
+       R"({"sessionUpdate":"available_commands_update","availableCommands":[]})"})
+    agent.update(update);
+  EXPECT_EQ(agent.end(prompt),
+            "thought: first a look\ntool: read: Read file\ntool: execute: make\ntool failed: execute: "
+            "make\ntool failed: other: new\n"
+            "agent: I have it.\nagent: All\nplan: 1 of 2 done; mend\nacp: done\n");
+  EXPECT_THAT(agent.client.last_line(), HasSubstr(R"("tool_calls":2,"tool_calls_failed":2)"));
+}
+
+TEST(AcpClient, UsageIsReadWhereAgentsHaveIt) {
+  Agent turn;
+  turn.end(
+      turn.open(R"({"sessionId":"s1","models":{"currentModelId":"large"}})"),
+      R"(,"usage":{"totalTokens":1170,"inputTokens":100,"outputTokens":50,"thoughtTokens":7,"cachedReadTokens":1000,"cachedWriteTokens":13})");
+  EXPECT_THAT(
+      turn.usage(),
+      ElementsAre(Usage{.model = "large", .input_tokens = 113, .output_tokens = 57, .cached_tokens = 1000}));
+  Agent gemini;
+  gemini.end(
+      gemini.open(),
+      R"(,"_meta":{"quota":{"token_count":{"input_tokens":30,"output_tokens":7},"model_usage":[)"
+      R"({"model":"pro","token_count":{"input_tokens":20,"output_tokens":5}},{"model":"flash","token_count":{"input_tokens":10,"output_tokens":2}}]}})");
+  EXPECT_THAT(gemini.usage(), ElementsAre(Usage{.model = "pro", .input_tokens = 20, .output_tokens = 5},
+                                          Usage{.model = "flash", .input_tokens = 10, .output_tokens = 2}));
+  Agent qwen;
+  const Json prompt = qwen.open(
+      R"({"sessionId":"s1","configOptions":[{"id":"m","category":"model","currentValue":"coder"}]})");
+  for (int call = 0; call < 2; ++call)
+    qwen.update(
+        R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":100,"outputTokens":10,"cachedReadTokens":40}}})");
+  qwen.end(prompt);
+  EXPECT_THAT(
+      qwen.usage(),
+      ElementsAre(Usage{.model = "coder", .input_tokens = 120, .output_tokens = 20, .cached_tokens = 80}));
+  Agent silent;
+  silent.end(silent.open());
+  EXPECT_TRUE(silent.usage().empty());
+}
+
+TEST(AcpClient, TheCostIsThatOfThisExecution) {
+  constexpr std::string_view kCost =
+      R"({"sessionUpdate":"usage_update","used":5,"size":9,"cost":{"amount":0.0450009,"currency":"USD"}})";
+  Agent agent({.id = "s1", .usd_micros = 20'000});
+  agent.answer(agent.next(), kCapable);
+  agent.answer(agent.next(), "null");
+  const Json prompt = agent.next();
+  agent.update(kCost);
+  agent.update(R"({"sessionUpdate":"usage_update","used":5,"size":9,"cost":{"amount":9,"currency":"EUR"}})");
+  agent.end(prompt);
+  EXPECT_THAT(agent.usage(), ElementsAre(Usage{.model = "of the attempt", .usd_micros = 25'000}));
+  EXPECT_EQ(agent.client.left().usd_micros, 45'000);
+}
+
+TEST(AcpClient, WhatIsNoMessageIsLeftOut) {
+  Agent agent;
+  const Json prompt = agent.open();
+  const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+  for (const auto& line :
+       {std::string("a log line"), std::string("{\"id\":"), std::string("\x80\xff{}"), std::string(),
+        std::string("[1]"), R"({"jsonrpc":"2.0","id":99,"result":{"stopReason":"end_turn"}})" + std::string(),
+        R"({"jsonrpc":"2.0","method":"session/update","params":)" + deep + "}",
+        std::string(R"({"method":"session/update","params":{"update":7}})"),
+        std::string(R"({"method":"session/update","method":"x"})"),
+        std::string(R"({"id":{"a":1},"result":null})"), std::string("{}")})
+    agent.say(line);
+  EXPECT_FALSE(agent.client.ended());
+  const std::string huge(kMessageBytesMax, 'x');
+  agent.client.hear(R"({"method":")");
+  agent.client.hear(huge);
+  agent.say(huge + "\"}");
+  const auto lines = agent.end(prompt);
+  EXPECT_EQ(agent.client.ended(), Ended::kDone);
+  EXPECT_THAT(lines, HasSubstr("acp: no message: a log line\n"));
+  EXPECT_THAT(lines, HasSubstr("acp: a message of more than 16 MiB is left out\n"));
+  EXPECT_LT(lines.size(), 20'000U);
+}
+
+TEST(AcpClient, WhatPeopleSeeHasALimit) {
+  Agent agent;
+  const Json prompt = agent.open();
+  std::size_t bytes = 0;
+  const std::string text(3000, 'x');
+  for (int i = 0; i < 3000; ++i) {
+    agent.update(R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":")" + text +
+                 "\"}}");
+    agent.update(R"({"sessionUpdate":"tool_call","title":")" + text + R"(","toolCallId":")" +
+                 std::to_string(i) + "\"}");
+    bytes += agent.client.take_lines().size();
+  }
+  EXPECT_LT(bytes, kLinesBytesMax + 4096);
+  EXPECT_EQ(agent.end(prompt), "acp: done\n") << "the end is told whatever came before";
+}
+
+TEST(AcpClient, BytesMayComeOneByOne) {
+  Agent agent;
+  const Json hello = agent.next();
+  for (const char c : R"({"jsonrpc":"2.0","id":)" + hello["id"].dump() + R"(,"result":)" + kCapable + "}\r\n")
+    agent.client.hear(std::string_view(&c, 1));
+  EXPECT_EQ(agent.next()["method"], "session/new");
+}
+
+}  // namespace
+}  // namespace pawl::agent::acp

@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+"""Agents that speak the Agent Client Protocol, in real sandboxes. The agent is AGENT: it keeps its sessions in HOME, pays a call for each step of
+its work, and does what its first argument says."""
+
+import json
+import pathlib
+import re
+import shutil
+
+import at_once
+from pawl_runs import WithRun
+
+STEPS = 4
+AGENT = r'''
+import json, os, pathlib, signal, sys, time
+SCENARIO, STEPS = sys.argv[1], 4
+home, work = pathlib.Path.home(), pathlib.Path("used")
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def hear():
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    print("HEARD", line, end="", file=sys.stderr, flush=True)
+    return json.loads(line)
+def update(session, what, **rest):
+    send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": what, **rest}})
+def say(session, text):
+    update(session, "agent_message_chunk", content={"type": "text", "text": text + "\n"})
+def ask(method, params):
+    send(id="ask", method=method, params=params)
+    answer = hear()
+    assert answer["id"] == "ask", answer
+    return answer
+def store(session, done):
+    path = home / "sessions" / session
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(str(done))
+def wait_once(name):
+    if not (home / name).exists():
+        (home / name).touch()
+        time.sleep(60)
+def turn(session, prompt):
+    done = int((home / "sessions" / session).read_text())
+    for n in range(done + 1, STEPS + 1):
+        update(session, "tool_call", toolCallId=f"c{n}", title=f"step {n}", kind="edit", rawInput={"price": 0.5})
+        with open(home / "paid", "a") as paid:
+            paid.write(f"{n}\n")
+        if SCENARIO in ("killed", "resumes", "forgets") and n == 3:
+            wait_once("waited")
+        answer = ask("session/request_permission", {"sessionId": session, "toolCall": {"toolCallId": f"c{n}"}, "options": [
+            {"optionId": "no", "name": "No", "kind": "reject_once"}, {"optionId": "yes", "name": "Yes", "kind": "allow_once"}]})
+        assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "yes"}, answer
+        with open(work, "a") as used:
+            used.write(f"{n}\n")
+        update(session, "tool_call_update", toolCallId=f"c{n}", status="completed")
+        store(session, n)
+    say(session, "all is done")
+def hostile(session):
+    if SCENARIO == "huge":
+        print('{"jsonrpc":"2.0","method":"session/update","params":"' + "x" * (40 << 20) + '"}', flush=True)
+    if SCENARIO == "deep":
+        print('{"jsonrpc":"2.0","method":"session/update","params":' + "[" * 100000 + "]" * 100000 + "}", flush=True)
+    if SCENARIO == "garbage":
+        os.write(1, b'no JSON at all\n\xff\xfe\x00\n{"jsonrpc": \n7\n\n' + bytes(range(256)) + b"\n")
+    if SCENARIO == "unknown":
+        assert ask("fs/write_text_file", {"path": "/x", "content": ""})["error"]["code"] == -32601
+    if SCENARIO == "many":
+        for n in range(20000):
+            update(session, "tool_call", toolCallId=str(n), title="y" * 500, kind="read")
+can = {"resumes": {"loadSession": True, "sessionCapabilities": {"resume": {}}}, "forgets": {}}
+while True:
+    message = hear()
+    method, params, id = message.get("method"), message.get("params", {}), message.get("id")
+    if method == "initialize":
+        version = 2 if SCENARIO == "version" else params["protocolVersion"]
+        send(id=id, result={"protocolVersion": version, "agentInfo": {"name": "scripted", "version": "1"},
+                            "agentCapabilities": can.get(SCENARIO, {"loadSession": True})})
+    elif method == "session/new":
+        assert params == {"cwd": "/workspace", "mcpServers": []}, params
+        if SCENARIO == "login" or SCENARIO == "limited" and not (home / "refused").exists():
+            (home / "refused").touch()
+            error = {"code": -32000, "message": "Authentication required"}
+            limited = {"code": -32603, "message": "Internal error", "data": {"details": "429: Please try again in 3s"}}
+            send(id=id, error=error if SCENARIO == "login" else limited)
+            continue
+        session = f"s{len(os.listdir(home / 'sessions')) if (home / 'sessions').exists() else 0}"
+        store(session, 0)
+        send(id=id, result={"sessionId": session})
+    elif method in ("session/load", "session/resume"):
+        session = params["sessionId"]
+        if method == "session/load":
+            say(session, "said before")
+        send(id=id, result=None if method == "session/load" else {})
+    elif method == "session/prompt":
+        if SCENARIO == "dies":
+            os._exit(9)
+        if SCENARIO == "leaves":
+            os.system("sleep 300 &")
+            os._exit(9)
+        if SCENARIO == "hangs":
+            cancel = hear()
+            assert cancel["method"] == "session/cancel", cancel
+            send(id=id, result={"stopReason": "cancelled"})
+            continue
+        hostile(session)
+        turn(session, params["prompt"][0]["text"])
+        reason = SCENARIO if SCENARIO in ("max_tokens", "refusal") else "end_turn"
+        send(id=id, result={"stopReason": reason, "usage": {"totalTokens": 30, "inputTokens": 20, "outputTokens": 10}})
+'''
+PLAN = """\
+version: 1
+workflow: acp
+source: {path: source}
+max_attempts: %(max_attempts)s
+%(top)s
+gates:
+  check: {steps: [{name: unit, run: '%(gate)s'}], baseline: none}
+tiers:
+  - phases:
+      - {id: p1, goal: "do the work", agent: {%(agent)s}, gates: [check]}
+"""
+GATE = '[ "$(tr -d "\\n" <used)" = 1234 ]'
+
+
+class WithAcp(WithRun):
+    def make(self, scenario, agent="acp: [python3, /plan/acp_agent.py, %s]", gate=GATE, max_attempts=1, top=""):
+        self.write("source/file", "x\n")
+        self.write("acp_agent.py", AGENT)
+        self.write("plan.yaml", PLAN % {"agent": agent % scenario, "gate": gate, "max_attempts": max_attempts, "top": top})
+
+    def log(self, *words):
+        return self.pawl("logs", "last", "p1", *words).stdout
+
+    def heard(self):
+        """The messages that the agent got in its last execution."""
+        out = [json.loads(line) for line in re.findall(r"^HEARD (.*)$", self.log(), re.M)]
+        last = max(at for at, message in enumerate(out) if message.get("method") == "initialize")
+        return out[last:]
+
+    def rows_of(self, kind):
+        return [row for row in self.chains("last")["p1"] if row["type"] == kind]
+
+    def usage(self):
+        """The rows of the run's last step."""
+        self.pawl("export", "last", "evidence")
+        rows = [json.loads(line) for line in (self.root / "evidence/cost/agent.jsonl").read_text().splitlines()]
+        shutil.rmtree(self.root / "evidence")
+        return rows
+
+    def assert_passed(self):
+        [phase] = self.pawl_json("status", "last")["phases"]
+        self.assertEqual((phase["outcome"], phase["attempts_total"]), ("passed", 1), self.log())
+        self.pawl("verify", "last")
+
+    def agent_signal(self):
+        attempt = self.pawl_json("inspect", "last")["phases"][0]["attempts"][-1]
+        signal, = (each for each in attempt["signals"] if each["kind"] == "agent")
+        return signal["details"]
+
+
+class Turns(WithAcp):
+    def test_an_agent_gets_its_goal_and_what_it_does_is_seen(self):
+        self.make("works")
+        self.pawl("run", "plan.yaml")
+        self.assert_passed()
+        log = self.log()
+        for line in ("acp: scripted 1", "tool: edit: step 1", "acp: allowed: Yes", "agent: all is done", "acp: done"):
+            self.assertIn(f"\n{line}\n", "\n" + log)
+        self.assertRegex(log, r'\{"exit_code":0,"session":"s0","stop_reason":"end_turn","tool_calls":4,')
+        prompt = next(message for message in self.heard() if message.get("method") == "session/prompt")
+        self.assertEqual(prompt["params"], {"sessionId": "s0", "prompt": [{"type": "text", "text": "do the work"}]})
+        row, = self.usage()
+        self.assertEqual((row["model"], row["input_tokens"], row["output_tokens"], row["source"]), ("acp", 20, 10, "acp"))
+
+    def test_the_next_attempt_hears_of_the_judgement_in_a_session_of_its_own(self):
+        self.make("works", gate="echo the colour is wrong; exit 1", max_attempts=2)
+        self.pawl("run", "plan.yaml", expect=11)
+        first, second = (re.search(r'^HEARD .*"session/prompt".*', self.log("--attempt", str(n)), re.M)[0] for n in (1, 2))
+        self.assertNotIn("earlier attempt", first)
+        self.assertIn("An earlier attempt did not pass", second)
+        self.assertIn("the colour is wrong", second)
+        self.assertIn('"s0"', second, "its HOME is new")
+
+    def test_how_a_turn_ends_decides(self):
+        for scenario, code, means in (("version", 20, "does not speak"), ("dies", 21, "ended before"), ("leaves", 21, "ended before"),
+                                      ("max_tokens", 22, "max_tokens"), ("refusal", 24, "refused")):
+            with self.subTest(scenario):
+                self.make(scenario)
+                self.pawl("run", "plan.yaml", expect=11)
+                details = self.agent_signal()
+                self.assertEqual(details["exit_code"], code, self.log())
+                self.assertIn(means, details["means"])
+
+    def test_a_program_that_is_not_there(self):
+        self.make("", agent="acp: [/plan/none]%s")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(self.agent_signal()["exit_code"], 21)
+        self.assertIn("acp: the agent's exit code is 127\n", self.log())
+        self.make("", agent="acp: [no-such-agent]%s")
+        self.assertIn("agent of phase p1 starts no-such-agent", self.pawl("check", "plan.yaml").stderr)
+
+    def test_hostile_messages_end_nothing(self):
+        for scenario, line in (("huge", "acp: a message of more than 16 MiB is left out"), ("deep", "acp: a message can't be read: {"),
+                               ("garbage", "acp: no message: no JSON at all"), ("unknown", "acp: not offered: fs/write_text_file"),
+                               ("many", "acp: further lines are left out")):
+            with self.subTest(scenario):
+                self.make(scenario)
+                self.pawl("run", "plan.yaml")
+                self.assert_passed()
+                log = self.log()
+                self.assertIn(f"\n{line}", log)
+                self.assertLess(len(log), 6 << 20)
+
+    def test_a_stop_cancels_the_turn(self):
+        self.make("hangs", agent="time_budget_seconds: 3, acp: [python3, /plan/acp_agent.py, %s]")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual([message.get("method") for message in self.heard()][-1], "session/cancel")
+        self.assertIn('"stop_reason":"cancelled"', self.log())
+
+
+class Refused(WithAcp):
+    def test_a_login_is_waited_for(self):
+        self.make("login")
+        self.pawl("run", "plan.yaml", expect=11)
+        row, = self.rows_of("waited")
+        self.assertEqual((row["refusal"], row["status"]), ("unauthorized", 401))
+        self.assertIn("Authentication required", row["message"])
+
+    def test_so_is_the_end_of_a_limit(self):
+        self.make("limited")
+        self.pawl("run", "plan.yaml")
+        self.assert_passed()
+        row, = self.rows_of("waited")
+        self.assertEqual((row["refusal"], row["source"], row["status"]), ("limited", "provider", 429))
+
+
+class GoesOn(WithAcp):
+    def kill_in_the_third_step(self, *words):
+        process = self.start(*words)
+        self.wait_until(lambda: list(self.root.glob("source/.pawl/homes/*/*/waited")), "the agent waits")
+        self.kill_all(process)
+
+    def assert_goes_on(self, scenario, methods, paid):
+        self.make(scenario, gate=GATE + " && cat file")
+        self.kill_in_the_third_step("run", "plan.yaml")
+        self.pawl("resume", "last")
+        self.assert_passed()
+        self.assertEqual([row["decision"] for row in self.rows_of("resume")], ["continue"])
+        self.assertEqual([message["method"] for message in self.heard() if "method" in message], ["initialize", *methods, "session/prompt"])
+        self.assertEqual(self.log().count("tool: edit"), paid, "each is a call that is paid")
+        prompt = [message for message in self.heard() if message.get("method") == "session/prompt"][-1]["params"]["prompt"][0]["text"]
+        self.assertTrue(prompt.startswith("You were interrupted."), prompt)
+        self.assertNotIn("said before", self.log())
+
+    def test_in_its_session_when_everything_is_killed(self):
+        self.assert_goes_on("killed", ["session/load"], STEPS + 1)
+
+    def test_without_a_replay_where_the_agent_can_resume(self):
+        self.assert_goes_on("resumes", ["session/resume"], STEPS + 1)
+
+    def test_in_a_new_session_where_the_agent_can_load_none(self):
+        self.make("forgets", gate="true")
+        self.kill_in_the_third_step("run", "plan.yaml")
+        self.pawl("resume", "last")
+        self.assertEqual([row["decision"] for row in self.rows_of("resume")], ["continue"])
+        self.assertIn("acp: the agent can't load a session: it begins a new one", self.log())
+        self.assertEqual([message["method"] for message in self.heard() if "method" in message], ["initialize", "session/new", "session/prompt"])
+
+
+PROFILE = """\
+version: 1
+acp: [python3, /plan/acp_agent.py, "{args}", "{model_args}"]
+model_args: ["{model}"]
+set: {OF_PROFILE: "{base_url}"}
+base_url: {default: "https://api.example.org/v1"}
+exit_codes: {24: own words}
+"""
+
+
+class Profiles(WithAcp):
+    def test_a_profile_may_say_it(self):
+        self.write("config/pawl/agents/mine.yaml", PROFILE)
+        env = {"XDG_CONFIG_HOME": str(self.root / "config")}
+        self.make("works", agent="use: mine, model: m1, args: [%s]")
+        self.pawl("run", "plan.yaml", env=env)
+        self.assert_passed()
+        row, = self.usage()
+        self.assertEqual((row["model"], row["source"]), ("m1", "acp"))
+        self.make("refusal", agent="use: mine, args: [%s]")
+        self.pawl("run", "plan.yaml", env=env, expect=11)
+        self.assertEqual(self.agent_signal()["means"], "own words")
+        listed = json.loads(self.pawl("agents", "--json", env=env).stdout)
+        mine, = [each for each in listed["agents"] if each["name"] == "mine"]
+        self.assertTrue(mine["continues"])
+        self.assertEqual(mine["usage"], "acp")
+
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples/agents"
+STAND_IN = r"""#!/usr/bin/python3
+import json, os, pathlib, sys
+assert sys.argv[1:] == ["--acp"] and os.environ["GEMINI_API_KEY"] == "key-of-a-test", sys.argv
+results = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}, "session/prompt": {"stopReason": "end_turn"}}
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "session/prompt":
+        pathlib.Path("greeting").write_text("hello, world")
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}), flush=True)
+"""
+
+
+class Example(WithAcp):
+    def test_its_plan_runs_with_a_stand_in_of_its_program(self):
+        shutil.copytree(EXAMPLES, self.root / "agents")
+        self.write("tools/bin/gemini", STAND_IN, 0o755)
+        path = self.root / "agents/plan-acp.yaml"
+        path.write_text(path.read_text() + f"mounts: [{{src: {self.root}/tools}}]\n")
+        self.pawl("run", path.name, cwd="agents", env={"GEMINI_API_KEY": "key-of-a-test"})
+        self.assertEqual(self.pawl_json("status", "last", cwd="agents")["phases"][0]["outcome"], "passed")
+
+
+if __name__ == "__main__":
+    at_once.main()
