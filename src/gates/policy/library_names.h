@@ -2,14 +2,10 @@
 // that begins so; another '*' stays inside one component. A detail of this folder.
 #pragma once
 
-#include <array>
 #include <span>
 #include <string_view>
 
 namespace pawl::gates {
-
-// Folders that have tests, by their usual names.
-constexpr std::array<std::string_view, 5> kTestFolders = {"test", "tests", "testing", "spec", "t"};
 
 using LibraryNames = std::span<const std::string_view>;
 

@@ -11,7 +11,7 @@
 
 #include "base/glob.h"
 #include "base/lines.h"
-#include "gates/policy/library_names.h"
+#include "gates/policy/test_files.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
