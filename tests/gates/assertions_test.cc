@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gates/policy/test_entries.h"
 #include "gates/work_of.h"
 
 namespace pawl::gates {
@@ -149,6 +150,47 @@ TEST(MentionedTests, ABuildFileNamesTheTestsThatItNamed) {
   EXPECT_EQ(changed(cmake, "CMakeLists.txt", list, edit(list, "add.c", "sum.c"), {{"sum.c", "x"}}), "")
       << "the product's own files are free";
   EXPECT_EQ(changed("pytest", "Makefile", make, edit(make, "zero adds", "zero")), "") << "no gate runs make";
+}
+
+std::string told(const std::string& path, const std::string& before, const std::string& after) {
+  FileChange change{.path = path, .after = FileVersion{.content = after}};
+  if (!before.empty()) change.before = FileVersion{.content = before};
+  return adds_test_entry(change);
+}
+
+TEST(TestEntries, TestsOfGoSayThatTheyFailed) {
+  const std::string head = "package x\n";
+  const auto go = [&](const std::string& text, const std::string& path = "main_test.go") {
+    return changed("go test ./...", path, head, head + text + "\n");
+  };
+  for (const auto* bad :
+       {"func TestMain(m *testing.M) { os.Exit(0) }", "func TestMain(m *testing.M) {}",
+        "func init() { os.Exit( 0 ) }", "func TestMain(m *testing.M) { m.Run(); os.Exit(0) }",
+        "func init() { flag.Set(\"test.run\", \"Zero\") }",
+        "func init() { os.Args = append(os.Args, \"-test.skip=Adds\") }", "func init() { syscall.Exit(0) }"})
+    EXPECT_NE(go(bad), "") << bad;
+  for (const auto* good :
+       {"func TestMain(m *testing.M) { setup(); os.Exit(m.Run()) }",
+        "func TestMain(m *testing.M) { m.Run() }", "func TestA(t *testing.T) { os.Exit(1) }", "// os.Exit(0)",
+        "func TestRun(t *testing.T) {}"})
+    EXPECT_EQ(go(good), "") << good;
+  EXPECT_EQ(go("func main() { os.Exit(0) }", "main.go"), "") << "a program";
+  EXPECT_EQ(changed("go test", "a_test.go", head + "func init() { os.Exit(0) }\n",
+                    head + "\nfunc init() { os.Exit(0) }\n"),
+            "");
+}
+
+TEST(TestEntries, AFunctionThatDecidesWhichTestsRunIsTold) {
+  const std::string load = "def load_tests(loader, tests, pattern):\n    return tests\n",
+                    main = "func TestMain(m *testing.M) { m.Run() }\n";
+  for (const auto* path : {"tests/__init__.py", "tests/unit/__init__.py", "tests/test_a.py", "pkg/test_a.py"})
+    EXPECT_NE(told(path, "", load), "") << path;
+  EXPECT_NE(told("tests/__init__.py", "x = 1\n", "load_tests = some\n"), "");
+  EXPECT_NE(told("x/main_test.go", "", main), "");
+  EXPECT_EQ(told("tests/__init__.py", load, "x = 1\n" + load), "") << "base has it";
+  EXPECT_EQ(told("src/loader.py", "", load), "");
+  EXPECT_EQ(told("tests/test_a.py", "", "def test_a():\n    load_tests(x)\n"), "");
+  EXPECT_EQ(told("main.go", "", main), "");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "gates/policy/script_text.h"
 #include "gates/policy/stand_in.h"
 #include "gates/policy/taken_files.h"
+#include "gates/policy/test_entries.h"
 #include "gates/policy/test_files.h"
 #include "gates/policy/vendored.h"
 #include "gates/reading/text.h"
@@ -395,8 +396,8 @@ std::string shadowing(const FileChange& change, const Shadows& shadows) {
         runner_setting(change, shadows.targets), named_module(change),
         weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
         mocha_setting(change, shadows), pytest_choice(change, shadows), left_out_files(change, shadows),
-        assertions_off(change, shadows), unnamed_test(change, shadows), vendored(change, shadows.was_there),
-        stands_in_for_own(change, shadows)})
+        assertions_off(change, shadows), unnamed_test(change, shadows), ends_go_tests(change),
+        vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }
@@ -422,7 +423,7 @@ bool holds_data(const std::string& folder, const Shadows& shadows) {
 bool shadowing_reads(std::string_view path, const RunTargets& targets) {
   return may_have_hooks(path, targets.pytest_plugins) || has_runner_settings(path) ||
          may_choose_files(path) || may_switch_assertions_off(path) || may_name_tests(path) ||
-         may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
+         may_have_test_entries(path) || may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
 }
 
 std::vector<std::string> scanner_rules() {
