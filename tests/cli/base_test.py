@@ -94,11 +94,16 @@ class Base(WithRun):
         self.assertNotIn(told, self.pawl("check", "plan.yaml").stderr, "exit codes alone have no tests")
 
     def test_a_file_that_decides_what_a_gate_runs_is_told_at_check(self):
-        self.write("source/Makefile", "include mk/more.mk\ntest:\n\ttrue\n")
-        for path in ("mk/more.mk", "package.json", "CMakeLists.txt", "sub/Cargo.toml"):
+        self.write("source/Makefile", "include mk/more.mk\ntest:\n\ttrue\nunit:\n\t@prove -l t\n")
+        for path in ("mk/more.mk", "CMakeLists.txt", "sub/Cargo.toml", "pytest.ini", "tests/conftest.py", "setup.cfg", "jest.config.js", "sub/.cargo/config.toml",
+                     "vite.config.ts", ".proverc"):
             self.write(f"source/{path}", "# x\n")
-        for run, files in (("make test", ["Makefile", "mk/more.mk"]), ("npm test", ["package.json"]), ("cmake . && ctest", ["CMakeLists.txt"]),
-                           ("cd sub && cargo test", ["sub/Cargo.toml"]), ("sh check.sh", [])):
+        self.write("source/package.json", '{"scripts": {"test": "jest --ci", "unit": "vitest run"}}')
+        self.write("source/tox.ini", "[pytest]\n")
+        for run, files in (("make test", ["Makefile", "mk/more.mk"]), ("npm test", ["package.json", "jest.config.js"]), ("cmake . && ctest", ["CMakeLists.txt"]),
+                           ("npm run unit", ["package.json", "vite.config.ts"]), ("make unit", ["Makefile", "mk/more.mk", ".proverc"]),
+                           ("pytest -q", ["tests/conftest.py", "pytest.ini", "tox.ini"]), ("python3 -m pytest", ["tests/conftest.py", "pytest.ini", "tox.ini"]),
+                           ("cd sub && cargo test", ["sub/Cargo.toml", "sub/.cargo/config.toml"]), ("sh check.sh", [])):
             for more in ("signals: [build]", 'protect_existing: ["**"]'):
                 with self.subTest(run + more):
                     self.make(f'{{name: unit, run: "{run}"}}', more=more)

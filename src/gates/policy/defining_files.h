@@ -1,5 +1,5 @@
-// The files of the source that define what a gate's commands run by a name: Makefiles and those that they include,
-// package.json, CMakeLists.txt, Cargo.toml. Pure.
+// The files of the source that define what a gate's commands run: Makefiles and those that they include, package.json,
+// CMakeLists.txt, Cargo.toml, and settings of test runners. Pure.
 #pragma once
 
 #include <string>
