@@ -95,7 +95,8 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "echo y >file"}}, gates: [uni
                 self.assertIn("flaky, passed" if verdict == "passed" else "flaky, failed", inspected)
                 if verdict == "passed":
                     self.assertIn(told, self.pawl_json("status", "last")["phases"][0]["last_failure_reason"])
-                    self.assertIn("unit.tests", self.pawl("report", "last", "-o", "-").stdout)
+                    self.assertIn(f"p passed, {told}", self.pawl("why", "last").stdout)
+                    self.assertIn("flaky, passed", self.pawl("report", "last", "-o", "-").stdout)
                     self.assertIn("after.build", [f"{s['gate_id']}.{s['kind']}" for s in first["signals"]], "the gates behind it run")
                 names = ["p.unit.s.attempt1"] + [f"p.unit.s@rerun{n}.attempt1" for n in range(1, len(answers))]
                 self.assertEqual(self.gate_labels()[:len(names)], names)

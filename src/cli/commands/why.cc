@@ -111,12 +111,26 @@ void add_lock(const views::HeldLock& lock, Advice& to) {
   to.command = lock.holder.pid > 0 ? fmt::format("ps -o pid,etime,args -p {}", lock.holder.pid) : "lslocks";
 }
 
+// A phase that passed has a reason only when a gate of it is flaky.
+Status add_flaky(store::Store& store, const std::string& run_id, Advice& to) {
+  constexpr std::size_t kShown = 5;
+  PAWL_TRY(const auto phases, store.phases(run_id));
+  std::size_t found = 0;
+  for (const auto& phase : phases)
+    if (phase.outcome == store::PhaseOutcome::kPassed && !phase.last_failure_reason.empty() &&
+        ++found <= kShown)
+      to.sentence += fmt::format("; {} passed, {}", phase.phase_id, phase.last_failure_reason);
+  if (found > kShown) to.sentence += fmt::format("; and {} more", found - kShown);
+  return {};
+}
+
 Status why(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto found, views::reason_of(state, run_id));
   const auto& [run, reason, questions] = found;
   Advice advice = advice_of(run, reason, rfc3339(os::SystemClock().wall()));
+  if (reason.kind == Reason::Kind::kOver) PAWL_OK(add_flaky(*state.store, run_id, advice));
   if (reason.lock) add_lock(*reason.lock, advice);
   if (reason.later_phases > 0)
     advice.sentence += fmt::format("; {} of later tiers wait for its tier", reason.later_phases);
