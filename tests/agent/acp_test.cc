@@ -117,6 +117,18 @@ TEST(AcpClient, BeginsANewSessionWhenItsOwnIsGone) {
   EXPECT_EQ(agent.client.left().usd_micros, 0) << "the cost before was of another session";
 }
 
+TEST(AcpClient, LoadsWhereItCanNotResumeAfterAll) {
+  Agent agent({.id = "s0"});
+  agent.answer(
+      agent.next(),
+      R"({"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}})");
+  agent.refuse(agent.next(), R"({"code":-32601,"message":"Method not found"})");
+  const Json loaded = agent.next();
+  EXPECT_EQ(loaded["method"], "session/load");
+  agent.answer(loaded, "null");
+  EXPECT_EQ(agent.next()["params"]["sessionId"], "s0");
+}
+
 TEST(AcpClient, EachReasonToStopHasAnExitCode) {
   for (const auto& [reason, ended] :
        std::initializer_list<std::pair<const char*, Ended>>{{"end_turn", Ended::kDone},

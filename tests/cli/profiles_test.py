@@ -20,22 +20,33 @@ import yaml
 from pawl_runs import WithRun
 
 GOLDENS = pathlib.Path(__file__).resolve().parents[1] / "golden/programs"
-PROGRAMS = {"aider": "aider", "claude_code": "claude", "codex": "codex", "gemini": "gemini", "mini_swe_agent": "mini", "opencode": "opencode",
-            "openhands": "openhands", "pi": "pi", "qwen": "qwen"}
+PROGRAMS = {"aider": "aider", "claude_code": "claude", "codex": "codex", "gemini": "gemini", "gemini_acp": "gemini", "mini_swe_agent": "mini", "opencode": "opencode",
+            "openhands": "openhands", "pi": "pi", "qwen": "qwen", "qwen_acp": "qwen"}
 URL = "http://127.0.0.1:9/v1"
 
-# A program that says what it was given, as one line of JSON, and does its work.
+# A program that says what it was given, as one line of JSON, and does its work. With --acp it gets its goal by the Agent Client Protocol.
+HEARS_ACP = r'''
+prompt = {}
+if "--acp" in sys.argv:
+    for result in ({"protocolVersion": 1}, {"sessionId": "s"}, {"stopReason": "end_turn"}):
+        message = json.loads(sys.stdin.readline())
+        if message["method"] == "session/prompt":
+            prompt["prompt"] = message["params"]["prompt"][0]["text"]
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+'''
 FAKE = r'''#!/usr/bin/python3
 import json, os, pathlib, sys
 if sys.argv[1:] == ["--version"]:
     print("tool version 3.1.4-beta (build 9)")
     raise SystemExit
+''' + HEARS_ACP + r'''
 home = pathlib.Path(os.environ["HOME"])
 own = {"HOME", "LANG", "LOGNAME", "OLDPWD", "PATH", "PWD", "SHLVL", "TMPDIR", "TZ", "USER", "_", "LC_CTYPE"}
-print("GIVEN " + json.dumps({
+print("GIVEN " + json.dumps(prompt | {
     "argv": [pathlib.Path(sys.argv[0]).name, *sys.argv[1:]],
     "variables": {name: value for name, value in os.environ.items() if name not in own and not name.startswith("PAWL_")},
-    "files": {str(path.relative_to(home)): path.read_text() for path in sorted(home.rglob("*")) if path.is_file()}}))
+    "files": {str(path.relative_to(home)): path.read_text() for path in sorted(home.rglob("*"))
+              if path.is_file() and not path.name.startswith(".pawl")}}), file=sys.stderr)
 pathlib.Path("work").write_text("done")
 '''
 
@@ -106,7 +117,7 @@ class Known(WithPrograms):
             golden = json.loads((GOLDENS / f"{name}.json").read_text())
             with self.subTest(name):
                 with_url, plain = golden["with base_url and args"], golden["with a model"]
-                self.assertIn('the "goal" of $HOME `id`', with_url["argv"])
+                self.assertIn('the "goal" of $HOME `id`', [*with_url["argv"], with_url.get("prompt")])
                 self.assertIn("--more", with_url["argv"])
                 self.assertIn(URL, json.dumps(with_url))
                 self.assertIn("the-model", json.dumps(plain))
@@ -298,7 +309,10 @@ class Listed(WithPrograms):
 
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples/agents"
-WORKS = "#!/bin/sh\necho 'hello, world' >greeting\n"
+WORKS = r'''#!/usr/bin/python3
+import json, pathlib, sys
+pathlib.Path("greeting").write_text("hello, world\n")
+''' + HEARS_ACP
 
 
 class Examples(WithPrograms):

@@ -46,8 +46,8 @@ Parsed plan_with(const std::string& agent, const std::string& own = std::string(
 
 TEST(Profiles, ThatAreCompiledInAreGood) {
   EXPECT_EQ(built_in_profiles(),
-            (std::vector<std::string>{"aider", "claude_code", "codex", "gemini", "mini_swe_agent", "opencode",
-                                      "openhands", "pi", "qwen"}));
+            (std::vector<std::string>{"aider", "claude_code", "codex", "gemini", "gemini_acp",
+                                      "mini_swe_agent", "opencode", "openhands", "pi", "qwen", "qwen_acp"}));
   for (const auto& name : built_in_profiles()) {
     const auto profile = read(std::string(*built_in_profile(name)));
     EXPECT_FALSE(profile.key.empty()) << name;

@@ -150,14 +150,10 @@ void Client::hear_capabilities(const PrintedObject& result) {
     progress_.note(info->text("name") + " " + info->text("version"));
   const auto can = result.object("agentCapabilities");
   const auto of_sessions = can ? can->object("sessionCapabilities") : std::nullopt;
-  open_session(can && can->json("loadSession", kIdBytesMax) == "true",
-               of_sessions && of_sessions->object("resume").has_value());
-}
-
-void Client::open_session(bool can_load, bool can_resume) {
+  can_load_ = can && can->json("loadSession", kIdBytesMax) == "true";
   if (task_.before.id.empty()) return ask_for_session(Asked::kNew);
-  if (can_resume) return ask_for_session(Asked::kResume);
-  if (can_load) return ask_for_session(Asked::kLoad);
+  if (of_sessions && of_sessions->object("resume")) return ask_for_session(Asked::kResume);
+  if (can_load_) return ask_for_session(Asked::kLoad);
   progress_.note("the agent can't load a session: it begins a new one");
   ask_for_session(Asked::kNew);
 }
@@ -196,6 +192,8 @@ void Client::hear_error(const PrintedObject& error) {
   std::string why = "error " + code + ": " + cut(error.text("message", kMessageCharactersMax));
   if (const auto data = error.json("data", kMessageBytesMax)) why += " " + cut(*data);
   if (code == kAuthRequired) return end(Ended::kUnauthorized, why);
+  // Qwen Code says that it can resume, and has no such method.
+  if (asked_ == Asked::kResume && can_load_) return ask_for_session(Asked::kLoad);
   if (asked_ == Asked::kLoad || asked_ == Asked::kResume) {
     progress_.note("the agent can't load its session, and begins a new one: " + why);
     return ask_for_session(Asked::kNew);

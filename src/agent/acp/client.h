@@ -76,7 +76,6 @@ class Client {
   void hear_session(const PrintedObject& result);
   void hear_stop(const PrintedObject& result);
   void answer_permission(const PrintedObject& request, const std::string& id);
-  void open_session(bool can_load, bool can_resume);
   void ask(Asked what, std::string_view method, const std::string& parameters);
   void ask_for_session(Asked what);
   void end(Ended how, const std::string& why);
@@ -86,6 +85,7 @@ class Client {
   bool is_skipping_ = false;  // the rest of a line that is too long
   std::int64_t asked_id_ = -1;
   Asked asked_ = Asked::kInitialize;
+  bool can_load_ = false;
   std::string session_, stop_reason_;
   bool is_cancelled_ = false;
   std::optional<Ended> ended_;
