@@ -28,8 +28,8 @@ Status check_place_inside(const std::string& dst) {
   const auto bad = [&](const std::string& why) {
     return fail(ErrorKind::kInvalid, "dst \"" + dst + "\" " + why);
   };
-  for (const std::string place : {inside::kTemporary, inside::kLargeFiles, inside::kRun, inside::kPlan,
-                                  inside::kPawl, inside::kAcpClient})
+  for (const std::string place :
+       {inside::kTemporary, inside::kLargeFiles, inside::kRun, inside::kPlan, inside::kPawl})
     if (covers(dst, place)) return bad("would hide " + place + ", which every step has");
   for (const std::string place : {inside::kPlan, inside::kPawl, inside::kAcpClient})
     if (covers(place, dst)) return bad("is below " + place + ", which Pawl fills");

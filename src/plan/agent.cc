@@ -12,7 +12,13 @@ namespace {
 // The goal is an argument together with the feedback, and an argument has at most kWordBytesMax.
 constexpr std::size_t kGoalOfProfileBytesMax = 100'000;
 
-void check_models(const Mapping& mapping, const Profile& profile, const PhaseContext& context,
+void read_model(const Mapping& mapping, Phase& phase, Problems& problems) {
+  if (const auto model = mapping.get("model"); model.IsDefined())
+    phase.agent_model = read_string(model, "model", problems).value_or("");
+}
+
+// `key`: where the program stands.
+void check_models(const Mapping& mapping, const std::string& key, const PhaseContext& context,
                   const Phase& phase, Problems& problems) {
   if (!phase.agent_model.empty()) {
     if (const auto status = check_model_name(phase.agent_model); !status)
@@ -21,10 +27,7 @@ void check_models(const Mapping& mapping, const Profile& profile, const PhaseCon
   }
   for (const auto& model : context.plan.models)
     if (const auto status = check_model_name(model); !status)
-      problems.add(mapping.get("use"), "use: a name in `models`, " + status.error().message);
-  if (profile.needs_model && context.plan.models.empty())
-    problems.add(mapping.get("use"), "use: " + mapping.get("use").Scalar() +
-                                         " needs a model: add `model: NAME` here, or `models` to the plan");
+      problems.add(mapping.get(key), key + ": a name in `models`, " + status.error().message);
 }
 
 // Keys that say the same in another way.
@@ -89,7 +92,7 @@ void read_used_program(const Mapping& mapping, const Profile& profile, const Def
 
 // A profile for one plan: its words are no text with placeholders.
 void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase, Problems& problems) {
-  for (const auto* key : {"run", "shell", "use", "model", "args", "base_url"})
+  for (const auto* key : {"run", "shell", "use", "args", "base_url"})
     if (mapping.get(key).IsDefined())
       problems.add(mapping.key_node(key), std::string(key) + ": `acp` is the command; leave one of them out");
   const auto words = mapping.get("acp");
@@ -98,6 +101,8 @@ void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase,
   Profile profile;
   profile.run = {"{args}"};
   profile.acp = true;
+  read_model(mapping, phase, problems);
+  check_models(mapping, "acp", context, phase, problems);
   const ProgramChoice choice{.args = read_command(words, "acp", Shell::kSh, problems)};
   Step& step = phase.agent;
   step.name = "run";
@@ -115,12 +120,14 @@ void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase,
 void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
   const auto use = mapping.get("use");
   check_no_command(mapping, problems);
-  if (const auto model = mapping.get("model"); model.IsDefined())
-    phase.agent_model = read_string(model, "model", problems).value_or("");
+  read_model(mapping, phase, problems);
   const auto* profile = context.profiles.find(use, problems);
   if (profile == nullptr) return;
   check_goal(use, "use", phase, problems);
-  check_models(mapping, *profile, context, phase, problems);
+  check_models(mapping, "use", context, phase, problems);
+  if (profile->needs_model && phase.agent_model.empty() && context.plan.models.empty())
+    problems.add(use,
+                 "use: " + use.Scalar() + " needs a model: add `model: NAME` here, or `models` to the plan");
   read_used_program(mapping, *profile, context.defaults, phase, problems);
   phase.agent_acp = profile->acp;
   phase.agent_usage = profile->usage;

@@ -248,7 +248,7 @@ ParsedProfile parse_profile(std::string_view text, const std::string& file) {
 
 const std::map<std::int64_t, std::string>& acp_exit_codes() {
   static const std::map<std::int64_t, std::string> codes = {
-      {20, "it does not speak the Agent Client Protocol as Pawl does"},
+      {20, "it does not speak the Agent Client Protocol as Pawl does, or does not offer the model"},
       {21, "it ended before its turn did, or could not be started"},
       {22, "its turn had the most tokens (max_tokens)"},
       {23, "its turn had the most requests of a model (max_turn_requests)"},

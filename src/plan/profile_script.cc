@@ -106,7 +106,11 @@ class Script {
 
   std::string command(const std::vector<std::string>& words) const {
     std::string out = "exec";
-    if (profile_.acp) out += " " + std::string(kAcpClient) + " --prompt=\"${prompt}\"";
+    if (profile_.acp) {
+      out += " " + std::string(kAcpClient) + " --prompt=\"${prompt}\"";
+      const bool by_argument = profile_.needs_model || !profile_.model_args.empty();
+      if (!by_argument) out += " --model=\"${PAWL_MODEL}\"";
+    }
     for (const auto& each : words) {
       if (each == "{args}") {
         for (const auto& arg : choice_.args) out += " " + in_quotes(arg);

@@ -20,8 +20,10 @@ constexpr char kCapable[] =
 // An agent, and what it was asked.
 class Agent {
  public:
-  explicit Agent(Session before = {})
-      : client({.prompt = "fix it", .folder = "/work", .before = std::move(before)}) {}
+  explicit Agent(Session before = {}, std::string model = {})
+      : client(
+            {.prompt = "fix it", .model = std::move(model), .folder = "/work", .before = std::move(before)}) {
+  }
 
   Client client;
 
@@ -48,8 +50,8 @@ class Agent {
   // Until the goal is there. Returns its request.
   Json open(std::string_view session = R"({"sessionId":"s1"})") {
     answer(next(), kCapable);
-    answer(next(), session);
     client.take_lines();
+    answer(next(), session);
     return next();
   }
   std::string end(const Json& prompt, const std::string& more = "", std::string_view reason = "end_turn") {
@@ -127,6 +129,39 @@ TEST(AcpClient, LoadsWhereItCanNotResumeAfterAll) {
   EXPECT_EQ(loaded["method"], "session/load");
   agent.answer(loaded, "null");
   EXPECT_EQ(agent.next()["params"]["sessionId"], "s0");
+}
+
+TEST(AcpClient, ChoosesTheModelOfTheAttempt) {
+  for (const auto* grouped :
+       {R"([{"value":"small"},{"value":"large"}])",
+        R"([{"name":"g","options":[{"value":"small"}]},{"options":[{"value":"large"}]}])"}) {
+    Agent agent({}, "large");
+    const Json set = agent.open(
+        R"({"sessionId":"s1","configOptions":[{"id":"mode","category":"mode","options":[]},{"id":"m","category":"model","currentValue":"small","options":)" +
+        std::string(grouped) + "}]}");
+    EXPECT_EQ(set["method"], "session/set_config_option");
+    EXPECT_EQ(set["params"], (Json{{"sessionId", "s1"}, {"configId", "m"}, {"value", "large"}}));
+    agent.answer(set, R"({"configOptions":[]})");
+    agent.end(agent.next(), R"(,"usage":{"inputTokens":1})");
+    EXPECT_THAT(agent.usage(), ElementsAre(Usage{.model = "large", .input_tokens = 1}));
+  }
+  constexpr std::string_view kOlder =
+      R"({"sessionId":"s1","models":{"currentModelId":"small","availableModels":[{"modelId":"small"},{"modelId":"large"}]}})";
+  Agent older({}, "large");
+  const Json set = older.open(kOlder);
+  EXPECT_EQ(set["method"], "session/set_model");
+  EXPECT_EQ(set["params"], (Json{{"sessionId", "s1"}, {"modelId", "large"}}));
+  older.refuse(set, R"({"code":-32603,"message":"no"})");
+  EXPECT_EQ(older.client.ended(), Ended::kFailed);
+  Agent same({}, "small");
+  EXPECT_EQ(same.open(kOlder)["method"], "session/prompt");
+  Agent without({}, "large");
+  EXPECT_EQ(without.open()["method"], "session/prompt");
+  EXPECT_THAT(without.client.take_lines(), HasSubstr("offers no choice of a model"));
+  Agent other({}, "huge");
+  other.open(kOlder);
+  EXPECT_EQ(other.client.ended(), Ended::kProtocol);
+  EXPECT_THAT(other.client.take_lines(), HasSubstr("does not offer the model huge, but: small, large"));
 }
 
 TEST(AcpClient, EachReasonToStopHasAnExitCode) {

@@ -87,7 +87,10 @@ while True:
             continue
         session = f"s{len(os.listdir(home / 'sessions')) if (home / 'sessions').exists() else 0}"
         store(session, 0)
-        send(id=id, result={"sessionId": session})
+        models = [{"modelId": "small"}, {"modelId": "large"}]
+        send(id=id, result={"sessionId": session, "models": {"currentModelId": "small", "availableModels": models}})
+    elif method == "session/set_model":
+        send(id=id, result={})
     elif method in ("session/load", "session/resume"):
         session = params["sessionId"]
         if method == "session/load":
@@ -121,7 +124,7 @@ tiers:
   - phases:
       - {id: p1, goal: "do the work", agent: {%(agent)s}, gates: [check]}
 """
-GATE = '[ "$(tr -d "\\n" <used)" = 1234 ]'
+GATE = '[ "$(tr -d "\\n" <used)" = 1234 ] && [ ! -e /pawl-acp ]'  # of an agent alone
 
 
 class WithAcp(WithRun):
@@ -172,7 +175,7 @@ class Turns(WithAcp):
         prompt = next(message for message in self.heard() if message.get("method") == "session/prompt")
         self.assertEqual(prompt["params"], {"sessionId": "s0", "prompt": [{"type": "text", "text": "do the work"}]})
         row, = self.usage()
-        self.assertEqual((row["model"], row["input_tokens"], row["output_tokens"], row["source"]), ("acp", 20, 10, "acp"))
+        self.assertEqual((row["model"], row["input_tokens"], row["output_tokens"], row["source"]), ("small", 20, 10, "acp"))
 
     def test_the_next_attempt_hears_of_the_judgement_in_a_session_of_its_own(self):
         self.make("works", gate="echo the colour is wrong; exit 1", max_attempts=2)
@@ -182,6 +185,17 @@ class Turns(WithAcp):
         self.assertIn("An earlier attempt did not pass", second)
         self.assertIn("the colour is wrong", second)
         self.assertIn('"s0"', second, "its HOME is new")
+
+    def test_the_agent_has_the_model_of_the_attempt(self):
+        self.make("works", gate="false", top="models: [small, large]", max_attempts=2)
+        self.pawl("run", "plan.yaml", expect=11)
+        asked = [re.findall(r'"method":"session/set_model","params":{"modelId":"(\w+)"', self.log("--attempt", str(n))) for n in (1, 2)]
+        self.assertEqual(asked, [[], ["large"]], "small is the agent's own")
+        self.assertEqual([row["model"] for row in self.usage()], ["small", "large"])
+        self.make("works", agent="model: none, acp: [python3, /plan/acp_agent.py, %s]")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(self.agent_signal()["exit_code"], 20)
+        self.assertIn("the agent does not offer the model none, but: small, large", self.log())
 
     def test_how_a_turn_ends_decides(self):
         for scenario, code, means in (("version", 20, "does not speak"), ("dies", 21, "ended before"), ("leaves", 21, "ended before"),
@@ -287,7 +301,7 @@ class Profiles(WithAcp):
         self.pawl("run", "plan.yaml", env=env)
         self.assert_passed()
         row, = self.usage()
-        self.assertEqual((row["model"], row["source"]), ("m1", "acp"))
+        self.assertEqual((row["model"], row["source"]), ("small", "acp"), "what the agent says")
         self.make("refusal", agent="use: mine, args: [%s]")
         self.pawl("run", "plan.yaml", env=env, expect=11)
         self.assertEqual(self.agent_signal()["means"], "own words")

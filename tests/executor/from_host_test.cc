@@ -71,12 +71,12 @@ TEST_F(FromHostTest, ShowsAFolderAtItsOwnPlaceOrAtAnother) {
 
 TEST_F(FromHostTest, RefusesWhatNoStepMaySee) {
   ASSERT_TRUE(os::write_atomically(temp_ / "tools/.env", "SECRET=1"));
-  const auto messages =
-      messages_of({shown(temp_ / "tools", "/opt/tools"), shown("~/absent"), shown("/usr/share", "/usr/x"),
-                   shown("/usr/share", "/run"), shown("/usr/share", "/pawl")});
+  const auto messages = messages_of({shown(temp_ / "tools", "/opt/tools"), shown("~/absent"),
+                                     shown("/usr/share", "/usr/x"), shown("/usr/share", "/run"),
+                                     shown("/usr/share", "/pawl"), shown("/usr/share", "/pawl-acp/x")});
   EXPECT_THAT(messages, ElementsAre(HasSubstr("it has a .env in it"), HasSubstr("No such file"),
                                     HasSubstr("below a folder of the system"), HasSubstr("would hide /run"),
-                                    HasSubstr("would hide /pawl")));
+                                    HasSubstr("would hide /pawl"), HasSubstr("is below /pawl-acp")));
   plan::Common plan;
   plan.mounts = {shown(temp_ / "tools", "/opt/tools")};
   EXPECT_EQ(bad_mounts(plan)[0].at, (plan::Place{.line = 1, .column = 2}));

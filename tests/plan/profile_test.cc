@@ -70,8 +70,9 @@ TEST(Acp, ThePlansWordsAreStartedByTheClient) {
       plan_with("acp: [my-agent, --acp, \"{prompt} $x\", 7], network: scoped, egress: [\"h:1\"]");
   ASSERT_TRUE(parsed.plan) << told(parsed.problems);
   const auto& phase = parsed.plan->tiers[0].phases[0];
-  EXPECT_EQ(last_line(phase.agent.argv),
-            "exec /pawl-acp --prompt=\"${prompt}\" my-agent --acp \"{prompt} \\$x\" 7\n");
+  EXPECT_EQ(
+      last_line(phase.agent.argv),
+      "exec /pawl-acp --prompt=\"${prompt}\" --model=\"${PAWL_MODEL}\" my-agent --acp \"{prompt} \\$x\" 7\n");
   EXPECT_TRUE(phase.agent_acp);
   EXPECT_EQ(phase.agent_usage, "acp");
   EXPECT_EQ(phase.exit_codes, acp_exit_codes());
@@ -97,6 +98,15 @@ TEST(Acp, AProfilesWordsAreStartedByTheClient) {
   EXPECT_EQ(phase.resume.policy, ResumePolicy::kContinue);
 }
 
+TEST(Acp, TheModelIsThatOfThePlan) {
+  const auto parsed = plan_with("acp: [my-agent], model: large");
+  ASSERT_TRUE(parsed.plan) << told(parsed.problems);
+  EXPECT_EQ(parsed.plan->tiers[0].phases[0].agent_model, "large");
+  const auto bad = plan_with("acp: [my-agent]", std::string(kSmall), "models: [\"a b\"]\n");
+  EXPECT_NE(told(bad.problems).find("plan.yaml:9:49: acp: a name in `models`, 'a b'"), std::string::npos)
+      << told(bad.problems);
+}
+
 TEST(Acp, MistakesAreNamedWhereTheyStand) {
   for (const auto& [agent, mistake] : std::initializer_list<std::pair<const char*, const char*>>{
            {"acp: my-agent --acp", "plan.yaml:8:49: acp: expected the words of a command"},
@@ -104,7 +114,8 @@ TEST(Acp, MistakesAreNamedWhereTheyStand) {
            {"acp: [[a]]", "plan.yaml:8:50: acp"},
            {"acp: [a], run: b", "plan.yaml:8:54: run: `acp` is the command"},
            {"acp: [a], use: own", "plan.yaml:8:54: use: `acp` is the command"},
-           {"acp: [a], model: m", "plan.yaml:8:54: model: `acp` is the command"},
+           {"acp: [a], model: -m", "plan.yaml:8:61: model: '-m' can't be given"},
+           {"acp: [a], args: [b]", "plan.yaml:8:54: args: `acp` is the command"},
            {"acp: [a], base_url: \"http://h\"", "plan.yaml:8:54: base_url: `acp` is the command"}}) {
     const auto parsed = plan_with(agent);
     EXPECT_FALSE(parsed.plan) << agent;

@@ -1,5 +1,6 @@
 #include "agent/acp/client.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -137,6 +138,8 @@ void Client::hear_result(const PrintedObject& message) {
     case Asked::kLoad:
     case Asked::kResume:
       return hear_session(result);
+    case Asked::kModel:
+      return ask_for_turn();
     case Asked::kPrompt:
       return hear_stop(result);
   }
@@ -172,8 +175,34 @@ void Client::ask_for_session(Asked what) {
 void Client::hear_session(const PrintedObject& result) {
   session_ = asked_ == Asked::kNew ? result.text("sessionId") : task_.before.id;
   if (session_.empty()) return end(Ended::kProtocol, "the agent named no session");
-  used_.see_session(result);
   if (asked_ != Asked::kNew) progress_.note("goes on in session " + session_);
+  const auto models = models_of(result);
+  if (models) used_.set_model(models->current);
+  if (task_.model.empty() || (models && models->current == task_.model)) return ask_for_turn();
+  ask_for_model(models);
+}
+
+// The row of an attempt names its model: an agent that has another one must not work under that name.
+void Client::ask_for_model(const std::optional<Models>& models) {
+  if (!models) {
+    progress_.note("the agent offers no choice of a model, and has its own");
+    return ask_for_turn();
+  }
+  if (std::ranges::find(models->offered, task_.model) == models->offered.end()) {
+    std::string all;
+    for (const auto& each : models->offered) all += (all.empty() ? "" : ", ") + each;
+    return end(Ended::kProtocol, "the agent does not offer the model " + task_.model + ", but: " + cut(all));
+  }
+  used_.set_model(task_.model);
+  JsonMembers parameters;
+  parameters.text("sessionId", session_);
+  if (models->option.empty())
+    return ask(Asked::kModel, "session/set_model", parameters.text("modelId", task_.model).object());
+  ask(Asked::kModel, "session/set_config_option",
+      parameters.text("configId", models->option).text("value", task_.model).object());
+}
+
+void Client::ask_for_turn() {
   const std::string block = JsonMembers().text("type", "text").text("text", task_.prompt).object();
   ask(Asked::kPrompt, "session/prompt",
       JsonMembers().text("sessionId", session_).json("prompt", "[" + block + "]").object());

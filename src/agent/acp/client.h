@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/acp/models.h"
 #include "agent/acp/progress.h"
 #include "agent/acp/used.h"
 #include "agent/printed.h"
@@ -23,7 +24,7 @@ constexpr std::size_t kMessageBytesMax = 16
 // How the turn ended. The values are the exit codes of the program.
 enum class Ended {
   kDone = 0,              // end_turn
-  kProtocol = 20,         // the agent speaks another version, or none
+  kProtocol = 20,         // the agent speaks another version, or none, or does not offer the model
   kLeft = 21,             // the agent ended before its turn did
   kMaxTokens = 22,        // max_tokens
   kMaxTurnRequests = 23,  // max_turn_requests
@@ -41,6 +42,7 @@ struct Session {
 
 struct Task {
   std::string prompt;
+  std::string model;   // "": the agent's own
   std::string folder;  // where the agent works
   Session before;      // to go on in
 };
@@ -65,7 +67,7 @@ class Client {
   Session left() const { return {.id = session_, .usd_micros = used_.cost_of_session()}; }
 
  private:
-  enum class Asked { kInitialize, kNew, kLoad, kResume, kPrompt };
+  enum class Asked { kInitialize, kNew, kLoad, kResume, kModel, kPrompt };
 
   void hear_line(std::string_view line);
   void hear_message(const PrintedObject& message);
@@ -78,6 +80,8 @@ class Client {
   void answer_permission(const PrintedObject& request, const std::string& id);
   void ask(Asked what, std::string_view method, const std::string& parameters);
   void ask_for_session(Asked what);
+  void ask_for_model(const std::optional<Models>& models);
+  void ask_for_turn();
   void end(Ended how, const std::string& why);
 
   Task task_;

@@ -17,7 +17,7 @@
 namespace pawl::agent::acp {
 namespace {
 
-constexpr std::string_view kPrompt = "--prompt=", kSessionFile = ".pawl-acp-session";
+constexpr std::string_view kPrompt = "--prompt=", kModel = "--model=", kSessionFile = ".pawl-acp-session";
 constexpr std::size_t kSessionFileBytesMax = 4096;
 constexpr int kWrongArguments = 2;
 constexpr int kLookEveryMs = 100;         // for a signal that arrived
@@ -142,20 +142,26 @@ class Conversation {
 bool is_name(std::string_view program) { return program.substr(program.rfind('/') + 1) == "pawl-acp"; }
 
 int run(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 2 || !arguments[0].starts_with(kPrompt)) {
+  Task task;
+  auto program = arguments.begin();
+  for (; program != arguments.end() && program->starts_with("--"); ++program) {
+    if (program->starts_with(kPrompt)) task.prompt = program->substr(kPrompt.size());
+    if (program->starts_with(kModel)) task.model = program->substr(kModel.size());
+  }
+  if (task.prompt.empty() || program == arguments.end()) {
     print(STDERR_FILENO, "pawl-acp starts an agent for `pawl run`: there is nothing to call by hand.\n");
     return kWrongArguments;
   }
   os::ignore_write_signals();
   os::catch_interrupts();
-  auto agent = os::spawn_piped({arguments.begin() + 1, arguments.end()});
+  auto agent = os::spawn_piped({program, arguments.end()});
   if (!agent) {
     print(STDERR_FILENO, "acp: " + agent.error().message + "\n");
     return static_cast<int>(Ended::kLeft);
   }
-  Client client({.prompt = arguments[0].substr(kPrompt.size()),
-                 .folder = os::absolute_path(".").value_or("/"),
-                 .before = session_before()});
+  task.folder = os::absolute_path(".").value_or("/");
+  task.before = session_before();
+  Client client(std::move(task));
   Conversation conversation(client, *std::move(agent));
   conversation.run();
   conversation.leave();

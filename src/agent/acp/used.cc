@@ -32,12 +32,6 @@ void add_of_gemini(const PrintedObject& meta, std::vector<Usage>& to) {
 
 }  // namespace
 
-void Used::see_session(const PrintedObject& opened) {
-  if (const auto models = opened.object("models")) model_ = models->text("currentModelId");
-  for (const auto& option : opened.objects("configOptions", kListBytesMax))
-    if (option.text("category") == "model") model_ = option.text("currentValue");
-}
-
 void Used::see_update(const PrintedObject& update) {
   if (update.text("sessionUpdate") == "usage_update") {
     const auto cost = update.object("cost");

@@ -17,7 +17,7 @@ class Used {
   // `reported`: what an execution before has reported of the session's cost.
   explicit Used(std::int64_t reported) : reported_(reported) {}
 
-  void see_session(const PrintedObject& opened);  // the result of session/new, /load or /resume
+  void set_model(std::string model) { model_ = std::move(model); }  // of what is seen from now on
   void see_update(const PrintedObject& update);
   void see_end(const PrintedObject& result);  // of session/prompt
 
