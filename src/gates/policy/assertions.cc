@@ -131,7 +131,7 @@ bool tests_use_assert(const Shadows& shadows) {
   constexpr std::size_t kFilesMax = 2000;
   std::size_t count = 0;
   for (const auto& path : shadows.base_files()) {
-    if (!is_test_file(path) || path.find(".c") == path.npos || ++count > kFilesMax) continue;
+    if (!is_test_source(path) || path.find(".c") == path.npos || ++count > kFilesMax) continue;
     const auto text = shadows.targets.base_text(path);
     if (text.find("assert.h") != text.npos || text.find("<cassert>") != text.npos) return true;
   }

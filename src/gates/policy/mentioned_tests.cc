@@ -80,19 +80,16 @@ const NamingFile* naming_file(std::string_view path) {
 std::set<std::string, std::less<>> other_code(const std::vector<std::string>& files) {
   std::set<std::string, std::less<>> out;
   for (const auto& path : files)
-    if (!is_test_file(path)) out.emplace(stem_of(path));
+    if (!is_test_source(path)) out.emplace(stem_of(path));
   return out;
 }
 
 }  // namespace
 
-bool is_test_file(std::string_view path) {
+bool is_test_source(std::string_view path) {
   if (std::ranges::none_of(kTestEnds, [&](auto end) { return path.ends_with(end); })) return false;
   const auto stem = stem_of(path);
-  if (stem.starts_with("test") || stem.ends_with("test") || stem.ends_with("tests")) return true;
-  for (auto folder = folder_of(path); !folder.empty(); folder = folder_of(folder))
-    if (std::ranges::find(kTestFolders, name_of(folder)) != kTestFolders.end()) return true;
-  return false;
+  return stem.starts_with("test") || stem.ends_with("test") || stem.ends_with("tests") || is_test_file(path);
 }
 
 bool may_name_tests(std::string_view path) { return naming_file(path) != nullptr; }
@@ -116,7 +113,7 @@ std::string unnamed_test(const FileChange& change, const Shadows& shadows) {
   for (const auto& path : shadows.base_files()) {
     const auto stem = stem_of(path);
     const auto old = before.find(stem);
-    if (old == before.end() || !is_test_file(path) || others.contains(stem) ||
+    if (old == before.end() || !is_test_source(path) || others.contains(stem) ||
         std::ranges::find(kUsual, stem) != kUsual.end())
       continue;
     const auto kept = now.find(stem);

@@ -9,8 +9,8 @@
 
 namespace pawl::gates {
 
-// Whether a file is a test by its name, or by the folder that it lies in.
-bool is_test_file(std::string_view path);
+// Whether a file is the source of a test, by its ending and its name, or by the folder that it lies in.
+bool is_test_source(std::string_view path);
 
 // Whether a file at this path names tests one by one; then its content has to be read.
 bool may_name_tests(std::string_view path);

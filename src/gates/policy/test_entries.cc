@@ -15,7 +15,7 @@ namespace {
 bool is_go_test(std::string_view path) { return path.ends_with("_test.go"); }
 // unittest asks a module or a package of tests.
 bool is_python_tests(std::string_view path) {
-  return path.ends_with(".py") && (is_test_file(path) || name_of(path) == "__init__.py");
+  return path.ends_with(".py") && (is_test_source(path) || name_of(path) == "__init__.py");
 }
 
 // The code of a file of Go or Python without comments, spaces and quotes.
