@@ -58,6 +58,7 @@ GROUPS = (
         Part("pawl gc of a base, and `rm -rf` in turns", large.gc, large.GC_FIGURES, frozenset([PAWL])),
         Part("the repository of a step, and a fresh clone's `git status` in turns", large.git, large.GIT_FIGURES, frozenset([PAWL])),
         Part(f"a step that writes {large.NEW_FILES:,} files", large.collect, large.COLLECT_FIGURES, frozenset([PAWL])),
+        Part(f"an executor whose agent writes {large.NAMED_FILES:,} names of {large.NAME_BYTES} bytes", large.names, large.NAMES_FIGURES, frozenset([PAWL])),
     )),
     Group("gates", "what gates add to their steps, and reports", (
         part("21 gates on 50,000 files", runs.gates, [PAWL], ("gate_adds_ms", "ms", "< 20")),

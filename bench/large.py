@@ -17,6 +17,7 @@ from figure import Figure
 
 FILES = int(os.environ.get("PAWL_BENCH_LARGE_FILES", 20_000))
 NEW_FILES = 100_000
+NAMED_FILES, NAME_BYTES = 200_000, 125
 COMMITS, CHANGED = 5, 10
 ROUNDS = 2
 STEPS = 2  # of an attempt whose gate is known on base
@@ -28,6 +29,7 @@ FOLDER_FIGURES = (Figure(f"{NAME}folder_unchanged_by_git_status", "ratio", "<= 2
 GC_FIGURES = (Figure(f"{NAME}gc_by_rm", "ratio", "<= 1.2"),)
 GIT_FIGURES = (Figure(f"{NAME}git_ready_ms", "ms", "<= 30"), Figure(f"{NAME}git_status_by_fresh_clone", "ratio", "<= 1.2"))
 COLLECT_FIGURES = (Figure(f"large.{NEW_FILES // 1000}k_new_collected_by_written", "ratio", "<= 1.0"),)
+NAMES_FIGURES = (Figure(f"large.{NAMED_FILES // 1000}k_names_executor_mib", "MiB", "<= 200"),)
 
 # File sizes as in a real program: about 4 KB of text per file, in folders of a hundred files.
 BYTES_A_FILE = 4000
@@ -46,6 +48,12 @@ for folder in range({NEW_FILES // 100}):
     for file in range(100):
         with open(f"new/{{folder}}/{{file}}", "w") as out:
             out.write(f"{{folder}} {{file}} " + "x" * 500)
+"""
+NAMES = f"""
+import os
+os.makedirs("named")
+for file in range({NAMED_FILES}):
+    open(f"named/{{file:0{NAME_BYTES}d}}", "w").close()
 """
 
 
@@ -105,6 +113,7 @@ def repository(place):
         plan(folder, "no_git", {"path": "source", "ref": "main"}, ["true"], git="none")
         plan(folder, "status", {"path": "source", "ref": "main"}, ["python3", "-c", STATUSES])
         plan(folder, "many", {"path": "small"}, ["python3", "-c", WRITES])
+        plan(folder, "names", {"path": "small"}, ["python3", "-c", NAMES])
         (folder / "small").mkdir()
         (folder / "small/file").write_text("x\n")
     return folder
@@ -186,6 +195,21 @@ def collect(place):
         # The collection runs between the two steps, with some milliseconds of other work.
         ratios.append((moment(gate["started_at"]) - moment(agent["started_at"]) - written) / written)
     yield COLLECT_FIGURES[0].name, statistics.median(ratios)
+
+
+def names(place):
+    """The most memory that an executor had while it judged a work with more names than are stored."""
+    folder = repository(place)
+    executor = subprocess.Popen([place.pawl, "run", "names.yaml", "--dir", "names"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _, status, use = os.wait4(executor.pid, 0)
+    except BaseException:
+        executor.kill()
+        raise
+    executor.returncode = os.waitstatus_to_exitcode(status)
+    if executor.returncode != 0:
+        raise RuntimeError(f"pawl run: exit code {executor.returncode}")
+    yield NAMES_FIGURES[0].name, use.ru_maxrss / 1024
 
 
 def git(place):

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -94,10 +95,11 @@ class ObjectCheck {
     memory_ = FolderMemory::load(memory_path_, seal_);
     PAWL_OK(look_at_all());
     if (unread_count_ == 0 && found_count_ == memory_.entries().size()) return {};
+    found_.reserve(found_count_);
     for (auto& seen : parts_) move_part(std::move(seen.part), seen.unread, found_, unread_);
+    parts_.clear();
     PAWL_OK(read_contents());
-    PAWL_TRY(const auto entries, entries_of(manifest.bytes()));
-    PAWL_OK(compare_with(entries));
+    PAWL_OK(compare_with(manifest.bytes()));
     remember(began_ns);
     return {};
   }
@@ -150,6 +152,7 @@ class ObjectCheck {
       out.part.same = remembered;
       return out;
     }
+    out.part.entries.reserve(found->size());
     for (const auto& [name, status] : *found) {
       std::string path = child(folder, name);
       if (S_ISDIR(status.st_mode)) out.below.push_back(path);
@@ -213,43 +216,48 @@ class ObjectCheck {
     return false;
   }
 
-  // In parallel: parsing the lines of a large base costs as much as reading its files.
-  static Result<std::vector<Entry>> entries_of(std::string_view manifest) {
-    std::vector<std::string_view> parts;
+  // Calls `visit` with each entry of the manifest, in its order. A few parts are parsed at once: parsing the
+  // lines of a large base costs as much as reading its files, and all of its entries would take much memory.
+  static Status each_kept(std::string_view manifest, const std::function<Status(const Entry&)>& visit) {
+    constexpr std::size_t kPartsAtOnce = 16;
     while (!manifest.empty()) {
-      const auto end = manifest.find('\n', std::min(kPartBytes, manifest.size() - 1));
-      parts.push_back(manifest.substr(0, end == std::string_view::npos ? end : end + 1));
-      manifest.remove_prefix(parts.back().size());
+      std::vector<std::string_view> parts;
+      while (!manifest.empty() && parts.size() < kPartsAtOnce) {
+        const auto end = manifest.find('\n', std::min(kPartBytes, manifest.size() - 1));
+        parts.push_back(manifest.substr(0, end == std::string_view::npos ? end : end + 1));
+        manifest.remove_prefix(parts.back().size());
+      }
+      std::vector<std::vector<Entry>> parsed(parts.size());
+      PAWL_OK(os::for_each_in_parallel(parts.size(), [&](std::size_t i) -> Status {
+        PAWL_TRY(parsed[i], parse_manifest(parts[i]));
+        return {};
+      }));
+      for (const auto& part : parsed)
+        for (const auto& entry : part) PAWL_OK(visit(entry));
     }
-    std::vector<std::vector<Entry>> parsed(parts.size());
-    PAWL_OK(os::for_each_in_parallel(parts.size(), [&](std::size_t i) -> Status {
-      PAWL_TRY(parsed[i], parse_manifest(parts[i]));
-      return {};
-    }));
-    std::vector<Entry> out;
-    for (auto& part : parsed) std::ranges::move(part, std::back_inserter(out));
-    return out;
+    return {};
   }
 
   // Compares them as sets. A manifest names folders only when they are more than the way to another entry.
-  Status compare_with(const std::vector<Entry>& kept) const {
+  Status compare_with(std::string_view manifest) const {
     std::unordered_set<std::string> ways;
-    for (const auto& entry : kept)
-      for (auto above = parent_of(entry.path); !above.empty() && ways.insert(above).second;)
-        above = parent_of(above);
-    std::vector<const Entry*> there;
+    std::vector<const Entry*> there, unnamed;
     for (const auto& looked : found_) there.push_back(&looked.entry);
     std::ranges::sort(there, {}, &Entry::path);
-    auto next = kept.begin();
-    for (const Entry* entry : there) {
-      const bool is_named = next != kept.end() && next->path == entry->path;
-      if (is_named && !is_same(*next, *entry)) return entry_was_changed(entry->path);
-      if (!is_named && next != kept.end() && next->path < entry->path) return entry_was_changed(next->path);
-      const bool is_way = entry->type == EntryType::kFolder && ways.contains(entry->path);
-      if (!is_named && !is_way) return entry_was_changed(entry->path);
-      if (is_named) ++next;
-    }
-    if (next != kept.end()) return entry_was_changed(next->path);
+    auto next = there.begin();
+    PAWL_OK(each_kept(manifest, [&](const Entry& kept) -> Status {
+      for (auto above = parent_of(kept.path); !above.empty() && ways.insert(above).second;)
+        above = parent_of(above);
+      while (next != there.end() && (*next)->path < kept.path) unnamed.push_back(*next++);
+      if (next == there.end() || (*next)->path != kept.path || !is_same(kept, **next))
+        return entry_was_changed(kept.path);
+      ++next;
+      return {};
+    }));
+    unnamed.insert(unnamed.end(), next, there.end());
+    for (const Entry* entry : unnamed)
+      if (entry->type != EntryType::kFolder || !ways.contains(entry->path))
+        return entry_was_changed(entry->path);
     return {};
   }
 

@@ -327,6 +327,9 @@ Status FolderMemory::save(const std::string& path, const Seal& seal, const std::
   // The seal's place is kept free: a second copy of the records would double the memory.
   constexpr std::size_t kHeadBytes = kMemoryFormat.size() + kHashHexSize;
   std::string bytes = std::string(kMemoryFormat) + std::string(kHashHexSize, '0') + base_id;
+  std::size_t size = bytes.size() + entries.size() * sizeof(Record);
+  for (const auto& looked : entries) size += looked.entry.path.size() + looked.entry.content.size();
+  bytes.reserve(size);
   for (const auto& looked : entries) append_record(bytes, looked);
   bytes.replace(kMemoryFormat.size(), kHashHexSize, seal.of(std::string_view(bytes).substr(kHeadBytes)));
   return os::write_atomically(path, bytes, 0600);
