@@ -63,7 +63,7 @@ GROUPS = (
     Group("gates", "what gates add to their steps, and reports", (
         part("21 gates on 50,000 files", runs.gates, [PAWL], ("gate_adds_ms", "ms", "< 20")),
         part("a test report of 100 MB", in_process.report, [BENCH],
-             ("read_junit_100_mb_ms", "ms", "< 1500"), ("read_junit_100_mb_mib", "MiB", "< 64")),
+             ("read_junit_100_mb_ms", "ms", "< 800"), ("read_junit_100_mb_mib", "MiB", "< 57")),
         part("a thousand test reports of 2 MiB, judged as one", in_process.many_reports, [BENCH], ("judge_1000_reports_mib", "MiB", "< 200")),
     )),
     Group("engine", "the engine alone, without sandboxes", (

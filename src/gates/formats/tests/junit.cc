@@ -96,16 +96,23 @@ struct Case {
 // Moves suites from the tests to the NoTest entries. Vitest writes a suite with a failed hook as the test
 // "outer", beside its tests "outer > inner".
 Report without_suites(Report report) {
-  std::vector<std::string_view> names;
-  for (const auto& test : report.tests) names.push_back(test.name);
-  std::ranges::sort(names);
+  constexpr std::string_view kBelow = " > ";
+  std::vector<std::string_view> failed;
+  for (const auto& test : report.tests)
+    if (test.status == TestStatus::kFailed) failed.push_back(test.name);
+  if (failed.empty()) return report;
+  std::ranges::sort(failed);
+  std::set<std::string_view> outer;
+  for (const auto& test : report.tests) {
+    const std::string_view name = test.name;
+    for (auto end = name.find(kBelow); end != name.npos; end = name.find(kBelow, end + 1))
+      if (std::ranges::binary_search(failed, name.substr(0, end))) outer.insert(name.substr(0, end));
+  }
   Tests kept;
   std::vector<std::size_t> suites;
   for (std::size_t i = 0; i < report.tests.size(); ++i) {
-    if (report.tests[i].status != TestStatus::kFailed) continue;
-    const std::string below = report.tests[i].name + " > ";
-    const auto first = std::ranges::lower_bound(names, below);
-    if (first != names.end() && first->starts_with(below)) suites.push_back(i);
+    const auto& test = report.tests[i];
+    if (test.status == TestStatus::kFailed && outer.contains(test.name)) suites.push_back(i);
   }
   if (suites.empty()) return report;
   for (std::size_t i = 0, next = 0; i < report.tests.size(); ++i) {
