@@ -78,6 +78,8 @@ BAD = [
     ("agent with two commands", change('{run: "true"}', "{use: codex, run: x}"), 10, 48, "leave one of them out", True),
     ("agent with no command", change('{run: "true"}', "{time_budget_seconds: 9}"), 10, 35, "run", True),
     ("use of no profile", change('{run: "true"}', "{use: codx}"), 10, 41, "codex", False),
+    ("acp that is one text", change('{run: "true"}', '{acp: "my-agent --acp"}'), 10, 41, "the words of a command", True),
+    ("acp beside a command", change('{run: "true"}', '{acp: [my-agent], run: "true"}'), 10, 53, "leave one of them out", True),
     ("use without its model", change('{run: "true"}', "{use: pi}"), 10, 41, "needs a model", False),
     ("model without use", change('{run: "true"}', "{run: x, model: m}"), 10, 44, "use", True),
     ("model with a space", change('{run: "true"}', '{use: codex, model: "a b"}'), 10, 55, "a b", True),
