@@ -102,6 +102,8 @@ while True:
         if SCENARIO == "leaves":
             os.system("sleep 300 &")
             os._exit(9)
+        if SCENARIO == "deaf":
+            time.sleep(60)
         if SCENARIO == "hangs":
             cancel = hear()
             assert cancel["method"] == "session/cancel", cancel
@@ -232,6 +234,12 @@ class Turns(WithAcp):
         self.pawl("run", "plan.yaml", expect=11)
         self.assertEqual([message.get("method") for message in self.heard()][-1], "session/cancel")
         self.assertIn('"stop_reason":"cancelled"', self.log())
+
+    def test_an_agent_that_hears_of_no_stop_is_left(self):
+        self.make("deaf", agent="time_budget_seconds: 3, acp: [python3, /plan/acp_agent.py, %s]")
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertIn('\n{"exit_code":25,', self.log())
+        self.assertEqual(self.agent_signal()["outcome"], "timed_out")
 
 
 class Refused(WithAcp):

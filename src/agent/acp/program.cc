@@ -23,6 +23,7 @@ constexpr int kWrongArguments = 2;
 constexpr int kLookEveryMs = 100;         // for a signal that arrived
 constexpr std::int64_t kCancelMs = 1000;  // less than the time between SIGTERM and SIGKILL
 constexpr std::int64_t kLeaveMs = 2000;   // for an agent that writes its session when its turn is over
+constexpr int kPiecesMax = 64;            // of its last words, before the time is looked at again
 constexpr std::size_t kUnsentBytesMax = 1 << 20;  // an agent that does not read is not read, either
 
 void print(int fd, std::string_view text) {
@@ -74,7 +75,7 @@ class Conversation {
     agent_.to.reset();
     const MonoTime begun = clock_.mono();
     while (ms_between(begun, clock_.mono()) < kLeaveMs && !is_gone(kLookEveryMs))
-      while (agent_.from && read_some()) continue;
+      for (int pieces = 0; pieces < kPiecesMax && agent_.from && read_some(); ++pieces) continue;
     if (client_.ended() == Ended::kLeft && code_)
       print(STDOUT_FILENO, "acp: the agent's exit code is " + std::to_string(*code_) + "\n");
   }
@@ -164,9 +165,10 @@ int run(const std::vector<std::string>& arguments) {
   Client client(std::move(task));
   Conversation conversation(client, *std::move(agent));
   conversation.run();
-  conversation.leave();
   if (!client.session().empty()) keep(client.left());
+  // Before the agent leaves: after a stop there is less time than it may take.
   print(STDOUT_FILENO, client.take_lines() + client.last_line());
+  conversation.leave();
   return static_cast<int>(*client.ended());
 }
 
