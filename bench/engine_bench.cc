@@ -104,10 +104,6 @@ class NoObjects final : public workspace::ObjectStore {
   bool has_path(const std::string&, const std::vector<std::string>&, const std::string&) const override {
     return true;
   }
-  std::vector<std::string> paths(const std::string&, const std::vector<std::string>&,
-                                 std::size_t) const override {
-    return {};
-  }
   Result<std::string> only(const std::string& layer_id, const std::vector<std::string>&) const override {
     return layer_id;
   }

@@ -65,13 +65,6 @@ gates::Shadows Episode::shadows(const std::string& layer, const std::vector<std:
   out.is_there = [this, layers](const std::string& path) {
     return world_.objects.has_path(claim_->run.base_id, layers, path);
   };
-  out.base_files = [this, known = std::make_shared<std::optional<std::vector<std::string>>>()]()
-      -> const std::vector<std::string>& {
-    // Few changes ask for the list, which has as many entries as base.
-    constexpr std::size_t kListedMax = 500'000;
-    if (!*known) *known = world_.objects.paths(claim_->run.base_id, base_stack_, kListedMax);
-    return **known;
-  };
   out.adds_tests = [this, layer, below, known = std::make_shared<std::optional<std::set<std::string>>>()](
                        const std::string& folder) {
     // The walk costs as much as the check itself, and few changes ask for it.

@@ -54,9 +54,6 @@ class ObjectStore {  // Thread-safe.
   // Whether the base with the layers `below`, topmost first, has `path`.
   virtual bool has_path(const std::string& base_id, const std::vector<std::string>& below,
                         const std::string& path) const = 0;
-  // The paths of the files and links of the base with the layers `below`, in the order of their parts, at most `most`.
-  virtual std::vector<std::string> paths(const std::string& base_id, const std::vector<std::string>& below,
-                                         std::size_t most) const = 0;
   // The content of the regular file that the base with the layers `below` has at `path`. kExhausted: it is
   // larger than `bytes_max`.
   virtual Result<std::string> text_at(const std::string& base_id, const std::vector<std::string>& below,

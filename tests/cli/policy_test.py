@@ -65,7 +65,6 @@ class Policy(PawlTest):
         files = ("Makefile", "conftest.py", "jest.config.js", "package.json", "pytest.ini", "tox.ini", "vite.config.ts")
         for agent, shown in ((AGENT, ["told: conftest.py: watched: steers pytest"]),
                              ("echo more >>file", []),
-                             ("mkdir tests; echo 'def load_tests(*of): return of[1]' >tests/__init__.py", ["told: tests/__init__.py: watched: has `load_tests`"]),
                              (f"touch {' '.join(files)}", [f"told: {name}: watched: steers" for name in files[:5]] + ["told: and 2 more"])):
             self.write("plan.yaml", plan(agent=agent))
             printed = re.findall("^ +(told: .*)", self.pawl("run", "plan.yaml").stdout, re.MULTILINE)

@@ -2,11 +2,67 @@
 // change that takes no test away.
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "gates/policy/shadowing.h"
 #include "gates/policy/unheard.h"
-#include "gates/work_of.h"
+#include "plan/script.h"
 
 namespace pawl::gates {
 namespace {
+
+using Files = std::map<std::string, std::string>;
+
+struct WorkOf {
+  std::string command;
+  Files base, changed;
+  std::set<std::string> protected_files = {}, folders_of_new_tests = {};
+};
+
+bool has_file(const Files& files, const std::string& path) {
+  return std::ranges::any_of(
+      files, [&](const auto& file) { return file.first == path || file.first.starts_with(path + "/"); });
+}
+
+// The findings on the work's changes.
+std::string findings_on(const WorkOf& of) {
+  auto work = of.base;
+  for (const auto& [path, text] : of.changed) work[path] = text;
+  Shadows shadows{
+      .was_there = [&](const std::string& path) { return has_file(of.base, path); },
+      .is_protected = [&](const std::string& path) { return of.protected_files.contains(path); },
+      .is_there = [&](const std::string& path) { return has_file(work, path); },
+      .adds_tests = [&](const std::string& folder) { return of.folders_of_new_tests.contains(folder); }};
+  const auto text = plan::text_of(plan::script_argv(plan::Shell::kBest, of.command));
+  shadows.folders.add({text});
+  shadows.targets.add({text});
+  shadows.targets.hidden_failures = [](const auto& words) { return plan::hidden_failures(words); };
+  shadows.targets.is_protected = shadows.is_protected;
+  shadows.targets.in_base = shadows.was_there;
+  shadows.targets.in_work = shadows.is_there;
+  const auto text_in = [](const Files& files) {
+    return [&files](const std::string& path) { return files.contains(path) ? files.at(path) : ""; };
+  };
+  shadows.targets.read_makefiles(shadows.folders.modules, text_in(of.base));
+  shadows.targets.read_work(text_in(of.base), text_in(work));
+  std::string out;
+  for (const auto& [path, content] : of.changed) {
+    FileChange change{.path = path};
+    const auto version = [](const std::string& each) {
+      return FileVersion{.size = static_cast<std::int64_t>(each.size()), .content = each};
+    };
+    if (of.base.contains(path)) change.before = version(of.base.at(path));
+    change.after = version(content);
+    std::int64_t number = 0;
+    for (std::size_t at = 0; at < content.size();) {
+      const auto end = std::min(content.find('\n', at), content.size());
+      change.added.push_back({.number = ++number, .text = std::string_view(content).substr(at, end - at)});
+      at = end + 1;
+    }
+    if (const auto words = shadowing(change, shadows); !words.empty()) out += path + ": " + words + "\n";
+  }
+  return out;
+}
 
 const Files kMochaTests = {{"test/hard.js", "x"}, {"easy/a.js", "x"}};
 
@@ -160,15 +216,14 @@ TEST(ChosenTests, MochasSettingsLoadNothingOfTheWork) {
   const Files skips = {{"skip.js", "exports.mochaHooks = {beforeEach() { this.skip() }}\n"}};
   for (const auto* text : {R"({"require": "./skip.js"})", R"({"require": ["ts-node/register", "./skip"]})",
                            R"({"file": ["skip.js"]})", R"({"grep": "easy"})", R"({"invert": true})",
-                           R"({"spec": "easy"})", R"({"delay": true})", R"({"ignore": ["test/hard.js"]})",
+                           R"({"spec": "easy"})", R"({"ignore": ["test/hard.js"]})",
                            R"({"node-option": ["require=./skip.js"]})", R"({"requ\u0069re": "./skip.js"})"})
     EXPECT_NE(settings(".mocharc.json", text, skips), "") << text;
   EXPECT_NE(settings(".mocharc.yml", "require:\n  - ./skip.js\n", skips), "");
   EXPECT_NE(settings("package.json", R"({"mocha": {"require": ["./skip.js"]}})", skips), "");
-  for (const auto* text :
-       {R"({"timeout": 5000, "reporter": "dot"})", R"({"require": "ts-node/register"})",
-        R"({"spec": ["test/**/*.js"]})", R"({"ignore": ["node_modules/**", "dist/**"]})",
-        R"({"file": ["test/hard.js"]})", R"({"delay": false})", R"({"extension": ["js", "ts"]})"})
+  for (const auto* text : {R"({"timeout": 5000, "reporter": "dot"})", R"({"require": "ts-node/register"})",
+                           R"({"spec": ["test/**/*.js"]})", R"({"ignore": ["node_modules/**", "dist/**"]})",
+                           R"({"file": ["test/hard.js"]})", R"({"extension": ["js", "ts"]})"})
     EXPECT_EQ(settings(".mocharc.json", text), "") << text;
   EXPECT_EQ(settings(".mocharc.yml", "recursive: true\nspec:\n  - test\n"), "");
   EXPECT_EQ(
@@ -309,121 +364,6 @@ TEST(ChosenTests, AFolderThatNoCommandGoesToIsFree) {
   EXPECT_EQ(package("npm test -- --reporters=$REPORTER"), "");
   EXPECT_EQ(package("pip install -r requirements.txt; npm test"), "");
   EXPECT_NE(package("npm test -w demo"), "");
-}
-
-// The findings on a settings file of a project with tests in three places.
-std::string settings(const std::string& path, const std::string& before, const std::string& after) {
-  WorkOf of{.command = "npm test",
-            .base = {{"package.json", R"({"devDependencies": {"jest": "1", "vitest": "1", "ava": "5"}})"},
-                     {"test/a.test.js", "x"},
-                     {"test/b.test.js", "x"},
-                     {"src/c.spec.ts", "x"},
-                     {"src/c.ts", "x"}},
-            .changed = {{path, after}}};
-  if (!before.empty()) of.base[path] = before;
-  return findings_on(of);
-}
-std::string jest(const std::string& before, const std::string& after) {
-  const auto text = [](const std::string& body) { return "module.exports = {\n  " + body + "\n};\n"; };
-  return settings("jest.config.js", text(before), text(after));
-}
-std::string vitest(const std::string& after) {
-  return settings("vitest.config.ts", "export default defineConfig({test: {globals: true}})\n",
-                  "export default defineConfig(() => ({\n  " + after + "\n}));\n");
-}
-
-TEST(ChosenTests, SettingsOfJestTakeTheFilesThatTheyTook) {
-  for (const auto* bad :
-       {"testMatch: ['**/a.test.js']", "testMatch: ['<rootDir>/src/**/*.spec.ts']",
-        R"(testRegex: 'a\\.test')", "testPathIgnorePatterns: ['b.test']",
-        "testPathIgnorePatterns: ['/test/']", "testPathIgnorePatterns: ['<rootDir>/test']",
-        "modulePathIgnorePatterns: [\"b\\\\.\"]", "roots: ['<rootDir>/src']", "rootDir: 'src',",
-        "projects: ['<rootDir>/src']", "testMatch: ['**/*.test.js', '!**/b.test.js', '**/*.spec.ts']",
-        "passWithNoTests: true", "testEnvironment: 'node', testMatch: [\n    '**/{a,c}.*',\n  ],"})
-    EXPECT_NE(jest("testEnvironment: 'node'", bad), "") << bad;
-  for (const auto* good :
-       {"testMatch: ['**/*.test.js', '**/*.spec.ts', '**/*.unit.js']",
-        "testMatch: ['**/*.{test,spec}.[jt]s']", R"(testRegex: '(test|spec)\\.[jt]sx?$')",
-        "testPathIgnorePatterns: ['/node_modules/', '/e2e/', 'dist']",
-        "roots: ['<rootDir>/src', '<rootDir>/test']", "rootDir: '.'", "passWithNoTests: false",
-        "projects: ['<rootDir>/src', '<rootDir>/test/jest.config.js']", "testMatch: patterns",
-        "testMatch: [...more, 'x']", "testRegex: '(?=.*test)'", "coverageThreshold: {global: {lines: 80}}",
-        "// testMatch: ['**/a.test.js']"})
-    EXPECT_EQ(jest("testEnvironment: 'node'", good), "") << good;
-  EXPECT_EQ(jest("testMatch: ['**/a.test.js']", "testMatch: ['**/a.test.js'], verbose: true"), "");
-  EXPECT_EQ(jest("testMatch: ['**/a.test.js']", "testMatch: ['**/*.test.js']"), "");
-  EXPECT_EQ(jest("passWithNoTests: true", "passWithNoTests: true, bail: 1"), "");
-  const std::string package =
-      R"({"devDependencies": {"jest": "1"}, "files": ["src"], "jest": {"testMatch": ["**/a.*"]}})";
-  EXPECT_NE(settings("package.json", R"({"devDependencies": {"jest": "1"}})", package), "");
-  EXPECT_EQ(settings("package.json", package, package), "");
-  EXPECT_EQ(settings("package.json", "",
-                     R"({"devDependencies": {"jest": "1"}, "roots": ["x"], "projects": ["y"]})"),
-            "");
-  EXPECT_NE(settings("package.json", "",
-                     R"({"devDependencies": {"ava": "5"}, "ava": {"files": ["src/**/*.spec.ts"]}})"),
-            "");
-  EXPECT_EQ(settings("package.json", "",
-                     R"({"devDependencies": {"ava": "5"}, "ava": {"files": ["**/*.{test,spec}.*"]}})"),
-            "");
-}
-
-TEST(ChosenTests, SettingsOfVitestTakeTheFilesThatTheyTook) {
-  for (const auto* bad :
-       {"test: {include: ['test/a*']}", "test: {exclude: ['test/b*']}", "test: {dir: 'src'}", "root: 'src'",
-        "test: {exclude: [...configDefaults.exclude, 'src/**']}",
-        "test: {globals: true, passWithNoTests: true}", "test: {testNamePattern: 'zero'}",
-        "test: {projects: ['src']}"})
-    EXPECT_NE(vitest(bad), "") << bad;
-  for (const auto* good :
-       {"test: {exclude: [...configDefaults.exclude, 'e2e/**']}",
-        "test: {coverage: {include: ['src/**'], exclude: ['test/**']}}",
-        "test: {include: ['{src,test}/**/*.{test,spec}.{js,ts}']}", "optimizeDeps: {include: ['x']}",
-        "test: {projects: ['packages/*']}", "resolve: {alias: [{find: /test:{exclude/, replacement: 'x'}]}"})
-    EXPECT_EQ(vitest(good), "") << good;
-  const std::string only = "export default {test: {include: ['src/*.vt.ts']}}\n";
-  EXPECT_EQ(findings_on({.command = "node --test",
-                         .base = {{"test/a.test.js", "x"}},
-                         .changed = {{"vitest.config.ts", only}}}),
-            "")
-      << "base runs no Vitest";
-  EXPECT_NE(findings_on({.command = "vitest run",
-                         .base = {{"test/a.test.js", "x"}},
-                         .changed = {{"vitest.config.ts", only}}}),
-            "");
-}
-
-TEST(ChosenTests, SettingsOfPytestTakeTheNamesThatTheyTook) {
-  const Files base = {
-      {"pytest.ini", "[pytest]\naddopts = -q\n"},
-      {"tests/test_a.py", "def test_zero():\n    pass\n"},
-      {"tests/unit/test_b.py", "class TestSum:\n    async def test_adds(self):\n        pass\n"},
-      {"src/x.py", "def testify():\n    pass\n"}};
-  const auto adds = [&](const std::string& path, const std::string& line) {
-    return findings_on(
-        {.command = "pytest", .base = base, .changed = {{path, "[pytest]\naddopts = -q\n" + line + "\n"}}});
-  };
-  for (const auto* bad :
-       {"python_files = test_a.py", "python_files = check_*.py *_test.py", "python_classes = B*",
-        "python_functions = test_z*", "norecursedirs = unit", "norecursedirs = t*",
-        "norecursedirs =\n    .*\n    unit", "addopts = --ignore-glob=*b.py"})
-    EXPECT_NE(adds("pytest.ini", bad), "") << bad;
-  for (const auto* good :
-       {"python_files = test_*.py check_*.py", "python_files = tests/*.py", "python_classes = Test Check",
-        "python_functions = test_* check_*", "norecursedirs = .* data", "addopts = --ignore-glob=*/data/*",
-        "markers = slow: x"})
-    EXPECT_EQ(adds("pytest.ini", good), "") << good;
-  EXPECT_NE(adds("tests/pytest.ini", "python_files = test_b.py"), "") << "a new file for a folder";
-  EXPECT_NE(adds("tox.ini", "python_files = test_b.py"), "");
-  const auto toml = [&](const std::string& line) {
-    return findings_on({.command = "pytest",
-                        .base = base,
-                        .changed = {{"pyproject.toml", "[tool.pytest.ini_options]\n" + line + "\n"}}});
-  };
-  EXPECT_NE(toml("python_files = ['test_a.py']"), "");
-  EXPECT_EQ(
-      toml("python_files = ['test_*.py']\npython_classes = ['Test']\npython_functions = [\n  'test',\n]"),
-      "");
 }
 
 }  // namespace

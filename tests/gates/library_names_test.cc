@@ -14,7 +14,7 @@ FileVersion file_of(std::string_view content) {
 }
 
 std::string shadowed_by(const std::string& path, const Shadows& shadows = {}) {
-  return shadowing({.path = path, .after = file_of("#define check(x)\n")}, shadows);
+  return shadowing({.path = path, .after = file_of("#define assert(x)\n")}, shadows);
 }
 
 TEST(LibraryNames, AHeaderOfTheLibraryIsFoundWhereCompilersLook) {

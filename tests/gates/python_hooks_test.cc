@@ -80,7 +80,7 @@ TEST(PythonHooks, OfAPluginThatBaseLoadsAreReadWhenItChanges) {
   add_folders_of_work(shadows);
   EXPECT_TRUE(shadowing_reads("tests/plugin.py", shadows.targets));
   EXPECT_TRUE(shadowing_reads("a/conftest.py", shadows.targets));
-  EXPECT_FALSE(shadowing_reads("src/other.py", shadows.targets));
+  EXPECT_FALSE(shadowing_reads("tests/other.py", shadows.targets));
   EXPECT_NE(shadowing(change_of("tests/plugin.py", forged), shadows), "");
   EXPECT_EQ(shadowing(change_of("tests/other.py", forged), shadows), "");
   shadows.allowed = {"tests/plugin.py"};

@@ -71,7 +71,6 @@ TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
       {"Rakefile", "  t.fail_on_error = false"},
       {"Cargo.toml", "autotests = false"},
       {".npmrc", "if-present=true"},
-      {".npmrc", "usage=true"},
       {"CTestCustom.cmake", "set(CTEST_CUSTOM_TESTS_IGNORE right)"}};
   for (const auto& [path, line] : kBad) EXPECT_NE(adds(path, line), "") << path << ": " << line;
   const std::pair<const char*, const char*> kGood[] = {
@@ -85,7 +84,6 @@ TEST(Shadowing, SettingsThatReplaceARunnerAreFoundInAddedLines) {
       {"Cargo.toml", "harness = false"},
       {".rspec", "--require spec_helper"},
       {".proverc", "-lv"},
-      {".npmrc", "usage = false"},
       {"package.json", "\"dry-runner\": true"}};
   for (const auto& [path, line] : kGood) EXPECT_EQ(adds(path, line), "") << path << ": " << line;
   EXPECT_TRUE(has_runner_settings(".npmrc"));

@@ -79,10 +79,6 @@ class SimObjects final : public workspace::ObjectStore {
   bool has_path(const std::string&, const std::vector<std::string>&, const std::string&) const override {
     return false;
   }
-  std::vector<std::string> paths(const std::string&, const std::vector<std::string>&,
-                                 std::size_t) const override {
-    return {};
-  }
   Result<std::string> text_at(const std::string&, const std::vector<std::string>&, const std::string& path,
                               std::uint64_t) const override {
     return fail(ErrorKind::kNotFound, path);

@@ -68,10 +68,6 @@ std::string weakened_cmake(const FileChange& change, const RunTargets& targets) 
           times_spread(before_of(change), "add_test(", true) &&
       !moves)
     return "adds fewer tests than before";
-  const auto enables = [](std::string_view content) {
-    return times_spread(content, "enable_testing(", true) + times_spread(content, "include(CTest", true);
-  };
-  if (enables(change.after->content) < enables(before)) return "does not enable tests any more";
   for (const auto text : kCmakeCommands)
     if (adds(text, true)) return fmt::format("adds `{}`, which replaces a command of CMake", text);
   const auto folder = change.path.substr(0, change.path.size() - name_of(change.path).size());
@@ -124,7 +120,7 @@ std::string weakened_cargo(const FileChange& change, const RunTargets& targets) 
         old != before.end() || (targets.base_text && !targets.base_text(folder + own).empty());
     if (!is_known) continue;
     const std::pair<const char*, std::string> defaults[] = {
-        {"harness", "true"}, {"path", own}, {"test", "true"}, {"required-features", "[]"}};
+        {"path", own}, {"test", "true"}, {"required-features", "[]"}};
     for (const auto& [one, value] : defaults)
       if (key(target, one, value) != key(was, one, value))
         return fmt::format("sets `{}` of the test `{}`, so that it is not built, or is another one", one,

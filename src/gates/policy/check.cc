@@ -7,7 +7,6 @@
 #include "base/glob.h"
 #include "base/json.h"
 #include "gates/policy/npm.h"
-#include "gates/policy/test_entries.h"
 #include "gates/policy/test_files.h"
 #include "gates/policy/watched.h"
 #include "secrets/shapes.h"
@@ -70,8 +69,6 @@ void PolicyCheck::check_path(const FileChange& change) {
     find(policy_->watched, path, "watched", fmt::format("steers {}", what));
   else if (matches(policy_->watched_paths, path))
     find(policy_->watched, path, "watched", "is one of watched_paths");
-  if (const auto entry = adds_test_entry(change); !entry.empty())
-    find(policy_->watched, path, "watched", entry);
   // Only a file that can run replaces a command.
   const auto command = change.after && (change.after->is_executable || change.after->is_link)
                            ? shadows(path)

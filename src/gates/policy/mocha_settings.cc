@@ -20,8 +20,8 @@ namespace {
 constexpr auto kLoads = std::to_array<std::string_view>(
     {"extends", "file", "import", "loader", "node-option", "r", "reporter", "require", "ui"});
 // Keys by which it takes fewer tests.
-constexpr auto kChoices = std::to_array<std::string_view>(
-    {"delay", "f", "fgrep", "g", "grep", "i", "invert", "pass-on-failing-test-suite"});
+constexpr auto kChoices =
+    std::to_array<std::string_view>({"f", "fgrep", "g", "grep", "i", "invert", "pass-on-failing-test-suite"});
 
 using Values = std::vector<std::string>;
 

@@ -62,26 +62,18 @@ std::string without_spaces_and_quotes(std::string_view content) {
   return out;
 }
 
+// More of a value is not read: a file of many keys would otherwise cost its size for each of them.
+constexpr std::size_t kValueBytesMax = 300;
+
 // Runners of the workspace, and modules that stand in for those of a test runner or an assertion library.
 FoundModules replacements_in(std::string_view content, bool is_package) {
   const auto text = without_spaces_and_quotes(content);
   FoundModules out;
-  // A file of the work in place of a part of the runner.
-  for (const std::string_view key :
-       {"dependencyExtractor:", "environment:", "filter:", "resolver:", "testEnvironment:",
-        "testResultsProcessor:", "testSequencer:", "reporters:["})
-    for (auto at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
-      const auto value =
-          std::string_view(text).substr(at + key.size(), text.find_first_of(",}]", at) - at - key.size());
-      const bool is_key = at == 0 || !is_word(text[at - 1]);
-      if (is_key && (value.starts_with('.') || value.starts_with("<rootDir>")))
-        out.insert(fmt::format("{} {}", key.substr(0, key.find(':')), value));
-    }
   for (const std::string_view key : {"testRunner:", "runner:"})
     for (auto at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
       if (at > 0 && is_word(text[at - 1])) continue;
-      const auto start = at + key.size();
-      const auto value = text.substr(start, text.find_first_of(",}", start) - start);
+      const auto rest = std::string_view(text).substr(at + key.size(), kValueBytesMax);
+      const auto value = rest.substr(0, rest.find_first_of(",}"));
       const bool is_installed =
           std::ranges::any_of(kInstalledRunners, [&](auto name) { return value.starts_with(name); });
       // A package.json may have a script or a package of the name `runner`.

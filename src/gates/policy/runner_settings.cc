@@ -44,7 +44,7 @@ constexpr std::string_view kNpmFiles[] = {".npmrc"};
 constexpr std::string_view kNpmKeys[] = {"globalconfig", "node-options", "script-shell", "shell",
                                          "userconfig"};
 // ignore-scripts leaves `pretest` and `posttest` out, too. A key without a value is true.
-constexpr std::string_view kNpmWords[] = {"if-present", "ignore-scripts", "usage"};
+constexpr std::string_view kNpmWords[] = {"if-present", "ignore-scripts"};
 // pnpm.io/settings, also in .npmrc
 constexpr std::string_view kPnpmFiles[] = {"pnpm-workspace.yaml", ".npmrc"};
 constexpr std::string_view kPnpmTexts[] = {"enable-pre-post-scripts=false", "enablePrePostScripts:false",

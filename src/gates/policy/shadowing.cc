@@ -8,10 +8,8 @@
 
 #include "base/glob.h"
 #include "base/lines.h"
-#include "gates/policy/assertions.h"
 #include "gates/policy/build_files.h"
 #include "gates/policy/library_names.h"
-#include "gates/policy/mentioned_tests.h"
 #include "gates/policy/mocha_settings.h"
 #include "gates/policy/named_modules.h"
 #include "gates/policy/package_scripts.h"
@@ -21,8 +19,6 @@
 #include "gates/policy/runner_settings.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/stand_in.h"
-#include "gates/policy/taken_files.h"
-#include "gates/policy/test_entries.h"
 #include "gates/policy/test_files.h"
 #include "gates/policy/vendored.h"
 #include "gates/reading/text.h"
@@ -390,14 +386,12 @@ void add_folders_of_work(Shadows& to) {
 
 std::string shadowing(const FileChange& change, const Shadows& shadows) {
   if (any_covers(shadows.allowed, change.path)) return {};
-  for (const auto& words :
-       {not_read(change, shadows.targets),
-        forging_hook(change, shadows.targets.pytest_plugins, shadows.targets.work_text),
-        runner_setting(change, shadows.targets), named_module(change),
-        weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
-        mocha_setting(change, shadows), pytest_choice(change, shadows), left_out_files(change, shadows),
-        assertions_off(change, shadows), unnamed_test(change, shadows), ends_go_tests(change),
-        vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
+  for (const auto& words : {not_read(change, shadows.targets),
+                            forging_hook(change, shadows.targets.pytest_plugins, shadows.targets.work_text),
+                            runner_setting(change, shadows.targets), named_module(change),
+                            weakened_target(change, shadows.targets), switches_off(change, shadows.targets),
+                            mocha_setting(change, shadows), pytest_choice(change, shadows),
+                            vendored(change, shadows.was_there), stands_in_for_own(change, shadows)})
     if (!words.empty()) return words;
   return Look(change, shadows).words();
 }
@@ -422,8 +416,7 @@ bool holds_data(const std::string& folder, const Shadows& shadows) {
 
 bool shadowing_reads(std::string_view path, const RunTargets& targets) {
   return may_have_hooks(path, targets.pytest_plugins) || has_runner_settings(path) ||
-         may_choose_files(path) || may_switch_assertions_off(path) || may_name_tests(path) ||
-         may_have_test_entries(path) || may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
+         may_have_targets(path, targets) || has(cxx_headers(), name_of(path));
 }
 
 std::vector<std::string> scanner_rules() {

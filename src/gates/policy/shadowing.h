@@ -24,8 +24,6 @@ struct Shadows {
   std::function<bool(const std::string& path)> is_there;
   // Whether the work adds a test of Python to a folder; null: that is not known.
   std::function<bool(const std::string& folder)> adds_tests;
-  // The files of before, as far as they are listed; null: they are not known.
-  std::function<const std::vector<std::string>&()> base_files;
   std::vector<std::string> allowed;  // glob patterns of paths that may change
   RunTargets targets;
 };

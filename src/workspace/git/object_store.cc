@@ -102,15 +102,6 @@ class DiskObjects final : public ObjectStore {
     return View(kept_.trees_of(base_id, below)).find(path).has_value();
   }
 
-  std::vector<std::string> paths(const std::string& base_id, const std::vector<std::string>& below,
-                                 std::size_t most) const override {
-    std::vector<std::string> out;
-    View(kept_.trees_of(base_id, below)).each_file("", [&](const std::string& path) {
-      if (out.size() < most) out.push_back(path);
-    });
-    return out;
-  }
-
   Result<std::string> text_at(const std::string& base_id, const std::vector<std::string>& below,
                               const std::string& path, std::uint64_t bytes_max) const override {
     // The path may come from a file of the repository, and so may a link there.
