@@ -98,7 +98,7 @@ class Approve(Policies):
         self.assertEqual((row["action"], row["from_state"], row["to_state"], row["reason"]),
                          ("approve p1.1", "FAILED", "COMPLETE", "the test is wrong"))
         self.assertIn("+new", self.pawl("diff", "last").stdout)
-        self.assertIn("too late", self.pawl("approve", "last", "p1", expect=1).stderr)
+        self.assertIn("does not allow to approve it", self.pawl("approve", "last", "p1", expect=1).stderr)
         self.pawl("resume", "last", expect=11)
         self.assertEqual(self.columns("attempts_total", "outcome", phase="p2"), (1, "escalate"))
         self.pawl("verify", "last")
