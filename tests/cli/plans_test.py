@@ -86,7 +86,7 @@ class Plans(PawlTest):
     def test_dependencies_by_a_lockfile_are_checked(self):
         self.make("locked", {"agent.sh": "true\n"}, {"package.json": "{}\n", "package-lock.json": "{}\n"})
 
-    def test_a_gate_that_no_later_tier_has_is_noted(self):
+    def test_a_gate_that_the_last_phase_lacks_is_noted(self):
         def notes(*tiers):
             gates = "".join(f"  {name}: {{steps: [{{name: s, run: 'true'}}]}}\n" for name in "abc")
             text = f"version: 1\nworkflow: w\nsource: {{path: source}}\ngates:\n{gates}tiers:\n"
@@ -95,21 +95,22 @@ class Plans(PawlTest):
                 text += f"  - {{name: t{number}, parallel: {parallel}, phases: [{listed}]}}\n"
             self.write("plan.yaml", text)
             self.write("source/code", "")
-            found = [note for note in self.pawl_json("check", "plan.yaml")["notes"] if "later tiers" in note]
+            found = [note for note in self.pawl_json("check", "plan.yaml")["notes"] if "later phases" in note]
             for note in found:
                 self.assertIn(f"note: {note}\n", self.pawl("check", "plan.yaml").stdout)
             return found
 
-        def left(gate, tier, phase):
-            return f"gate {gate} of tier {tier} is not run on the work of later tiers; add it to phase {phase}'s gates to hold it there"
+        def left(gate, phase, last):
+            return f"gate {gate} of phase {phase} is not run on the work of later phases; add it to phase {last}'s gates to hold it there"
         one = ("false", ["a"])
-        self.assertEqual(notes(one, ("false", ["b"])), [left("a", "t0", "p10")])
-        self.assertEqual(notes(("false", ["a, c", "b"]), ("false", ["b"]), ("false", ["b, c"])), [left("a", "t0", "p20")])
-        self.assertEqual(notes(one, ("false", ["b"]), ("false", ["c"])), [left("a", "t0", "p20"), left("b", "t1", "p20")])
+        self.assertEqual(notes(one, ("false", ["b"])), [left("a", "p00", "p10")])
+        self.assertEqual(notes(("false", ["a, c", "b"]), ("false", ["b"]), ("false", ["b, c"])), [left("a", "p00", "p20")])
+        self.assertEqual(notes(one, ("false", ["b"]), ("false", ["c"])), [left("a", "p00", "p20"), left("b", "p10", "p20")])
         self.assertEqual(notes(one, ("true", ["a", "b"])), [], "its parallel phases are judged by the gates of all")
-        self.assertEqual(notes(one, ("false", ["a", "b"])), [left("a", "t0", "p11")])
-        self.assertEqual(notes(one, ("false", ["b", "a"])), [])
-        self.assertEqual(notes(("false", ["a", "b"])), [], "one tier")
+        self.assertEqual(notes(one, ("false", ["a", "b"])), [left("a", "p00", "p11")])
+        self.assertEqual(notes(one, ("false", ["b", "a"])), [left("b", "p10", "p11")])
+        self.assertEqual(notes(("false", ["a", "b"])), [left("a", "p00", "p01")], "one tier, one phase after the other")
+        self.assertEqual(notes(("true", ["a", "b"])), [])
 
 
 if __name__ == "__main__":

@@ -30,22 +30,23 @@ std::string named(const std::vector<std::string>& names) {
   return names.size() > kShown ? out + fmt::format(" and {} more", names.size() - kShown) : out;
 }
 
-// A later tier may change what a gate of an earlier one says, so no gate is run again on the work of later
-// tiers. The gates of the phase that is accepted last see all of it; phases of a parallel tier share theirs.
+// Later work may change what a gate of an earlier phase says, and no gate is run again on it: a gate that wants
+// a failing test could not hold. The gates of the phase that is accepted last see all work; phases of a parallel
+// tier share theirs.
 std::vector<std::string> gates_left_behind(const plan::Plan& plan) {
   const auto& last = plan.tiers.back();
   std::set<std::string> held(last.phases.back().gates.begin(), last.phases.back().gates.end());
   if (last.parallel)
     for (const auto& phase : last.phases) held.insert(phase.gates.begin(), phase.gates.end());
   std::vector<std::string> out;
-  for (const auto& tier : std::span(plan.tiers).first(plan.tiers.size() - 1))
+  for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       for (const auto& gate : phase.gates)
         if (held.insert(gate).second)
           out.push_back(
-              fmt::format("gate {} of tier {} is not run on the work of later tiers; add it to phase {}'s "
+              fmt::format("gate {} of phase {} is not run on the work of later phases; add it to phase {}'s "
                           "gates to hold it there",
-                          gate, visible(tier.name), last.phases.back().id));
+                          gate, phase.id, last.phases.back().id));
   return out;
 }
 
