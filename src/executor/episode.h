@@ -184,6 +184,8 @@ class Episode {
   std::optional<gates::GateFacts> gate_facts(const std::string& gate_id, std::int64_t rerun);
   // The gate's result. No value: a rerun follows.
   std::optional<gates::GateRun> after_reruns(const std::string& gate_id, const gates::GateFacts& first);
+  // The run of a gate by which the attempt is judged: 0 for the first, otherwise the number of the rerun.
+  std::int64_t run_that_counts(const std::string& gate_id) const;
   Status evaluate_gates();
   Result<bool> evaluate_gate(const std::string& gate_id);  // true when the gate is over
   std::vector<std::string> agent_environment(bool with_feedback) const;

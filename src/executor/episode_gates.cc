@@ -88,6 +88,18 @@ std::optional<gates::GateRun> Episode::after_reruns(const std::string& gate_id,
   return gates::settled(std::move(runs), retry.flaky == plan::Flaky::kPass);
 }
 
+// A gate that failed first and passed is no failure of the attempt: the run that passed counts. It is the last
+// one. Otherwise the first run stands for all of them, as its signals say whether the others differ.
+std::int64_t Episode::run_that_counts(const std::string& gate_id) const {
+  std::int64_t last = 0;
+  if (const auto passed = gate_passed_.find(gate_id); passed == gate_passed_.end() || !passed->second)
+    return last;
+  for (const auto& step : steps_)
+    if (step.role == StepRole::kGate && step.gate_id == gate_id && results_.contains(step.index))
+      last = std::max(last, step.rerun);
+  return last;
+}
+
 Status Episode::evaluate_gates() {
   for (const auto& name : phase_->gates) {
     if (gate_passed_.contains(name)) continue;

@@ -210,8 +210,7 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
   for (const auto& step : steps_) {
     const auto run = results_.find(step.index);
     if (run == results_.end() || !judges(step.role)) continue;
-    // The first run of a gate stands for all of them, as its signals say whether the others differ.
-    if (step.rerun == 0) {
+    if (step.rerun == run_that_counts(step.gate_id)) {
       facts.steps.push_back(facts_of(step, run->second));
       facts.step_labels.push_back(label_of(phase_->id, step, claim_->attempt.number));
     }

@@ -43,7 +43,7 @@ class Flaky(WithRun):
         self.addCleanup(self.server.shutdown)
         self.addCleanup(self.held.set)
 
-    def make(self, *answers, retry="flaky_reruns: 2", top="", attempts=1, more_gates=""):
+    def make(self, *answers, retry="flaky_reruns: 2", top="", attempts=1, limits="", after="{steps: [{name: s, run: \"true\"}], baseline: none}"):
         self.answers, self.asked = list(answers), 0
         port = self.server.server_port
         self.write("source/file", "x\n")
@@ -58,9 +58,9 @@ max_attempts: {attempts}
 gates:
   unit:
     baseline: none
-    steps: [{{name: s, run: "python3 /plan/fetch.py >out.tap", network: scoped, egress: ["127.0.0.1:{port}"], reports: {{tap: [out.tap]}}}}]
+    steps: [{{name: s, run: "python3 /plan/fetch.py >out.tap", network: scoped, egress: ["127.0.0.1:{port}"], reports: {{tap: [out.tap]}}{limits}}}]
     signals: [tests]{retry.replace(", retry", chr(10) + "    retry")}
-  after: {{steps: [{{name: s, run: "true"}}], baseline: none}}
+  after: {after}
 tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "echo y >file"}}, gates: [unit, after]}}]}}]
 """)
 
@@ -104,6 +104,27 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "echo y >file"}}, gates: [uni
                 self.assertTrue(self.pawl_json("verify", "last")["ok"])
         report = self.pawl("report", "last", "-o", "-").stdout
         self.assertIn("flaky, failed", report)
+
+    def test_a_gate_that_passed_as_flaky_fails_no_attempt(self):
+        def after(run, retry):
+            return f'{{steps: [{{name: s, run: "{run}"}}], baseline: none, retry: {{{retry}}}}}'
+
+        passes = "flaky_reruns: 1, flaky: pass"
+        for answers, limits, run, verdict in (
+                ((None, GOOD), ", time_budget_seconds: 2", "exit 3", "failed_retryable"),
+                ((BAD, GOOD), "", "exit 3", "failed_retryable"),
+                ((BAD, GOOD), "", "true", "passed")):
+            with self.subTest(answers=answers, run=run):
+                self.make(*answers, retry=passes, limits=limits, attempts=2, after=after(run, "timeout_retryable: false, same_failure_max: off"))
+                self.pawl("run", "plan.yaml", expect=0 if verdict == "passed" else 11)
+                first = self.attempts()[0]
+                self.assertEqual((first["verdict"], self.signal()["runs"]), (verdict, "failed, passed"))
+                for said in ("failing tests", "unit"):
+                    self.assertNotIn(said, first["summary"], "the next agent has no test of `unit` to mend")
+        # The failure of `after` is the same, with and without the flaky one before it.
+        self.make(BAD, GOOD, GOOD, retry=passes, attempts=4, after=after("exit 3", "same_failure_max: 2"))
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(len(self.attempts()), 2)
 
     def test_the_same_result_fails_as_without_reruns(self):
         self.make(BAD)
