@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/mutant.h"
+#include "gates/moving.h"
 #include "gates/signal_parts.h"
 
 namespace pawl::gates {
@@ -28,14 +29,31 @@ std::string results_of(const std::vector<GateRun>& runs) {
   return out;
 }
 
+// Whether the runs, which differ, have this failure in common. Only a signal of tests can fail in both by other
+// causes; without evidence in either run, that is the cause.
+bool fails_alike(const Signal* in_first, const Signal* in_last) {
+  if (in_first == nullptr || in_last == nullptr) return false;
+  return in_first->kind != kTestsFamily || (in_first->missing && in_last->missing);
+}
+
+// The tests whose failure the gate's signal of tests does not accept, by the names that base holds them to. A
+// gate without that signal has none.
+std::vector<std::string> failing_tests_of(const GateFacts& facts) {
+  if (std::ranges::find(facts.required, kTestsFamily) == facts.required.end()) return {};
+  Report report = all_reports(facts.steps, kTestsFamily).all;
+  const auto base = facts.base.find(std::string(kTestsFamily));
+  if (base == facts.base.end()) return failing_of(report);
+  report = with_settled_names(std::move(report), base->second);
+  return facts.known_failing ? compare_failing(report, base->second).fresh : failing_of(report);
+}
+
 }  // namespace
 
 GateRun run_of(const GateFacts& facts) {
   GateRun out;
   out.signals = evaluate(facts);
   out.passed = gate_passed(facts, out.signals);
-  for (auto& name : failing_of(all_reports(facts.steps, kTestsFamily).all))
-    out.failing.insert(std::move(name));
+  for (auto& name : failing_tests_of(facts)) out.failing.insert(std::move(name));
   return out;
 }
 
@@ -58,8 +76,7 @@ GateRun settled(std::vector<GateRun> runs, bool flaky_passes) {
   for (auto& signal : out.signals) {
     if (signal.passed) continue;
     const auto key = key_of(signal);
-    const bool in_both = failing_signal(first, key) != nullptr && failing_signal(last, key) != nullptr;
-    if (in_both && first.failing == last.failing) continue;
+    if (fails_alike(failing_signal(first, key), failing_signal(last, key))) continue;
     signal.flaky = hides_flaky() ? "" : results_of(runs);
     signal.missing = false;
     signal.passed = passes;

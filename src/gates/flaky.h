@@ -13,7 +13,7 @@ namespace pawl::gates {
 struct GateRun {
   std::vector<Signal> signals;
   bool passed = false;
-  std::set<std::string> failing;  // tests that failed in its reports
+  std::set<std::string> failing;  // tests that failed, as far as its signals judge them
 };
 GateRun run_of(const GateFacts& facts);
 
@@ -21,9 +21,10 @@ GateRun run_of(const GateFacts& facts);
 bool differ(const GateRun& one, const GateRun& other);
 
 // The result of a gate after all of its runs, the first one first. Runs that do not differ have the result of
-// the first. Otherwise each signal that failed in one of the runs and passed in another, or by other tests, is
-// flaky. A flaky signal fails and is never missing: another attempt may help. With `flaky_passes` it passes when
-// a whole run passed; it stays flaky. REQUIRES: `runs` is not empty, and only the last may differ from the first.
+// the first. Otherwise each signal that failed in one of the runs and passed in another is flaky. A signal of
+// tests is also flaky when other tests failed; any other that failed in both is the failure of one run. A flaky
+// signal fails and is never missing: another attempt may help. With `flaky_passes` it passes when a whole run
+// passed; it stays flaky. REQUIRES: `runs` is not empty, and only the last may differ from the first.
 GateRun settled(std::vector<GateRun> runs, bool flaky_passes);
 
 }  // namespace pawl::gates

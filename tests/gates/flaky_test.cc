@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gates/gates.h"
@@ -66,6 +67,68 @@ TEST(Flaky, ASignalThatOnlyALaterRunFailsIsNamed) {
     EXPECT_EQ(signal.flaky, "failed, failed") << signal.kind;
   }
   EXPECT_EQ(mixed.signals.size(), 2U);
+}
+
+TEST(Flaky, ASignalThatFailsInBothRunsIsItsOwnUnlessItsTestsDiffer) {
+  for (const std::string kind : {"build", "policy", "cve_delta", "sarif_delta", "tests"})
+    for (const bool missing : {false, true}) {
+      const auto run = [&](const std::string& failing) {
+        GateRun out = run_that(false, {failing});
+        out.signals.push_back(flaky_input(kind, false, missing));
+        out.signals.back().gate_id = "other";
+        return out;
+      };
+      const auto mixed = settled({run("a"), run("b")}, true);
+      const auto& own = mixed.signals.back();
+      const bool differs = kind == "tests" && !missing;
+      EXPECT_EQ(own.flaky, differs ? "failed, failed" : "") << kind << missing;
+      EXPECT_EQ(own.missing, missing) << kind;
+      EXPECT_EQ(mixed.signals.at(1).flaky, "failed, failed") << "the tests beside it differ";
+      EXPECT_FALSE(mixed.passed);
+      AttemptFacts facts{.signals = mixed.signals, .attempts_used = 1, .max_attempts = 3};
+      facts.open_gates = {"g"};
+      facts.non_retryable = {kind};
+      EXPECT_EQ(decide(facts).kind, differs ? Verdict::Kind::kFailedRetryable : Verdict::Kind::kEscalate)
+          << kind;
+    }
+}
+
+StepFacts tests_that_fail(const std::vector<std::string>& failing) {
+  StepFacts out{.step_name = "s", .outcome = "exited", .exit_code = 1, .declared = {"tests"}};
+  Report report;
+  for (const auto& name : failing) report.tests.push_back({.name = name, .status = TestStatus::kFailed});
+  report.tests.push_back({.name = "passes"});
+  out.reports.push_back({.path = "r", .format = "tap", .family = "tests", .report = std::move(report)});
+  return out;
+}
+
+GateRun run_with(const std::vector<std::string>& failing, bool known_failing, const Inventory& base) {
+  return run_of({.gate_id = "g",
+                 .required = {"tests"},
+                 .steps = {tests_that_fail(failing)},
+                 .base = {{"tests", base}},
+                 .known_failing = known_failing});
+}
+
+TEST(Flaky, WhatFailsOnBaseAndNamesThatMoveAreNoDifference) {
+  const Inventory base{.names = {"known", "passes"}, .failing = {"known"}};
+  for (const bool known : {false, true}) {
+    const auto with = run_with({"broken", "known"}, known, base), without = run_with({"broken"}, known, base);
+    EXPECT_EQ(differ(with, without), !known) << "only `known_failing: base` lets it fail";
+    EXPECT_TRUE(differ(with, run_with({"other", "known"}, known, base)));
+  }
+  const Inventory moving{.names = {"at #", "passes"}, .twice = true, .moving = {"at #"}};
+  for (const bool known : {false, true}) {
+    EXPECT_FALSE(differ(run_with({"at 12:00:01"}, known, moving), run_with({"at 12:00:07"}, known, moving)));
+    EXPECT_TRUE(differ(run_with({"at 12:00:01"}, known, moving), run_with({"other"}, known, moving)));
+  }
+}
+
+TEST(Flaky, TestsThatNoSignalJudgesAreNoDifference) {
+  const auto run = [](const std::string& failing) {
+    return run_of({.gate_id = "g", .required = {"build"}, .steps = {tests_that_fail({failing})}});
+  };
+  EXPECT_FALSE(differ(run("a"), run("b"))) << "no signal could say what differs";
 }
 
 TEST(Flaky, TheVerdictNamesIt) {
