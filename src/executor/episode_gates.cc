@@ -65,7 +65,8 @@ Result<bool> Episode::evaluate_gate(const std::string& gate_id) {
 }
 
 // A gate that failed runs again on the same content, until a result differs from the first one or the plan allows
-// no further rerun. A sandbox that could not be made gives no result.
+// no further rerun. A sandbox that could not be made gives no result. An end that the plan does not retry is
+// not run again either: a person decides, whatever a rerun would say.
 std::optional<gates::GateRun> Episode::after_reruns(const std::string& gate_id,
                                                     const gates::GateFacts& first) {
   const auto& retry = plan_->gates.at(gate_id).retry;
@@ -73,7 +74,10 @@ std::optional<gates::GateRun> Episode::after_reruns(const std::string& gate_id,
     return std::ranges::none_of(facts.steps, [](const auto& step) { return step.outcome == "setup_failed"; });
   };
   std::vector<gates::GateRun> runs = {gates::run_of(first)};
-  if (runs.front().passed || !has_result(first)) return std::move(runs.front());
+  const bool hopeless = std::ranges::any_of(first.steps, [&](const auto& step) {
+    return gates::is_hopeless(step, retry.timeout_retryable, retry.oom_retryable);
+  });
+  if (runs.front().passed || hopeless || !has_result(first)) return std::move(runs.front());
   for (std::int64_t rerun = 1; rerun <= retry.flaky_reruns; ++rerun) {
     const auto facts = gate_facts(gate_id, rerun);
     if (!facts) {

@@ -38,14 +38,10 @@ bool agent_passed(const AttemptFacts& facts) {
   return agent != facts.signals.end() && agent->passed;
 }
 
-// The step of a gate that ended by time or memory, where the plan does not retry that. The first step is the
-// agent's: its signal says how it ended.
+// The first step is the agent's: its signal says how it ended.
 const StepFacts* hopeless_step(const AttemptFacts& facts) {
-  for (std::size_t i = 1; i < facts.steps.size(); ++i) {
-    const auto& step = facts.steps[i];
-    if (step.outcome == "timed_out" && !facts.timeout_retryable) return &step;
-    if (step.outcome == "oom_killed" && !facts.oom_retryable) return &step;
-  }
+  for (std::size_t i = 1; i < facts.steps.size(); ++i)
+    if (is_hopeless(facts.steps[i], facts.timeout_retryable, facts.oom_retryable)) return &facts.steps[i];
   return nullptr;
 }
 
@@ -136,6 +132,11 @@ std::string_view name(Verdict::Kind kind) {
       return "escalate";
   }
   return "";
+}
+
+bool is_hopeless(const StepFacts& step, bool timeout_retryable, bool oom_retryable) {
+  return (step.outcome == "timed_out" && !timeout_retryable) ||
+         (step.outcome == "oom_killed" && !oom_retryable);
 }
 
 Verdict decide(const AttemptFacts& facts) {

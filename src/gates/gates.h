@@ -215,6 +215,9 @@ struct Verdict {
 
 std::string_view name(Verdict::Kind kind);  // passed | failed_retryable | failed_unrecoverable | escalate
 
+// Whether the step of a gate ended by time or memory, where the plan does not retry that.
+bool is_hopeless(const StepFacts& step, bool timeout_retryable, bool oom_retryable);
+
 // Decides the verdict of an attempt. `passed` needs positive evidence: every signal passed, and so did every
 // gate. failed_retryable means that an attempt is left; when all are used, the verdict is `escalate`.
 Verdict decide(const AttemptFacts& facts);

@@ -126,6 +126,16 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "echo y >file"}}, gates: [uni
         self.pawl("run", "plan.yaml", expect=11)
         self.assertEqual(len(self.attempts()), 2)
 
+    def test_what_the_plan_does_not_retry_is_not_run_again(self):
+        for retryable, asked, verdict in (("false", 1, "escalate"), ("true", 2, "passed")):
+            with self.subTest(retryable=retryable):
+                self.make(None, GOOD, limits=", time_budget_seconds: 2", attempts=3,
+                          retry=f"flaky_reruns: 2, flaky: pass, timeout_retryable: {retryable}")
+                self.pawl("run", "plan.yaml", expect=0 if verdict == "passed" else 11)
+                self.assertEqual((self.asked, [a["verdict"] for a in self.attempts()]), (asked, [verdict]))
+                if verdict == "escalate":
+                    self.assertIn("s timed_out", self.pawl_json("status", "last")["phases"][0]["last_failure_reason"])
+
     def test_the_same_result_fails_as_without_reruns(self):
         self.make(BAD)
         self.pawl("run", "plan.yaml", expect=11)

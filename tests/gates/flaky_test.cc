@@ -131,6 +131,15 @@ TEST(Flaky, TestsThatNoSignalJudgesAreNoDifference) {
   EXPECT_FALSE(differ(run("a"), run("b"))) << "no signal could say what differs";
 }
 
+TEST(Flaky, OnlyAnEndThatThePlanDoesNotRetryIsHopeless) {
+  for (const bool retryable : {false, true}) {
+    EXPECT_EQ(is_hopeless({.outcome = "timed_out"}, retryable, !retryable), !retryable);
+    EXPECT_EQ(is_hopeless({.outcome = "oom_killed"}, !retryable, retryable), !retryable);
+    for (const char* other : {"exited", "signaled", "output_limit", "disk_limit", "setup_failed"})
+      EXPECT_FALSE(is_hopeless({.outcome = other}, retryable, retryable)) << other;
+  }
+}
+
 TEST(Flaky, TheVerdictNamesIt) {
   const auto decided = [](bool allowed) {
     const auto gate = settled({run_that(false), run_that(true)}, allowed);
