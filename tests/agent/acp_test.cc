@@ -357,17 +357,61 @@ TEST(AcpClient, WhatIsNoMessageIsLeftOut) {
 TEST(AcpClient, WhatPeopleSeeHasALimit) {
   Agent agent;
   const Json prompt = agent.open();
-  std::size_t bytes = 0;
+  std::string shown;
   const std::string text(3000, 'x');
   for (int i = 0; i < 3000; ++i) {
     agent.update(R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":")" + text +
                  "\"}}");
     agent.update(R"({"sessionUpdate":"tool_call","title":")" + text + R"(","toolCallId":")" +
                  std::to_string(i) + "\"}");
-    bytes += agent.client.take_lines().size();
+    shown += agent.client.take_lines();
   }
-  EXPECT_LT(bytes, kLinesBytesMax + 4096);
+  EXPECT_LT(shown.size(), kLinesBytesMax + 100);
+  EXPECT_GT(shown.size(), kLinesBytesMax - 2 * text.size());
+  EXPECT_TRUE(shown.ends_with("x\nacp: further lines are left out\n"));
+  for (std::size_t begin = 0, end = 0; (end = shown.find('\n', begin)) != shown.npos; begin = end + 1) {
+    if (shown[begin] == 't') {
+      ASSERT_EQ(end - begin, text.size() + std::string("tool: other: ").size());
+    }
+  }
   EXPECT_EQ(agent.end(prompt), "acp: done\n") << "the end is told whatever came before";
+}
+
+// The supervisor, which knows the secrets, redacts what it sees whole.
+TEST(AcpClient, NoTextIsCut) {
+  for (const std::size_t size : {300U, 1000U, 2000U, 50'000U}) {
+    const std::string text = std::string(size - 4, 'x') + "sesame, open";
+    Agent agent;
+    const Json prompt = agent.open();
+    const auto half = text.size() / 2;
+    for (const auto& part : {text.substr(0, half), text.substr(half)})
+      agent.update(R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":")" + part +
+                   "\"}}");
+    agent.update(R"({"sessionUpdate":"tool_call","toolCallId":"a","status":"failed","title":")" + text +
+                 "\"}");
+    agent.update(R"({"sessionUpdate":"plan","entries":[{"status":"in_progress","content":")" + text +
+                 "\"}]}");
+    agent.say(text);
+    agent.say("{" + text);
+    agent.say(
+        R"({"id":1,"method":"session/request_permission","params":{"options":[{"optionId":"y","kind":"allow_once"}],"toolCall":{"title":")" +
+        text + "\"}}}");
+    agent.refuse(prompt, R"({"code":-1,"message":")" + text + R"(","data":")" + text + "\"}");
+    const std::string lines = agent.client.take_lines();
+    std::size_t whole = 0;
+    for (auto at = lines.find(text); at != lines.npos; at = lines.find(text, at + 1)) ++whole;
+    EXPECT_EQ(whole, 9U) << size << ": " << lines.substr(0, 2000);
+  }
+}
+
+TEST(AcpClient, ALineThatReachesTheLimitIsLeftOutWhole) {
+  Agent agent;
+  const Json prompt = agent.open();
+  const std::string text(1 << 20, 'x');
+  for (int i = 0; i < 6; ++i)
+    agent.update(R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":")" + text +
+                 "\"}}");
+  EXPECT_EQ(agent.end(prompt), "acp: further lines are left out\nacp: done\n");
 }
 
 TEST(AcpClient, BytesMayComeOneByOne) {

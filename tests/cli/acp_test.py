@@ -11,6 +11,7 @@ import at_once
 from pawl_runs import WithRun
 
 STEPS = 4
+SECRET = "Tangerine/moon=4417+of.a.test"
 AGENT = r'''
 import json, os, pathlib, signal, sys, time
 SCENARIO, STEPS = sys.argv[1], 4
@@ -57,7 +58,7 @@ def turn(session, prompt):
         update(session, "tool_call_update", toolCallId=f"c{n}", status="completed")
         store(session, n)
     say(session, "all is done")
-def hostile(session):
+def hostile(session, id):
     if SCENARIO == "huge":
         print('{"jsonrpc":"2.0","method":"session/update","params":"' + "x" * (40 << 20) + '"}', flush=True)
     if SCENARIO == "deep":
@@ -66,6 +67,21 @@ def hostile(session):
         os.write(1, b'no JSON at all\n\xff\xfe\x00\n{"jsonrpc": \n7\n\n' + bytes(range(256)) + b"\n")
     if SCENARIO == "unknown":
         assert ask("fs/write_text_file", {"path": "/x", "content": ""})["error"]["code"] == -32601
+    if SCENARIO == "secret":
+        # A secret across each size at which a client might cut. The script has it backwards, and is no leak.
+        secret = open(__file__).read().split("SECRET ")[-1].strip()[::-1]
+        for size in (300, 1000, 2000, 4 << 20):
+            text = "x" * min(size - 12, 8000) + secret
+            for n in range(1 if size <= 2000 else 1000):
+                update(session, "agent_message_chunk", content={"type": "text", "text": text[:-12]})
+                update(session, "agent_message_chunk", content={"type": "text", "text": text[-12:]})
+                update(session, "tool_call", toolCallId="t", title=text, kind="read")
+                if n == 0:
+                    update(session, "plan", entries=[{"status": "in_progress", "content": text}])
+                    print(text, flush=True)
+                    ask("session/request_permission", {"toolCall": {"title": text}, "options": [{"optionId": "y", "kind": "allow_once"}]})
+        send(id=id, error={"code": -1, "message": "x" * 988 + secret, "data": "x" * 988 + secret})
+        sys.exit(0)
     if SCENARIO == "many":
         for n in range(20000):
             update(session, "tool_call", toolCallId=str(n), title="y" * 500, kind="read")
@@ -109,7 +125,7 @@ while True:
             assert cancel["method"] == "session/cancel", cancel
             send(id=id, result={"stopReason": "cancelled"})
             continue
-        hostile(session)
+        hostile(session, id)
         turn(session, params["prompt"][0]["text"])
         reason = SCENARIO if SCENARIO in ("max_tokens", "refusal") else "end_turn"
         send(id=id, result={"stopReason": reason, "usage": {"totalTokens": 30, "inputTokens": 20, "outputTokens": 10}})
@@ -228,6 +244,18 @@ class Turns(WithAcp):
                 log = self.log()
                 self.assertIn(f"\n{line}", log)
                 self.assertLess(len(log), 6 << 20)
+
+    def test_no_part_of_a_secret_is_shown(self):
+        self.make("secret")
+        with open(self.root / "acp_agent.py", "a") as script:
+            script.write("# SECRET " + SECRET[::-1])
+        self.pawl("run", "plan.yaml", env={"PAWL_SECRETS": "KEY", "KEY": SECRET}, expect=11)
+        said = re.sub(r"^HEARD .*\n", "", self.log(), flags=re.M)
+        self.assertGreater(said.count("<redacted:env:KEY:"), 500)
+        self.assertIn("acp: further lines are left out\n", said)
+        for size in (6, 12):
+            self.assertNotIn(SECRET[:size], said)
+            self.assertNotIn(SECRET[-size:], said)
 
     def test_a_stop_cancels_the_turn(self):
         self.make("hangs", agent="time_budget_seconds: 3, acp: [python3, /plan/acp_agent.py, %s]")

@@ -16,15 +16,12 @@ constexpr std::string_view kAuthRequired = "-32000";
 constexpr std::size_t kIdBytesMax = 200;                  // of a request
 constexpr std::int64_t kMessageCharactersMax = 64 << 10;  // of an error
 constexpr std::size_t kOptionsBytesMax = 64 << 10;        // of a permission
-constexpr std::size_t kToldBytesMax = 1000;               // of an error, and of a line that is no message
 
 JsonMembers message() {
   JsonMembers out;
   out.text("jsonrpc", "2.0");
   return out;
 }
-
-std::string cut(std::string_view text) { return std::string(utf8_prefix(text, kToldBytesMax)); }
 
 std::optional<Ended> ended_by(std::string_view stop_reason) {
   static constexpr std::array<std::pair<std::string_view, Ended>, 5> kReasons = {
@@ -73,8 +70,7 @@ void Client::hear_line(std::string_view line) {
   if (line.empty()) return;
   if (const auto message = PrintedObject::parse(std::string(line))) return hear_message(*message);
   const bool is_object = line.starts_with('{');
-  progress_.note((is_object ? "a message can't be read: " : "no message: ") +
-                 cut(valid_utf8(line.substr(0, kToldBytesMax))));
+  progress_.note((is_object ? "a message can't be read: " : "no message: ") + valid_utf8(line));
 }
 
 void Client::hear_message(const PrintedObject& message) {
@@ -116,7 +112,7 @@ void Client::answer_permission(const PrintedObject& request, const std::string& 
       chosen = option.text("optionId");
       const auto call = parameters->object("toolCall");
       const std::string title = call ? call->text("title", kMessageCharactersMax) : "";
-      progress_.note("allowed: " + cut(title.empty() ? option.text("name") : title));
+      progress_.note("allowed: " + (title.empty() ? option.text("name") : title));
       break;
     }
   JsonMembers outcome;
@@ -191,7 +187,7 @@ void Client::ask_for_model(const std::optional<Models>& models) {
   if (std::ranges::find(models->offered, task_.model) == models->offered.end()) {
     std::string all;
     for (const auto& each : models->offered) all += (all.empty() ? "" : ", ") + each;
-    return end(Ended::kProtocol, "the agent does not offer the model " + task_.model + ", but: " + cut(all));
+    return end(Ended::kProtocol, "the agent does not offer the model " + task_.model + ", but: " + all);
   }
   used_.set_model(task_.model);
   JsonMembers parameters;
@@ -218,8 +214,8 @@ void Client::hear_stop(const PrintedObject& result) {
 
 void Client::hear_error(const PrintedObject& error) {
   const std::string code = error.json("code", kIdBytesMax).value_or("?");
-  std::string why = "error " + code + ": " + cut(error.text("message", kMessageCharactersMax));
-  if (const auto data = error.json("data", kMessageBytesMax)) why += " " + cut(*data);
+  std::string why = "error " + code + ": " + error.text("message", kMessageCharactersMax);
+  if (const auto data = error.json("data", kMessageBytesMax)) why += " " + *data;
   if (code == kAuthRequired) return end(Ended::kUnauthorized, why);
   // Qwen Code says that it can resume, and has no such method.
   if (asked_ == Asked::kResume && can_load_) return ask_for_session(Asked::kLoad);

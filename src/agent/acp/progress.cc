@@ -2,28 +2,23 @@
 
 #include <algorithm>
 
-#include "base/json.h"
-
 namespace pawl::agent::acp {
 namespace {
 
-constexpr std::size_t kTitleBytesMax = 300;
 constexpr std::int64_t kChunkCharactersMax = 1 << 20;  // a longer text is left out
 constexpr std::size_t kEntriesBytesMax = 64 << 10;     // of the list of a plan
 
 // One line: other controls than the end of a line would move the cursor of a terminal.
-std::string one_line(std::string_view text, std::size_t bytes_max) {
-  std::string out(utf8_prefix(text, bytes_max));
+std::string one_line(std::string_view text) {
+  std::string out(text);
   std::ranges::replace_if(
       out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
-  if (out.size() < text.size()) out += "...";
   return out;
 }
 
 std::string title_of(const PrintedObject& call) {
   const std::string kind = call.text("kind");
-  return (kind.empty() ? "other" : kind) + ": " +
-         one_line(call.text("title", kChunkCharactersMax), kTitleBytesMax);
+  return (kind.empty() ? "other" : kind) + ": " + call.text("title", kChunkCharactersMax);
 }
 
 }  // namespace
@@ -54,14 +49,15 @@ void Progress::add_text(std::string_view who, const PrintedObject& chunk) {
   if (!content) return;
   if (who != who_) end_text();
   who_ = who;
-  text_ += content->text("text", kChunkCharactersMax);
   std::size_t begin = 0;
-  for (auto end = text_.find('\n'); end != std::string::npos; end = text_.find('\n', begin)) {
+  const std::size_t seen = text_.size();  // it has no end of a line
+  text_ += content->text("text", kChunkCharactersMax);
+  for (auto end = text_.find('\n', seen); end != std::string::npos; end = text_.find('\n', begin)) {
     put(who_, std::string_view(text_).substr(begin, end - begin));
     begin = end + 1;
   }
   text_.erase(0, begin);
-  if (text_.size() > kLineBytesMax) end_text();
+  if (is_full_ || bytes_ + text_.size() > kLinesBytesMax) end_text();
 }
 
 void Progress::add_tool_call(const PrintedObject& call) {
@@ -69,7 +65,7 @@ void Progress::add_tool_call(const PrintedObject& call) {
   const std::string title = title_of(call);
   ++tool_calls_.total;
   put("tool", title);
-  if (titles_.size() < kToolCallsMax) titles_[call.text("toolCallId")] = title;
+  if (!is_full_ && titles_.size() < kToolCallsMax) titles_[call.text("toolCallId")] = title;
   add_tool_end(call);
 }
 
@@ -92,8 +88,7 @@ void Progress::add_plan(const PrintedObject& plan) {
       std::ranges::count_if(entries, [](const auto& entry) { return entry.text("status") == "completed"; });
   std::string text = std::to_string(done) + " of " + std::to_string(entries.size()) + " done";
   for (const auto& entry : entries)
-    if (entry.text("status") == "in_progress")
-      text += "; " + one_line(entry.text("content", kChunkCharactersMax), kTitleBytesMax);
+    if (entry.text("status") == "in_progress") text += "; " + entry.text("content", kChunkCharactersMax);
   put("plan", text);
 }
 
@@ -104,7 +99,7 @@ void Progress::end_text() {
 
 void Progress::put(std::string_view who, std::string_view text) {
   if (is_full_) return;
-  std::string line = std::string(who) + ": " + one_line(text, kLineBytesMax) + "\n";
+  std::string line = std::string(who) + ": " + one_line(text) + "\n";
   is_full_ = bytes_ + line.size() > kLinesBytesMax;
   if (is_full_) line = "acp: further lines are left out\n";
   bytes_ += line.size();

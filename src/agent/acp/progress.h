@@ -1,5 +1,6 @@
-// The lines of text that a person sees of an agent while it works, made of its session/update messages. Each line
-// and all lines together have a limit. Pure.
+// The lines of text that a person sees of an agent while it works, made of its session/update messages. All lines
+// together have a limit. Each line is whole or left out: the supervisor redacts them, and knows a whole secret only.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,6 @@
 
 namespace pawl::agent::acp {
 
-constexpr std::size_t kLineBytesMax = 2000;  // of one line
 constexpr std::size_t kLinesBytesMax = 4
                                        << 20;  // of all: less than what a step may print, and enough to read
 constexpr std::size_t kToolCallsMax = 1000;    // whose titles are kept for their ends; others end without one
@@ -25,7 +25,7 @@ class Progress {
   void add_update(const PrintedObject& update);
   // A line of the client's own, behind the end of what the agent was saying.
   void note(std::string_view text);
-  // The same, whatever the limit of all lines.
+  // The same, whatever came before.
   void last_note(std::string_view text);
   std::string take() { return std::exchange(lines_, {}); }
   const ToolCalls& tool_calls() const { return tool_calls_; }
