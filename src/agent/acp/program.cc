@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kPrompt = "--prompt=", kModel = "--model=", kSessionFile = ".pawl-acp-session";
 constexpr std::size_t kSessionFileBytesMax = 4096;
 constexpr int kWrongArguments = 2;
-constexpr int kLookEveryMs = 100;         // for a signal that arrived
+constexpr int kLookEveryMs = 100;         // for a signal that arrived, and for the agent's end
 constexpr std::int64_t kCancelMs = 1000;  // less than the time between SIGTERM and SIGKILL
 constexpr std::int64_t kLeaveMs = 2000;   // for an agent that writes its session when its turn is over
 constexpr int kPiecesMax = 64;            // of its last words, before the time is looked at again
@@ -86,8 +86,11 @@ class Conversation {
     pollfd entries[] = {{.fd = unsent_.size() > kUnsentBytesMax ? -1 : agent_.from.get(), .events = POLLIN},
                         {.fd = unsent_.empty() ? -1 : agent_.to.get(), .events = POLLOUT}};
     const int ready = poll(entries, 2, kLookEveryMs);
-    // A process that the agent left may hold its stdout for ever.
-    if (ready == 0 && is_gone(0)) return client_.hear_end();
+    // By the clock: a process that the agent left may hold its stdout for ever, and write to it.
+    if (const MonoTime now = clock_.mono(); ms_between(looked_at_, now) >= kLookEveryMs) {
+      looked_at_ = now;
+      if (is_gone(0)) return hear_last();
+    }
     if (ready <= 0) return;
     if (entries[1].revents != 0) write_some();
     if (entries[0].revents != 0) hear();
@@ -97,6 +100,13 @@ class Conversation {
     const auto exit = os::wait_for_exit(agent_.pid, timeout_ms);
     if (exit.code) code_ = exit.code;
     return exit.gone;
+  }
+
+  // The pipe may have last words of the agent. It holds less than is read here.
+  void hear_last() {
+    for (int pieces = 0; pieces < kPiecesMax && agent_.from && read_some(); ++pieces)
+      client_.hear(std::string_view(bytes_).substr(0, got_));
+    client_.hear_end();
   }
 
   void hear() {
@@ -134,6 +144,7 @@ class Conversation {
   std::string unsent_, kept_;
   std::string bytes_ = std::string(64 << 10, '\0');
   std::size_t got_ = 0;
+  MonoTime looked_at_ = clock_.mono();  // whether the agent is there
   std::optional<MonoTime> stopped_at_;
   std::optional<int> code_;
 };
