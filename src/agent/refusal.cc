@@ -12,7 +12,7 @@ using enum RefusalKind;
 // - github.com/anthropics/claude-code/issues/21111, 24687, 51981 and 77978,
 // - github.com/openai/codex, codex-rs/core/src/error.rs.
 // Gemini CLI ends with the lowest byte of the HTTP status, and retries for minutes before. Agents with the Agent
-// Client Protocol have one error for a login (-32000), and say all else in the message of an error.
+// Client Protocol have one error for a login (-32000), and say all else in the code or message of an error.
 const std::array<std::pair<std::string_view, RefusalSigns>, 4>& known_signs() {
   static const std::array<std::pair<std::string_view, RefusalSigns>, 4> all = {{
       {"claude_code",
@@ -53,23 +53,50 @@ const std::array<std::pair<std::string_view, RefusalSigns>, 4>& known_signs() {
       {"acp",
        {.provider = "the agent's provider",
         .credential = "what the agent signs in with",
+        .whole_behind = "acp: error ",
         .exits = {{27, kUnauthorized, 401}},
-        .lines = {{kLimited, 429, {"acp: error", "429"}},
-                  {kLimited, 429, {"acp: error", "ate limit"}},
-                  {kLimited, 429, {"acp: error", "usage limit"}},
-                  {kLimited, 429, {"acp: error", "hit your", "limit"}},
-                  {kLimited, 429, {"acp: error", "RESOURCE_EXHAUSTED"}},
-                  {kLimited, 529, {"acp: error", "529"}},
-                  {kLimited, 529, {"acp: error", "verloaded"}},
-                  {kUnauthorized, 401, {"acp: error -32000"}},
-                  {kUnauthorized, 401, {"acp: error", "401"}},
-                  {kUnauthorized, 403, {"acp: error", "403"}}}}},
+        .lines = {{kLimited, 429, {"429"}},
+                  {kLimited, 429, {"rate limit"}},
+                  {kLimited, 429, {"rate limits"}},
+                  {kLimited, 429, {"rate limited"}},
+                  {kLimited, 429, {"usage limit"}},
+                  {kLimited, 429, {"hit your", "limit"}},
+                  {kLimited, 429, {"resource_exhausted"}},
+                  {kLimited, 529, {"529"}},
+                  {kLimited, 529, {"overloaded"}},
+                  {kUnauthorized, 401, {"-32000"}},
+                  {kUnauthorized, 401, {"401"}},
+                  {kUnauthorized, 403, {"403"}}}}},
   }};
   return all;
 }
 
-bool has_all(std::string_view line, const std::vector<std::string>& words) {
-  return std::ranges::all_of(words, [&](const auto& word) { return line.find(word) != line.npos; });
+// All but ASCII is of a word, too.
+bool is_of_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '_' || static_cast<unsigned char>(c) > 0x7F;
+}
+
+// Not in another word, nor in 1.429, 429.1 or host:429. A point or colon may end it.
+bool has_whole(std::string_view line, std::string_view word) {
+  for (auto at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
+    const auto before = line.substr(0, at);
+    auto after = line.substr(at + word.size());
+    if (after.starts_with('.') || after.starts_with(':')) after.remove_prefix(1);
+    const bool begins =
+        before.empty() || !(is_of_word(before.back()) || before.ends_with('.') || before.ends_with(':'));
+    if (begins && (after.empty() || !is_of_word(after.front()))) return true;
+  }
+  return false;
+}
+
+bool says(const RefusalSigns& signs, std::string_view line, const std::vector<std::string>& words) {
+  if (signs.whole_behind.empty())
+    return std::ranges::all_of(words, [&](const auto& word) { return line.find(word) != line.npos; });
+  if (!line.starts_with(signs.whole_behind)) return false;
+  std::string lower(line.substr(signs.whole_behind.size()));
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return std::ranges::all_of(words, [&](const auto& word) { return has_whole(lower, word); });
 }
 
 // The part of a line that says it: of a JSON object, the text that the word is in.
@@ -111,7 +138,7 @@ std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_c
   // The newest line counts: a program may go on after an earlier refusal, and end for another reason.
   for (const auto line : last_lines(tail)) {
     const auto sign =
-        std::ranges::find_if(signs.lines, [&](const auto& each) { return has_all(line, each.words); });
+        std::ranges::find_if(signs.lines, [&](const auto& each) { return says(signs, line, each.words); });
     if (sign == signs.lines.end()) continue;
     if (!out)
       out = Refusal{.kind = sign->kind, .status = sign->status, .line = said_in(line, sign->words.front())};

@@ -29,8 +29,10 @@ struct RefusalSigns {
     RefusalKind kind = RefusalKind::kLimited;
     std::int64_t status = 0;
   };
-  std::string provider;     // for people
-  std::string credential;   // for people: where the program takes its credential from
+  std::string provider;    // for people
+  std::string credential;  // for people: where the program takes its credential from
+  // How a line begins whose words count whole, in lower case: 429 is not in 14290. "": words anywhere in a line.
+  std::string whole_behind;
   std::vector<Exit> exits;  // exit codes that alone say it
   std::vector<Line> lines;  // near the end of the output, with any exit code but 0
 };

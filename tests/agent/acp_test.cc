@@ -190,8 +190,10 @@ TEST(AcpClient, AnErrorEndsTheTurnAndIsTold) {
   limited.refuse(limited.open(),
                  R"({"code":-32603,"message":"Internal error","data":{"details":"429 try again"}})");
   EXPECT_EQ(limited.client.ended(), Ended::kFailed);
-  EXPECT_THAT(limited.client.take_lines(),
-              HasSubstr(R"(acp: error -32603: Internal error {"details":"429 try again"})"));
+  EXPECT_THAT(
+      limited.client.take_lines(),
+      HasSubstr(
+          "acp: data of the error: {\"details\":\"429 try again\"}\nacp: error -32603: Internal error\n"));
   Agent version;
   version.answer(version.next(), R"({"protocolVersion":2})");
   EXPECT_EQ(version.client.ended(), Ended::kProtocol);

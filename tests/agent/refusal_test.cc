@@ -87,6 +87,37 @@ TEST(Refusal, GeminiSaysItWithItsExitCode) {
   EXPECT_FALSE(refusal_of("gemini_cli", "", 1));
 }
 
+TEST(Refusal, AnAgentWithAcpSaysItInTheCodeOrMessageOfAnError) {
+  for (const auto& [said, status] :
+       std::initializer_list<std::pair<const char*, int>>{{"429: Slow down", 429},
+                                                          {"-32603: 429: Please try again in 3s", 429},
+                                                          {"-32603: status 429.", 429},
+                                                          {"-32603: (HTTP 429)", 429},
+                                                          {"-32603: Rate Limit exceeded", 429},
+                                                          {"-32603: you are rate limited", 429},
+                                                          {"-32603: rate limits were reached", 429},
+                                                          {"-32603: you hit your daily limit", 429},
+                                                          {"-32603: status: RESOURCE_EXHAUSTED", 429},
+                                                          {"-32603: Overloaded", 529},
+                                                          {"529: busy", 529},
+                                                          {"-32000: sign in", 401},
+                                                          {"-32603: 401 Unauthorized", 401},
+                                                          {"403: no", 403}})
+    EXPECT_EQ(
+        refusal_of("acp", "work\nacp: error " + std::string(said) + "\n{}\n", 26).value_or(Refusal()).status,
+        status)
+        << said;
+  for (const auto* said :
+       {"acp: error -32603: read 14290 bytes", "acp: error -32603: port 34013 is taken",
+        "acp: error -32603: h:429 refused", "acp: error -32603: 1.429 s", "acp: error -32603: 429.5 s",
+        "acp: error -32603: 4290", "acp: error -32603: x429", "acp: error -32603: 429ms",
+        "acp: error -32603: 10:429", "acp: error -32603: 429:10", "acp: error -320001: x",
+        "acp: error -32603: can't generate limits", "acp: error -32603: an overloadedfunction",
+        "acp: error -32603: é429", "acp: data of the error: {\"details\":\"429 rate limit\"}",
+        "agent: acp: error 429: x", "acp: the tests: error 429", "tool failed: overloaded"})
+    EXPECT_FALSE(refusal_of("acp", std::string(said) + "\n", 26)) << said;
+}
+
 TEST(Refusal, WorkThatIsDoneOrThatFailsForAnotherReasonIsNone) {
   const std::string line = "Claude AI usage limit reached|1795874490\n";
   EXPECT_FALSE(refusal_of("claude_code", line, 0)) << "it did its work, whatever it talks about";

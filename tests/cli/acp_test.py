@@ -98,7 +98,7 @@ while True:
         if SCENARIO == "login" or SCENARIO == "limited" and not (home / "refused").exists():
             (home / "refused").touch()
             error = {"code": -32000, "message": "Authentication required"}
-            limited = {"code": -32603, "message": "Internal error", "data": {"details": "429: Please try again in 3s"}}
+            limited = {"code": 429, "message": "Please try again in 3s"}
             send(id=id, error=error if SCENARIO == "login" else limited)
             continue
         session = f"s{len(os.listdir(home / 'sessions')) if (home / 'sessions').exists() else 0}"

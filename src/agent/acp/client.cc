@@ -214,8 +214,9 @@ void Client::hear_stop(const PrintedObject& result) {
 
 void Client::hear_error(const PrintedObject& error) {
   const std::string code = error.json("code", kIdBytesMax).value_or("?");
-  std::string why = "error " + code + ": " + error.text("message", kMessageCharactersMax);
-  if (const auto data = error.json("data", kMessageBytesMax)) why += " " + *data;
+  const std::string why = "error " + code + ": " + error.text("message", kMessageCharactersMax);
+  // In a line of its own: an agent's words there may be of anything, and are no sign of a refusal.
+  if (const auto data = error.json("data", kMessageBytesMax)) progress_.note("data of the error: " + *data);
   if (code == kAuthRequired) return end(Ended::kUnauthorized, why);
   // Qwen Code says that it can resume, and has no such method.
   if (asked_ == Asked::kResume && can_load_) return ask_for_session(Asked::kLoad);
