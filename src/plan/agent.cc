@@ -104,6 +104,7 @@ void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase,
   read_model(mapping, phase, problems);
   check_models(mapping, "acp", context, phase, problems);
   const ProgramChoice choice{.args = read_command(words, "acp", Shell::kSh, problems)};
+  if (words[0].IsScalar()) check_program_name(words[0], "acp", words[0].Scalar(), problems);
   Step& step = phase.agent;
   step.name = "run";
   step.shell = Shell::kSh;

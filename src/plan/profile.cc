@@ -26,10 +26,6 @@ constexpr std::array kBuiltIn = {
 #undef PAWL_PROFILE
 };
 
-bool is_program_name(const std::string& word) {
-  return is_name(word) || (word.starts_with('/') && is_safe_pattern(word.substr(1)));
-}
-
 std::string braced(std::string_view word) { return "{" + std::string(word) + "}"; }
 
 // The placeholders that a text may have.
@@ -111,9 +107,7 @@ class Reader {
                 .args = true},
                to);
     if (to.empty()) return;
-    if (!is_program_name(to.front()))
-      problems_.add(node[0], key + ": '" + to.front().substr(0, 80) +
-                                 "' must be the name of a program in PATH, or an absolute path");
+    check_program_name(node[0], key, to.front(), problems_);
     const auto misses = [&](const std::string& word) {
       return std::ranges::none_of(to, [&](const auto& each) { return each.find(word) != std::string::npos; });
     };
@@ -234,6 +228,13 @@ class Reader {
 };
 
 }  // namespace
+
+void check_program_name(const YAML::Node& at, const std::string& key, const std::string& word,
+                        Problems& problems) {
+  if (is_name(word) || (word.starts_with('/') && is_safe_pattern(word.substr(1)))) return;
+  problems.add(
+      at, key + ": '" + word.substr(0, 80) + "' must be the name of a program in PATH, or an absolute path");
+}
 
 ParsedProfile parse_profile(std::string_view text, const std::string& file) {
   Problems problems(file);

@@ -49,6 +49,9 @@ std::vector<std::string> read_patterns(const Mapping& mapping, const std::string
                                        const std::string& where, Problems& problems);
 // Reads `env`: names of variables that pass, and variables with a value in the plan.
 void read_env(const Mapping& top, Common& plan, Problems& problems);
+// Adds a problem unless `word` is the name of a program in PATH, or an absolute path. `at`: where it stands.
+void check_program_name(const YAML::Node& at, const std::string& key, const std::string& word,
+                        Problems& problems);
 // Reads `mounts`. Only the host knows whether such a path may be shown (executor/from_host.h).
 void read_mounts(const Mapping& top, Common& plan, Problems& problems);
 // Reads `credentials` of an agent. `plan` has its `env` already.

@@ -70,9 +70,9 @@ TEST(Acp, ThePlansWordsAreStartedByTheClient) {
       plan_with("acp: [my-agent, --acp, \"{prompt} $x\", 7], network: scoped, egress: [\"h:1\"]");
   ASSERT_TRUE(parsed.plan) << told(parsed.problems);
   const auto& phase = parsed.plan->tiers[0].phases[0];
-  EXPECT_EQ(
-      last_line(phase.agent.argv),
-      "exec /pawl-acp --prompt=\"${prompt}\" --model=\"${PAWL_MODEL}\" my-agent --acp \"{prompt} \\$x\" 7\n");
+  EXPECT_EQ(last_line(phase.agent.argv),
+            "exec /pawl-acp --prompt=\"${prompt}\" --model=\"${PAWL_MODEL}\" -- my-agent --acp \"{prompt} "
+            "\\$x\" 7\n");
   EXPECT_TRUE(phase.agent_acp);
   EXPECT_EQ(phase.agent_usage, "acp");
   EXPECT_EQ(phase.exit_codes, acp_exit_codes());
@@ -90,7 +90,7 @@ TEST(Acp, AProfilesWordsAreStartedByTheClient) {
   ASSERT_TRUE(parsed.plan) << told(parsed.problems);
   const auto& phase = parsed.plan->tiers[0].phases[0];
   EXPECT_EQ(last_line(phase.agent.argv),
-            "exec /pawl-acp --prompt=\"${prompt}\" tool ${PAWL_MODEL:+-m \"${PAWL_MODEL}\"} -x\n");
+            "exec /pawl-acp --prompt=\"${prompt}\" -- tool ${PAWL_MODEL:+-m \"${PAWL_MODEL}\"} -x\n");
   EXPECT_TRUE(phase.agent_acp);
   EXPECT_EQ(phase.agent_usage, "acp");
   EXPECT_EQ(phase.exit_codes.at(24), "own words");
@@ -112,6 +112,12 @@ TEST(Acp, MistakesAreNamedWhereTheyStand) {
            {"acp: my-agent --acp", "plan.yaml:8:49: acp: expected the words of a command"},
            {"acp: []", "plan.yaml:8:49: acp: expected the words of a command"},
            {"acp: [[a]]", "plan.yaml:8:50: acp"},
+           {"acp: [--x]", "plan.yaml:8:50: acp: '--x' must be the name of a program in PATH"},
+           {"acp: [\"--model=y\", prog]", "plan.yaml:8:50: acp: '--model=y' must be the name"},
+           {"acp: [\"--\", prog]", "plan.yaml:8:50: acp: '--' must be the name"},
+           {"acp: [-x]", "plan.yaml:8:50: acp: '-x' must be the name"},
+           {"acp: [\"\", prog]", "plan.yaml:8:50: acp: '' must be the name"},
+           {"acp: [bin/prog]", "plan.yaml:8:50: acp: 'bin/prog' must be the name"},
            {"acp: [a], run: b", "plan.yaml:8:54: run: `acp` is the command"},
            {"acp: [a], use: own", "plan.yaml:8:54: use: `acp` is the command"},
            {"acp: [a], model: -m", "plan.yaml:8:61: model: '-m' can't be given"},

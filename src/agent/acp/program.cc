@@ -159,6 +159,10 @@ int run(const std::vector<std::string>& arguments) {
   for (; program != arguments.end() && program->starts_with("--"); ++program) {
     if (program->starts_with(kPrompt)) task.prompt = program->substr(kPrompt.size());
     if (program->starts_with(kModel)) task.model = program->substr(kModel.size());
+    if (*program == "--") {
+      ++program;
+      break;
+    }
   }
   if (task.prompt.empty() || program == arguments.end()) {
     print(STDERR_FILENO, "pawl-acp starts an agent for `pawl run`: there is nothing to call by hand.\n");
