@@ -32,7 +32,7 @@ bool looks_random(std::string_view value) {
 
 // For people and verdicts: the name and the assignment before a value in a source file.
 constexpr char kAssignment[] =
-    R"((?i)(?:secret|token|passw(?:or)?d|api_?key|access_?key|auth|credential)[a-z0-9_]{0,32}["']?\s*(?:[:=]|=>|:=)\s*)";
+    R"((?i)(?:secret|token|passw(?:or)?d|api_?key|access_?key|auth|credential)[a-z0-9_]{0,32}["']?\]?\s*(?:[:=]|=>|:=)\s*)";
 
 // A key that names a secret, a joint, and a value: each guard below puts them together in one way.
 constexpr char kPassword[] = R"((?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*)";
@@ -41,6 +41,8 @@ constexpr char kOtherPassword[] =
     R"(\b(?:admin|app|auth|db|enc|ftp|git|http|key|ldap|login|mail|my|mysql|pg|proxy|redis|root|smtp|sql|ssh|store|user|vnc)pass))";
 constexpr char kToken[] = R"((?:secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*)";
 constexpr char kJoint[] = R"([ \t]*(?:==|=>|->|[+?:]?=|[:>])[ \t]*)";
+// The end of a key in quotes, or of one in the brackets of a member.
+constexpr char kKeyEnds[] = R"(["']?\]?)";
 constexpr char kOption[] = R"(\B--?(?:[a-z-]*pass(?:w(?:or)?d|phrase)?|(?:src|dest)?(?:store|key)pass|pw))";
 constexpr char kTokenOption[] = R"(\B--?[a-z-]*(?:token|secret|api-?key|access-?key))";
 // A block of YAML, or a name in a list of names and values: the value stands in the next line.
@@ -67,14 +69,14 @@ std::string pair_of(const std::string& key) {
 
 // The first search, in all text. Wherever a guard below matches, this does.
 constexpr char kHints[] =
-    R"((?i:(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*["']?[ \t]*[+?:-]?[=:>])"
-    R"(|(?:pass|pw|auth|-key)["']?[ \t]*[+?:-]?[=:>]|-(?:src|dest)?(?:store|key)?pass[a-z]*["']?[ \t,])"
+    R"((?i:(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*["']?\]?[ \t]*[+?:-]?[=:>])"
+    R"(|(?:pass|pw|auth|-key)["']?\]?[ \t]*[+?:-]?[=:>]|-(?:src|dest)?(?:store|key)?pass[a-z]*["']?[ \t,])"
     R"(|-[a-z-]*(?:pass(?:w(?:or)?d|phrase)|pw|token|secret|api-?key|access-?key)["']?[ \t,])"
     R"(|(?m:^|[ \t])password[ \t]|sshpass[ \t]|(?:requirepass|masterauth)[ \t])"
     R"(|(?:env|arg|setenv|setx)[ \t]+[a-z0-9_.-]*(?:passw|passphrase|pwd|pass|pw|secret|token|api_?-?key|access_?-?key|credential))"
-    R"(|<[^<>\s]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*[ \t]|authorization["']?[ \t]*[=:])"
+    R"(|<[^<>\s]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*[ \t]|authorization["']?\]?[ \t]*[=:])"
     R"(|(?:name|key|id)["']?[ \t]*[=:][ \t]*["']?[a-z0-9_. /-]*(?:passw|passphrase|pwd|pass|pw|secret|token|api_?-?key|access_?-?key|credential))"
-    R"(|identified[ \t]|(?:curl|smbclient|rpcclient|lftp|https?|xh)[ \t]|cookie["']?[ \t]*:|:(?:[0-9]{4,5}|\*):[a-z_*])"
+    R"(|identified[ \t]|(?:curl|smbclient|rpcclient|lftp|https?|xh)[ \t]|cookie["']?(?:\][ \t]*=|[ \t]*:)|:(?:[0-9]{4,5}|\*):[a-z_*])"
     R"(|(?:mysql|mariadb|mongo)[a-z-]*[ \t]|(?:redis-cli|valkey-cli|login|zip|7z[a-z]?|sqlcmd|bcp|ipmitool|mosquitto_[a-z]+|ldap[a-z]+)[ \t]))";
 
 bool is_random_secret(const Guarded& found) {
@@ -160,18 +162,20 @@ void find_behind(std::string_view text, const RE2& pattern, const Guard& guard, 
 // Names with a joint.
 std::vector<Guard> of_joints() {
   // Before a string: the bracket of a list, a prefix of Python.
-  const std::string joint = std::string(R"(["']?()") + kJoint + R"()(?:\[?[ \t]?[rbuf]{0,2}(["']))?)";
+  const std::string joint = kKeyEnds + std::string("(") + kJoint + R"()(?:\[?[ \t]?[rbuf]{0,2}(["']))?)";
   return {
       {"(?i)" + any_of({kPassword, kOtherPassword}) + joint, is_password},
       // `pass` alone is also a word of builds and tests: only a value that looks like a password is one.
       {"(?i)" + any_of({R"(\bpass|\bpw)"}) + joint, is_password_of_pass, Form::kWord, "&,;"},
-      {R"((?i)\b(?:x-(?:[a-z]+-)*(?:api)?(?:key|token|secret|auth)|private-token|(?:[a-z]+-)*(?:api|access|auth|service|subscription)-key)["']?([ \t]*:[ \t]*)(["'])?)",
+      {R"((?i)\b(?:x-(?:[a-z]+-)*(?:api)?(?:key|token|secret|auth)|private-token|(?:[a-z]+-)*(?:api|access|auth|service|subscription)-key)["']?((?:\][ \t]*=|[ \t]*:)[ \t]*)(["'])?)",
        is_token},
-      {R"((?i)authorization["']?[ \t]*(?:=>|:=|[:=])[ \t]*\[?()()(["']?)(?:basic|bearer|token|digest|negotiate|ntlm|api-?key)[ \t]+)",
+      {R"((?i)authorization["']?\]?[ \t]*(?:=>|:=|[:=])[ \t]*\[?()()(["']?)(?:basic|bearer|token|digest|negotiate|ntlm|api-?key)[ \t]+)",
        is_password_of_option},
-      {R"((?i)authorization["']?([ \t]*:[ \t]*)(["'])?)", is_token},
-      {R"((?i)set-cookie["']?[ \t]*:[ \t]*\[?()()(["']?)[^\s=;"',]+=)", is_password, Form::kWord, ";,"},
-      {R"((?i)(?:^|[^-])\bcookie["']?[ \t]*:[ \t]*\[?()()(["']?)[^\s=;"',]+=)", is_password, Form::kLine},
+      {R"((?i)authorization["']?((?:\][ \t]*=|[ \t]*:)[ \t]*)(["'])?)", is_token},
+      {R"((?i)set-cookie["']?(?:\][ \t]*=|[ \t]*:)[ \t]*\[?()()(["']?)[^\s=;"',]+=)", is_password,
+       Form::kWord, ";,"},
+      {R"((?i)(?:^|[^-])\bcookie["']?(?:\][ \t]*=|[ \t]*:)[ \t]*\[?()()(["']?)[^\s=;"',]+=)", is_password,
+       Form::kLine},
       {R"((?i)<[a-z0-9:._-]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*(?:[ \t][^<>\r\n]*[^<>/\r\n])?(>))",
        is_password, Form::kElement},
   };
@@ -234,7 +238,7 @@ std::vector<Guard> of_clients() {
 // The value is the first group.
 std::string random_pattern() {
   return "(?i)" +
-         any_of({std::string(kToken) + R"(["']?)" + kJoint,
+         any_of({std::string(kToken) + kKeyEnds + kJoint,
                  R"((?-i:\b(?:ENV|ARG))[ \t]+[a-z0-9_]*)" + std::string(kToken) + R"([ \t]+)",
                  pair_of(kToken) + R"([=:][ \t]*)", std::string(kToken) + kBlock + kNextLine}) +
          R"(["']?([A-Za-z0-9+/_.~-][A-Za-z0-9+/=_.~-]{11,}))";

@@ -114,7 +114,8 @@ bool is_password(const Guarded& found) {
   const bool is_name = std::ranges::all_of(
       value, [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c == '.'; });
   if (is_name && (closed || value.find('.') != std::string_view::npos)) return false;
-  if (is_of_programs(found.between)) return looks_like_password(value);
+  if (is_of_programs(found.between) || (found.name.ends_with(']') && !is_assignment(found.between)))
+    return looks_like_password(value);
   return is_assignment(found.between) || ends_its_line(found) ||
          (!is_name && has_letter(value) && value.size() >= kGuessedMin);
 }

@@ -59,6 +59,30 @@ TEST(Keys, OfTokensGuardRandomValues) {
       expect_found(key + joint + kRandom, kRandom);
 }
 
+TEST(Keys, MembersInBracketsAreKeys) {
+  for (const std::string& joint : std::initializer_list<std::string>{" = ", "=", " += ", " => "})
+    for (const std::string& quote : std::initializer_list<std::string>{"\"", "'"}) {
+      const auto in_quotes = [&](const std::string& text) { return quote + text + quote; };
+      for (const std::string& key : std::initializer_list<std::string>{
+               "cfg[" + in_quotes("password") + "]", "os.environ[" + in_quotes("DB_PASSWORD") + "]",
+               "$_ENV[" + in_quotes("db_pass") + "]", "cfg[:password]", "user[pass]"})
+        for (const std::string& value : {kWord, std::string("two words")})
+          if (value == kWord || key.find("password") != std::string::npos)
+            expect_found(key + joint + in_quotes(value) + "\n", value);
+      expect_found("os.environ[" + in_quotes("API_KEY") + "]" + joint + in_quotes(kRandom), kRandom);
+    }
+  for (const std::string& name :
+       std::initializer_list<std::string>{"Authorization", "X-Api-Key", "PRIVATE-TOKEN", "Cookie"})
+    for (const std::string& begin : std::initializer_list<std::string>{"Bearer ", "a="})
+      if ((name == "Cookie") == (begin == "a=") && (name == "Authorization") == (begin == "Bearer "))
+        expect_found("headers[\"" + name + "\"] = \"" + begin + kWord + "\"\n", kWord);
+  expect_found("user[password]=correcthorse", "correcthorse");
+  for (const std::string& text : std::initializer_list<std::string>{
+           "cfg[\"password\"] = value", "cfg['password'] = os.environ[\"DB_PASSWORD\"]",
+           "headers[\"Authorization\"] = token", "if cfg[\"password\"] == other:"})
+    EXPECT_EQ(redactor_of_keys().redact(text), text);
+}
+
 TEST(Keys, AWordBeforeAValueIsAJoint) {
   for (const std::string& line : std::initializer_list<std::string>{
            "ENV DB_PASSWORD @", "ARG DB_PASSWORD=@", "ARG db_pass @", "Step 3/9 : ENV PGPASSWORD @",
