@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -129,6 +130,15 @@ bool is_in_mark(std::string_view text, std::size_t offset) {
   return mark != std::string_view::npos && before.find('>', mark) == std::string_view::npos;
 }
 
+// The first byte of the key in which a match begins, also of the `;` before it.
+const char* key_begin(std::string_view text, const char* match) {
+  constexpr std::ptrdiff_t kKeyMax = 64;
+  const char* out = match;
+  const auto is_of_key = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  while (out > text.data() && match - out < kKeyMax && is_of_key(static_cast<unsigned char>(out[-1]))) --out;
+  return out > text.data() && out[-1] == ';' ? out - 1 : out;
+}
+
 // Finds the values after a name that the guard's pattern matches, and that it accepts.
 void find_behind(std::string_view text, const RE2& pattern, const Guard& guard, std::vector<Found>& out) {
   // A value that is none may contain a name. A long one is not read twice.
@@ -140,9 +150,11 @@ void find_behind(std::string_view text, const RE2& pattern, const Guard& guard, 
     at = value.begin;
     if (value.size == 0 || is_in_mark(text, value.begin)) continue;
     const std::size_t end = value.begin + value.size;
-    const char* const name_end = groups[1].data() == nullptr ? groups[0].data() : groups[1].data();
+    const char* const name_begin = key_begin(text, groups[0].data());
+    const char* const name_end =
+        groups[1].data() == nullptr ? groups[0].data() + groups[0].size() : groups[1].data();
     const bool quoted = value.open == 0 && quote_at(text, value.begin);
-    const Guarded found{.name = {groups[0].data(), static_cast<std::size_t>(name_end - groups[0].data())},
+    const Guarded found{.name = {name_begin, static_cast<std::size_t>(name_end - name_begin)},
                         .between = {groups[1].data(), groups[1].size()},
                         .value = text.substr(value.begin, value.size),
                         .behind = text.substr(end),

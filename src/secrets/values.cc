@@ -1,5 +1,7 @@
 #include "secrets/values.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -39,9 +41,10 @@ bool is_reference(std::string_view value) {
 
 // Whether the value stands for a secret and is none: `changeme`, `$NAME`, `xxxx`.
 bool is_stand_in(std::string_view value) {
-  constexpr std::string_view kWords[] = {"changeme", "empty",  "example",  "false",    "hidden",   "missing",
-                                         "none",     "null",   "optional", "password", "redacted", "required",
-                                         "secret",   "string", "text",     "true",     "undefined"};
+  constexpr std::string_view kWords[] = {
+      "boolean",  "bytes",     "changeme", "empty",  "example", "failed",   "false",    "hidden",
+      "invalid",  "incorrect", "missing",  "none",   "null",    "optional", "passed",   "password",
+      "redacted", "required",  "secret",   "string", "text",    "true",     "undefined"};
   std::string lower(value);
   std::ranges::transform(lower, lower.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -80,6 +83,50 @@ bool is_assignment(std::string_view joint) {
          (joint.find_first_of(" \t") == std::string_view::npos && joint.find('=') != std::string_view::npos);
 }
 
+// Whether the key names a property of passwords, or a place: PASSWORD_MIN_LENGTH, password_file, PasswordHasher.
+bool is_key_of_property(std::string_view name) {
+  static const RE2 property(R"((?i:passw(?:or)?d)s?(?:[A-Za-z0-9_]*_)?)"
+                            R"((?i:reset|min|max|length|policy|file|path|field|hasher|manager|timeout|url))"
+                            R"(s?(?:$|[^A-Za-z0-9]|[A-Z][a-z]))");
+  return RE2::PartialMatch({name.data(), name.size()}, property);
+}
+
+// Shells name the folder in PWD. A list of settings, `;PWD=x`, does not.
+bool is_folder(const Guarded& found) {
+  if (found.name == "PWD" || found.name == "OLDPWD") return !looks_like_password(plain(found.value));
+  const bool is_command = found.name == "pwd" && found.between.find('=') == std::string_view::npos;
+  return is_command && !found.quoted && !looks_like_password(found.value);
+}
+
+// Whether the value behind `: ` is the type of a parameter or of a field.
+bool is_type(const Guarded& found) {
+  static const RE2 generic(
+      R"(^&?(?:[A-Z][A-Za-z]*|[a-z_]+(?:\.|::)[A-Za-z_.:]+|dict|list|set|tuple|type|str|bytes)(?:\[.*\][,;:)?]*$|<[A-Za-z&]))"),
+      name(R"(^(?:[A-Z][A-Za-z]*|str|bytes)$)"),
+      known(R"(^[A-Za-z]*(?:Str|String|Bytes|Text|CharSequence)[,;)]*$)");
+  const re2::StringPiece value(found.value.data(), found.value.size());
+  if (found.between.find(':') == std::string_view::npos || found.between.find('=') != std::string_view::npos)
+    return false;
+  if (RE2::PartialMatch(value, generic))
+    return found.value.find('<') == std::string_view::npos ||
+           found.behind.substr(0, found.behind.find('\n')).find('>') != std::string_view::npos;
+  return RE2::PartialMatch(value, known) ||
+         (RE2::PartialMatch(value, name) && found.behind.starts_with(" = "));
+}
+
+// Whether the value names a pass of a compiler or a test: words, each with a number at most.
+bool is_name_of_work(const Guarded& found) {
+  static const RE2 words(R"(^[a-z]+[0-9]{0,2}(?:[-/._]+[a-z]+[0-9]{0,2})+$)");
+  return !found.quoted && found.between.find('=') == std::string_view::npos &&
+         RE2::PartialMatch({found.value.data(), found.value.size()}, words);
+}
+
+// Whether the value is a name of a program, made of the key's word: password2, old_password1.
+bool is_name_of_password(std::string_view value) {
+  static const RE2 name(R"((?i)^(?:[a-z]+_)*(?:passw(?:or)?d|passphrase|pwd|pass)_?[0-9]$)");
+  return RE2::PartialMatch({value.data(), value.size()}, name);
+}
+
 }  // namespace
 
 bool quote_at(std::string_view text, std::size_t at) {
@@ -105,8 +152,10 @@ double bits_per_byte(std::string_view text) {
 bool is_password(const Guarded& found) {
   std::string_view value = plain(found.value);
   if (value.empty() || value.starts_with("<redacted:") || is_stand_in(value)) return false;
+  if (is_key_of_property(found.name) || is_folder(found)) return false;
   if (found.quoted) return true;
-  const auto end = value.find_last_not_of(",;)]}");
+  if (is_type(found)) return false;
+  const auto end = value.find_last_not_of(",;:)]}");
   const bool closed = end + 1 < value.size();
   value = value.substr(0, end + 1);
   if (value.size() < kValueMin || value.front() == '/' || is_expression(value) || is_stand_in(value))
@@ -114,26 +163,32 @@ bool is_password(const Guarded& found) {
   const bool is_name = std::ranges::all_of(
       value, [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c == '.'; });
   if (is_name && (closed || value.find('.') != std::string_view::npos)) return false;
+  if ((closed || !is_assignment(found.between)) && is_name_of_password(value)) return false;
   if (is_of_programs(found.between) || (found.name.ends_with(']') && !is_assignment(found.between)))
     return looks_like_password(value);
   return is_assignment(found.between) || ends_its_line(found) ||
          (!is_name && has_letter(value) && value.size() >= kGuessedMin);
 }
 
-// Excludes counts and measures: 12/40, 1200ms; and what tests print: `PASS: test_2`.
+// Excludes counts and measures: 12/40, 1200ms; and what builds and tests name: `PASS: test_2`.
 bool is_password_of_pass(const Guarded& found) {
   const auto value = plain(found.value);
   const bool is_result = found.name.starts_with("PASS") &&
                          found.between.find(':') != std::string_view::npos &&
                          found.between.find('=') == std::string_view::npos;
   const bool is_count = !found.quoted && !has_letter(value.substr(0, 1)) && !value.starts_with('$');
-  return !is_result && !is_count && looks_like_password(value) && is_password(found);
+  return !is_result && !is_count && !is_name_of_work(found) && looks_like_password(value) &&
+         is_password(found);
 }
 
 // After an option, a value that begins like an option is one. A string that begins with a blank is the rest
 // of a program's line.
 bool is_password_of_option(const Guarded& found) {
   const auto value = found.value;
+  // `-pass` has a number or a name behind it, in other programs than openssl.
+  const bool is_name = found.name.starts_with("--no-") ||
+                       (found.name == "-pass " && !found.quoted && !looks_like_password(value));
+  if (is_name) return false;
   const bool of_list = found.between == ",";
   if (value.substr(of_list ? 1 : 0).starts_with('-') || (quote_at(value, 0) && space_at(value, 1)))
     return false;

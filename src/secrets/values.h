@@ -8,7 +8,8 @@ namespace pawl::secrets {
 
 inline constexpr std::size_t kValueMin = 4;  // bytes
 
-// A finding: `name` up to the joint, what is between, the value with its quotes, the rest of the text.
+// A finding: `name`, from the beginning of the key up to the joint, what is between, the value with its quotes,
+// the rest of the text.
 struct Guarded {
   std::string_view name, between, value, behind;
   bool quoted;

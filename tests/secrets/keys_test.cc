@@ -247,5 +247,65 @@ TEST(Keys, TextsWithoutASecretStay) {
     EXPECT_EQ(redactor_of_keys().redact(text), text);
 }
 
+TEST(Keys, TypesOfParametersAndFieldsStay) {
+  for (const std::string& type : std::initializer_list<std::string>{
+           "Optional[str]", "bytes", "SecretStr", "SecretBytes", "Option<String>", "Vec<u8>", "list[str]",
+           "String", "Map<String, u8>", "typing.Optional[str]", "std::vec::Vec<u8>", "boolean", "string",
+           "NonEmptyString"})
+    for (const std::string& text : std::initializer_list<std::string>{
+             "password: @", "    password: @ = None", "pub db_password: @,",
+             "def f(user, password: @):", "fn f(password: @) -> u8 {", "password?: @;"}) {
+      std::string one = text;
+      EXPECT_EQ(redactor_of_keys().redact(one.replace(one.find('@'), 1, type)), one);
+    }
+}
+
+TEST(Keys, PropertiesAndPlacesOfPasswordsStay) {
+  for (const std::string& name : std::initializer_list<std::string>{
+           "password_reset_timeout", "PASSWORD_MIN_LENGTH", "passwd_max_age", "password_policy",
+           "DB_PASSWORD_FILE", "password_path", "passwordField", "PasswordHasher", "password_hashers",
+           "password_manager", "PASSWORD_RESET_URL"})
+    for (const std::string& joint : std::initializer_list<std::string>{"=", " = ", ": "})
+      for (const std::string& value : std::initializer_list<std::string>{
+               "3600", "config/pw1.txt", "argon2id", "bitwarden", "Argon", "\"email1\""}) {
+        const std::string text = std::string(name).append(joint).append(value);
+        EXPECT_EQ(redactor_of_keys().redact(text), text);
+      }
+  // A longer word is no property.
+  for (const std::string& name :
+       std::initializer_list<std::string>{"DB_PASSWORD_MINIO", "PASSWORDMINIO", "passwordfiler"})
+    expect_found(name + "=" + kWord, kWord);
+}
+
+TEST(Keys, NamesOfProgramsAndResultsStay) {
+  for (const std::string& text :
+       std::initializer_list<std::string>{"def login(user, password=None):",
+                                          "lambda password=None: 1",
+                                          "test_password: PASSED",
+                                          "test_password: failed",
+                                          "password: incorrect",
+                                          "password: invalid",
+                                          "password: required",
+                                          "create_user(\"a@b\", password=password1)",
+                                          "if password2 == password1:",
+                                          "new_password = old_password2",
+                                          "pass: tests/foo2.sh",
+                                          "LLVM pass: loop-unroll2",
+                                          "pass: 3, fail: 2",
+                                          "export PWD=build",
+                                          "OLDPWD=build",
+                                          "PWD=\"build\"",
+                                          "pwd: command",
+                                          "--no-password login",
+                                          "psql --no-password correct1horse",
+                                          "go test -pass name"})
+    EXPECT_EQ(redactor_of_keys().redact(text), text);
+  for (const std::string& text : std::initializer_list<std::string>{
+           "DB_PASSWORD=password1", "UID=sa;PWD=correcthorse", "MYSQL_PWD=correcthorse", "pwd=correcthorse",
+           "openssl enc -pass pass:correcthorse", "password: Correcthorse", "password: Abc[1]x<y2",
+           "password: Hv7kQp<29mmT>", "redis-cli --pass correcthorse"})
+    EXPECT_THAT(redactor_of_keys().redact(text), HasSubstr("<redacted:")) << text;
+}
+
 }  // namespace
 }  // namespace pawl::secrets
