@@ -70,7 +70,8 @@ bool looks_like_password(std::string_view value) {
 
 bool ends_its_line(const Guarded& found) {
   const auto next = found.behind.find_first_not_of(" \t\r");
-  return next == std::string_view::npos || found.behind[next] == '\n';
+  if (next == std::string_view::npos || found.behind[next] == '\n') return true;
+  return next > 0 && found.behind[next] == '#';  // a comment
 }
 
 // Comparisons, members and signatures have these joints, too.
@@ -121,6 +122,25 @@ bool is_name_of_work(const Guarded& found) {
          RE2::PartialMatch({found.value.data(), found.value.size()}, words);
 }
 
+// Whether `closing` ends a setting whose value is `value`, and not an expression of a program: a statement of a
+// shell, a list of settings, a mapping of YAML in braces.
+bool closes_setting(const Guarded& found, std::string_view value, std::string_view closing) {
+  static const RE2 next_key(R"(^[ \t]+[a-z0-9_-]+: )");
+  constexpr std::size_t kWordMin = 8;  // programs have shorter names
+  if (closing == ";")
+    return is_assignment(found.between) &&
+           (found.name.starts_with(';') || !ends_its_line(found) ||
+            std::ranges::none_of(found.name, [](unsigned char c) { return std::islower(c) != 0; }));
+  const re2::StringPiece behind(found.behind.data(), found.behind.size());
+  const bool in_braces = closing.find_first_not_of('}') == std::string_view::npos ||
+                         (closing == "," && RE2::PartialMatch(behind, next_key));
+  if (!in_braces || found.between.find(':') == std::string_view::npos) return false;
+  // A program has the name of a field in quotes.
+  if (found.name.ends_with("value")) return found.name.find_first_of("\"'") == std::string_view::npos;
+  return value.size() >= kWordMin &&
+         std::ranges::all_of(value, [](unsigned char c) { return std::islower(c) != 0; });
+}
+
 // Whether the value is a name of a program, made of the key's word: password2, old_password1.
 bool is_name_of_password(std::string_view value) {
   static const RE2 name(R"((?i)^(?:[a-z]+_)*(?:passw(?:or)?d|passphrase|pwd|pass)_?[0-9]$)");
@@ -162,6 +182,12 @@ bool is_password(const Guarded& found) {
     return false;
   const bool is_name = std::ranges::all_of(
       value, [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c == '.'; });
+  const auto next = found.behind.find_first_not_of(" \t");
+  const bool in_spaced_braces = next != std::string_view::npos && found.behind[next] == '}';
+  const auto closing = closed             ? plain(found.value).substr(end + 1)
+                       : in_spaced_braces ? found.behind.substr(next, 1)
+                                          : std::string_view();
+  if (is_name && !closing.empty() && closes_setting(found, value, closing)) return true;
   if (is_name && (closed || value.find('.') != std::string_view::npos)) return false;
   if ((closed || !is_assignment(found.between)) && is_name_of_password(value)) return false;
   if (is_of_programs(found.between) || (found.name.ends_with(']') && !is_assignment(found.between)))

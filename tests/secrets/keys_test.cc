@@ -247,6 +247,24 @@ TEST(Keys, TextsWithoutASecretStay) {
     EXPECT_EQ(redactor_of_keys().redact(text), text);
 }
 
+TEST(Keys, AValueOfLettersMayHaveAnotherSettingBehind) {
+  const std::string value = "correcthorse";
+  for (const std::string& text : std::initializer_list<std::string>{
+           "Server=x;Password=@;Encrypt=yes", "\"Server=x;Password=@;\"", "Server=x;Pwd=@; Encrypt=yes",
+           "DB_PASSWORD=@; export DB_PASSWORD", "PGPASSWORD=@;", "password: @ # c", "password = @\t# c\nnext",
+           "ENV DB_PASSWORD @ # c", "{user: bob, password: @}", "{ user: bob, password: @ }",
+           "{password: @, user: bob}", "a: {b: {password: @}}\n", "- {name: DB_PASSWORD, value: @}",
+           "- { name: DB_PASSWORD, value: @ }", "  - {name: db-password, value: @}\nb: c"}) {
+    std::string one = text;
+    expect_found(one.replace(one.find('@'), 1, value), value);
+  }
+  for (const std::string& text : std::initializer_list<std::string>{
+           "this.password=hashed;", "f({password: hashed})", "{ password: hashed }",
+           "{user, password: newPassword}", "{name: \"password\", value: current}",
+           "{password: input, user: name}", "f(password=plaintext)"})
+    EXPECT_EQ(redactor_of_keys().redact(text), text);
+}
+
 TEST(Keys, TypesOfParametersAndFieldsStay) {
   for (const std::string& type : std::initializer_list<std::string>{
            "Optional[str]", "bytes", "SecretStr", "SecretBytes", "Option<String>", "Vec<u8>", "list[str]",
