@@ -231,8 +231,12 @@ Decoded unescaped(std::string_view text) {
   return out;
 }
 
-// Decodes the escape or the soft end of a line at the start of `text`; no value when there is none.
-std::optional<Escape> quoted_printable(std::string_view text) {
+// Decodes the escape or the soft end of a line at `at`; no value when there is none. A sign = is written =3D,
+// so two of them end base64, and the line.
+std::optional<Escape> quoted_printable(std::string_view whole, std::size_t at) {
+  const auto text = whole.substr(std::min(at, whole.size()));
+  const bool is_padding = at > 0 && at < whole.size() && whole[at - 1] == '=';
+  if (is_padding && (text.starts_with("=\n") || text.starts_with("=\r\n"))) return std::nullopt;
   if (text.starts_with("=\n")) return Escape{.size = 2, .bytes = ""};
   if (text.starts_with("=\r\n")) return Escape{.size = 3, .bytes = ""};
   return byte_escape(number_at(text, 1, 2, 2, 16), 1);
@@ -242,12 +246,12 @@ bool has_quoted_printable(std::string_view text) {
   // A mail encodes these characters, or all characters. `x=10` is not an escape.
   constexpr std::string_view kEscaped = "=/+-_.:\"'";
   for (std::size_t at = text.find('='); at != std::string_view::npos; at = text.find('=', at + 1)) {
-    const auto escape = quoted_printable(text.substr(at));
+    const auto escape = quoted_printable(text, at);
     if (!escape) continue;
     if (escape->bytes.empty() && at > 0 && base64_digit(text[at - 1]) >= 0) return true;
     if (escape->bytes.empty()) continue;
     if (kEscaped.find(escape->bytes.front()) != std::string_view::npos) return true;
-    if (const auto next = quoted_printable(text.substr(at + 3)); next && !next->bytes.empty()) return true;
+    if (const auto next = quoted_printable(text, at + 3); next && !next->bytes.empty()) return true;
   }
   return false;
 }
@@ -257,7 +261,7 @@ Decoded of_quoted_printable(std::string_view text) {
   while (!out.rest().empty()) {
     out.keep(std::min(out.rest().find('='), out.rest().size()));
     if (out.rest().empty()) break;
-    if (const auto escape = quoted_printable(out.rest()))
+    if (const auto escape = quoted_printable(text, out.at()))
       out.replace(escape->size, escape->bytes);
     else
       out.keep(1);

@@ -247,6 +247,20 @@ TEST(Keys, TextsWithoutASecretStay) {
     EXPECT_EQ(redactor_of_keys().redact(text), text);
 }
 
+// Two signs = at a line's end are not the soft end of a line, also where other text is quoted-printable.
+TEST(Keys, AValueThatEndsInPaddingEndsWithItsLine) {
+  for (const std::string& end : std::initializer_list<std::string>{"\n", "\r\n"})
+    for (const std::string& mail :
+         std::initializer_list<std::string>{"", "a=3Db" + end, "long=" + end + "line" + end}) {
+      const std::string next = "MAX_USERS=1234 and more text" + end;
+      const std::string out = redactor_of_keys().redact(
+          std::string(mail).append("password=YWRtaW46QWRtMW5QdzEyMw==").append(end) + next +
+          "password=abc1234" + end);
+      EXPECT_THAT(out, HasSubstr(">" + end + next)) << out;
+      EXPECT_THAT(out, Not(HasSubstr("YWRt"))) << out;
+    }
+}
+
 TEST(Keys, AValueOfLettersMayHaveAnotherSettingBehind) {
   const std::string value = "correcthorse";
   for (const std::string& text : std::initializer_list<std::string>{
