@@ -51,6 +51,9 @@ constexpr char kBlock[] = R"(["']?[ \t]*:[ \t]*[|>][0-9+-]*[ \t]*(?:#[^\r\n]*)?)
 constexpr char kNamed[] = R"(\b(?:name|key|id)["']?[ \t]*[=:][ \t]*["']?[a-z0-9_. /-]*)";
 constexpr char kNameEnds[] = R"(["']?[ \t]*,?[ \t]*)";
 constexpr char kNextLine[] = R"(\r?\n[ \t]+)";
+constexpr char kLineEnds[] = R"(["']?[ \t]*:[ \t]*(?:#[^\r\n]*)?)";
+// See is_empty_line().
+const std::string kEmptyLines = R"((?:[ \t]*(?:#[^\r\n]*)?\r?\n){0,)" + std::to_string(kEmptyLinesMax) + "}";
 
 std::string any_of(std::initializer_list<std::string_view> patterns) {
   std::string out;
@@ -65,7 +68,8 @@ const std::string& any_password() {
 
 // A name in a list, up to its value.
 std::string pair_of(const std::string& key) {
-  return kNamed + key + kNameEnds + R"((?:\r?\n[ \t]*)?["']?value["']?[ \t]*)";
+  return kNamed + key + kNameEnds + R"((?:(?:#[^\r\n]*)?\r?\n)" + kEmptyLines +
+         R"([ \t]*)?["']?value["']?[ \t]*)";
 }
 
 // The first search, in all text. Wherever a guard below matches, this does.
@@ -229,6 +233,8 @@ std::vector<Guard> of_places() {
   return {
       {"(?i)" + pair_of(any_password()) + R"(([=:])[ \t]*)", is_password},
       {"(?i)" + any_password() + kBlock + kNextLine + "()", is_password_of_block},
+      {"(?i)" + any_password() + kLineEnds + R"(\r?\n)" + kEmptyLines + R"([ \t]+())",
+       is_password_of_next_line},
       {R"((?im)^[ \t]*[a-z0-9.*_-]+:(?:[0-9]{4,5}|\*):[a-z_*][a-z0-9.*_-]*:[a-z0-9.*_@-]+:())",
        is_password_of_pgpass},
   };
@@ -300,8 +306,15 @@ bool opens_value(std::string_view line) {
   constexpr std::size_t kLineMax = 512;
   if (line.size() > kLineMax) return false;
   static const std::string key = any_of({any_password(), kToken});
-  static const RE2 opens("(?i)(?:" + key + kBlock + "|" + kNamed + key + kNameEnds + ")$", guard_options());
+  static const RE2 opens("(?i)(?:" + key + kBlock + "|" + key + kLineEnds + "|" + kNamed + key + kNameEnds +
+                             R"((?:#[^\r\n]*)?)$)",
+                         guard_options());
   return RE2::PartialMatch({line.data(), line.size()}, opens);
+}
+
+bool is_empty_line(std::string_view line) {
+  const auto first = line.find_first_not_of(" \t\r");
+  return first == std::string_view::npos || line[first] == '#';
 }
 
 std::vector<Found> find_random(std::string_view text) {

@@ -216,13 +216,18 @@ Place place_of(std::string_view line) {
 // How many bytes at the end of `lines` are lines of digits that may continue in the next line.
 std::size_t packed_end(std::string_view lines) {
   std::size_t first = lines.size();
+  int empty = 0;  // lines before which the name of a value may stand
   for (std::size_t begin = first; begin > 0;) {
     std::size_t end = begin - 1;
     if (end > 0 && lines[end] == '\n' && lines[end - 1] == '\r') --end;
     const auto before = lines.substr(0, end).find_last_of("\n\r");
     begin = before == std::string_view::npos ? 0 : before + 1;
-    const Place place = place_of(lines.substr(begin, end - begin));
-    if (place == Place::kNone) break;
+    const auto line = lines.substr(begin, end - begin);
+    const Place place = place_of(line);
+    const bool is_between = is_empty_line(line) && (place == Place::kNone || empty > 0);
+    if (is_between && ++empty <= kEmptyLinesMax) continue;
+    if (place == Place::kNone || (empty > 0 && !opens_value(line))) break;
+    empty = 0;
     if (place == Place::kFirst) first = begin;
   }
   return lines.size() - first;
@@ -304,7 +309,15 @@ bool may_go_on(std::string_view line) {
 }
 
 Range with_value(std::string_view text, Range line) {
-  for (std::size_t begin = line.begin; opens_value(text.substr(begin, line.end - begin));) {
+  int empty = kEmptyLinesMax;  // no line has opened a value
+  for (std::size_t begin = line.begin;;) {
+    const auto last = text.substr(begin, line.end - begin);
+    if (opens_value(last))
+      empty = 0;
+    else if (empty == kEmptyLinesMax || !is_empty_line(last))
+      break;
+    else
+      ++empty;
     begin = line.end + (text.substr(line.end).starts_with("\r\n") ? 2 : 1);
     if (begin >= text.size()) break;
     line.end = std::min(text.find_first_of("\n\r", begin), text.size());

@@ -37,6 +37,9 @@ std::vector<Found> find_guarded(std::string_view text);
 // Whether the value of a name that guards a secret may stand in the line behind `line`: a block of YAML, or a
 // name in a list of names and values. find_guarded() finds it in a text with both lines.
 bool opens_value(std::string_view line);
+// Whether a line is blank or a comment: such lines may stand between the two, at most kEmptyLinesMax.
+bool is_empty_line(std::string_view line);
+inline constexpr int kEmptyLinesMax = 8;
 
 // The first bytes of the secrets of each shape, to search for them in base64 or hexadecimal digits.
 std::vector<std::string> beginnings();

@@ -241,6 +241,12 @@ bool is_password_of_client(const Guarded& found) { return has_letter(found.value
 
 bool is_password_of_block(const Guarded& found) { return ends_its_line(found) && is_password(found); }
 
+// A key of YAML has other keys and sentences below it, too.
+bool is_password_of_next_line(const Guarded& found) {
+  return ends_its_line(found) && (found.quoted || looks_like_password(found.value)) &&
+         plain(found.value).find(':') == std::string_view::npos && is_password(found);
+}
+
 // Compilers and searches print such lines, too: FILE:LINE:a:b:c.
 bool is_password_of_pgpass(const Guarded& found) {
   return ends_its_line(found) && looks_like_password(found.value) && is_password(found);

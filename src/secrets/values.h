@@ -30,6 +30,7 @@ bool is_password_of_word(const Guarded& found);    // the name and its value are
 bool is_password_of_line(const Guarded& found);    // of .netrc, where a sentence may begin with the same word
 bool is_password_of_client(const Guarded& found);  // the same option of container tools names ports
 bool is_password_of_block(const Guarded& found);   // one word in a line of its own
+bool is_password_of_next_line(const Guarded& found);
 bool is_password_of_pgpass(const Guarded& found);
 bool is_token(const Guarded& found);
 

@@ -137,21 +137,33 @@ TEST(Keys, OptionsOfCommandsAreKeys) {
 
 TEST(Keys, FilesAndListsThatNameAKeyElsewhere) {
   for (const std::string& text : std::initializer_list<std::string>{
-           "db.example.org:5432:app:me:@", "*:*:*:me:@\n", "first\nlocalhost:5432:*:me:@\nlast\n",
+           "db.example.org:5432:app:me:@",
+           "*:*:*:me:@\n",
+           "first\nlocalhost:5432:*:me:@\nlast\n",
            "- name: DB_PASSWORD\n  value: @\n",
            "env:\n    - name: \"DB_PASSWORD\"\n      value: \"@\"\n    - name: B\n",
-           "- name: db-password\r\n  value: '@'\r\n", "- {name: DB_PASSWORD, value: @}",
+           "- name: db-password\r\n  value: '@'\r\n",
+           "- {name: DB_PASSWORD, value: @}",
            R"({"name": "DB_PASSWORD", "value": "@"})",
            "{\n  \"name\": \"DB_PASSWORD\",\n  \"value\": \"@\"\n}",
-           R"({"Name":"x","Key":"db_pass","Value":"@"})", R"({"value": "@", "name": "DB_PASSWORD"})",
-           "password: |\n  @\n", "  password: >-\n    @\nnext: x\n", "a: 1\nDB_PASSWORD: |2  # why\n   @\n",
-           "\"password\": |\r\n  @\r\n", "stringData:\n  pass: |-\n    @"}) {
+           R"({"Name":"x","Key":"db_pass","Value":"@"})",
+           R"({"value": "@", "name": "DB_PASSWORD"})",
+           "password: |\n  @\n",
+           "  password: >-\n    @\nnext: x\n",
+           "a: 1\nDB_PASSWORD: |2  # why\n   @\n",
+           "password:\n  @",
+           "  DB_PASSWORD:  # why\n\n    # more\n    '@'\nnext: x\n",
+           "\"password\":\r\n  \"@\"\r\n",
+           "- name: DB_PASSWORD\n\n  # why\n  value: @\n",
+           "- name: DB_PASSWORD  # why\r\n\r\n  value: @\r\n",
+           "\"password\": |\r\n  @\r\n",
+           "stringData:\n  pass: |-\n    @"}) {
     std::string one = text;
     expect_found(one.replace(one.find('@'), 1, kWord), kWord);
   }
-  for (const std::string& text : std::initializer_list<std::string>{"- name: API_TOKEN\n  value: @\n",
-                                                                    R"({"name": "api_key", "value": "@"})",
-                                                                    "client_secret: |\n  @\n"}) {
+  for (const std::string& text : std::initializer_list<std::string>{
+           "- name: API_TOKEN\n  value: @\n", R"({"name": "api_key", "value": "@"})",
+           "- name: API_TOKEN\n\n  # why\n  value: @\n", "client_secret: |\n  @\n"}) {
     std::string one = text;
     expect_found(one.replace(one.find('@'), 1, kRandom), kRandom);
   }
@@ -228,6 +240,12 @@ TEST(Keys, TextsWithoutASecretStay) {
            "password: |\nnext: Hv7kQp29mmT\n",
            "password: >\n  Has at least 12 characters.\n",
            "description: |\n  Hv7kQp29mmT\n",
+           "password:\n  user: Hv7kQp29mmT\n",
+           "password:\n  min_length: 12\n",
+           "password:\n  has 12 characters\n",
+           "if password:\n    login2(password)\n",
+           "password:\nHv7kQp29mmT\n",
+           "- name: DB_PASSWORD\n\n- name: DB_HOST\n  value: Hv7kQp29mmT\n",
            "Cookie: is not set",
            "Cookie: session=",
            "Set-Cookie: theme=; Path=/",
