@@ -130,7 +130,7 @@ void read_signals(const Mapping& mapping, Gate& gate, Problems& problems) {
 void read_flaky(const Mapping& policy, RetryPolicy& retry, Problems& problems) {
   if (const auto node = policy.get("flaky_reruns"); node.IsDefined())
     retry.flaky_reruns =
-        read_integer(node, "flaky_reruns", {1, kFlakyRerunsMax}, problems).value_or(retry.flaky_reruns);
+        read_integer(node, "flaky_reruns", {0, kFlakyRerunsMax}, problems).value_or(retry.flaky_reruns);
   const auto node = policy.get("flaky");
   if (!node.IsDefined()) return;
   if (const auto word = read_word(node, "flaky", {"fail", "pass"}, problems))

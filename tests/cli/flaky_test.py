@@ -174,13 +174,19 @@ tiers: [{{phases: [{{id: p, goal: g, agent: {{run: "echo y >file"}}, gates: [uni
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
     def test_a_plan_says_it_well(self):
-        for retry, said in (("flaky_reruns: 0", "flaky_reruns"), ("flaky_reruns: 6", "flaky_reruns"), ("flaky_reruns: x", "flaky_reruns"),
-                            ("flaky: pass", "says what happens after `flaky_reruns`"), ("flaky_reruns: 1, flaky: maybe", "maybe")):
+        for retry, said in (("flaky_reruns: -1", "flaky_reruns"), ("flaky_reruns: 6", "flaky_reruns"), ("flaky_reruns: x", "flaky_reruns"),
+                            ("flaky: pass", "says what happens after `flaky_reruns`"), ("flaky_reruns: 0, flaky: pass", "says what happens after `flaky_reruns`"), ("flaky_reruns: 1, flaky: maybe", "maybe")):
             self.make(GOOD, retry=retry)
             self.assertIn(said, self.pawl("check", "plan.yaml", expect=2).stderr)
         self.make(GOOD, retry="flaky_reruns: 1, flaky: pass")
         note = "a gate that failed passes when it passes on the same content, by gate: unit"
         self.assertIn(f"note: {note}", self.pawl("check", "plan.yaml").stdout)
+
+    def test_a_gate_takes_back_the_reruns_of_the_plan(self):
+        self.make(BAD, GOOD, retry="flaky_reruns: 0", top="retry: {flaky_reruns: 2, flaky: pass}")
+        self.assertIn("same content, by gate: after;", self.pawl("check", "plan.yaml").stdout)
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual((self.asked, "flaky" in self.signal()), (1, False))
 
 
 if __name__ == "__main__":

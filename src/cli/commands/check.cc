@@ -63,7 +63,7 @@ std::vector<std::string> notes_of(const plan::Plan& plan) {
   }
   for (const auto& [name, gate] : plan.gates) {
     if (gate.retry.timeout_retryable) retried.push_back(name);
-    if (gate.retry.flaky == plan::Flaky::kPass) flaky.push_back(name);
+    if (gate.retry.flaky_reruns > 0 && gate.retry.flaky == plan::Flaky::kPass) flaky.push_back(name);
   }
   const auto note = [&out](const std::vector<std::string>& names, const char* text, const char* key) {
     if (!names.empty())
