@@ -214,7 +214,7 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
       facts.steps.push_back(facts_of(step, run->second));
       facts.step_labels.push_back(label_of(phase_->id, step, claim_->attempt.number));
     }
-    facts.backend_error = facts.backend_error || run->second.outcome == sandbox::Outcome::kSetupFailed;
+    facts.backend_error = facts.backend_error || leaves_no_verdict(step, run->second);
   }
   if (claim_->attempt.number == 1) return facts;  // the common case: no attempt came before
   PAWL_TRY(const auto attempts, world_.store.attempts(claim_->run.run_id, phase_->id));

@@ -134,6 +134,10 @@ bool held(const PlannedStep& step, const sandbox::SandboxRun& run) {
   return gates::step_held(sandbox::name(run.outcome), run.exit_code, step.step->may_fail);
 }
 
+bool leaves_no_verdict(const PlannedStep& step, const sandbox::SandboxRun& run) {
+  return step.rerun == 0 && run.outcome == sandbox::Outcome::kSetupFailed;
+}
+
 namespace {
 
 const sandbox::SandboxRun* result_of(const PlannedStep& step, const Progress& progress) {

@@ -74,6 +74,10 @@ bool minds_refused_entries(const PlannedStep& step);
 // Whether a gate's step ended as its gate needs it (gates::step_held), so that a later step may run.
 bool held(const PlannedStep& step, const sandbox::SandboxRun& run);
 
+// Whether the attempt can't be judged, as the step had no sandbox. A rerun may lack one: the first run says
+// enough.
+bool leaves_no_verdict(const PlannedStep& step, const sandbox::SandboxRun& run);
+
 using Results = std::map<std::int64_t, sandbox::SandboxRun>;  // by step_index
 
 struct Progress {

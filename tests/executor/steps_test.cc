@@ -140,6 +140,17 @@ TEST(Steps, ARerunComesWhereAVerdictWaitsForItAndAPassGoesOnBehindIt) {
   EXPECT_EQ(label_of("p", steps.back(), 3), "p.one.b@rerun2.attempt3");
 }
 
+TEST(Steps, OnlyTheFirstRunOfAGateNeedsASandboxForAVerdict) {
+  using enum sandbox::Outcome;
+  for (const auto outcome :
+       {kExited, kSignaled, kTimedOut, kOomKilled, kOutputLimit, kDiskLimit, kSetupFailed})
+    for (const auto role : {StepRole::kAgent, StepRole::kGate})
+      for (const std::int64_t rerun : {0, 1, 5}) {
+        const bool none = leaves_no_verdict({.role = role, .rerun = rerun}, {.outcome = outcome});
+        EXPECT_EQ(none, outcome == kSetupFailed && rerun == 0) << sandbox::name(outcome) << rerun;
+      }
+}
+
 TEST(Steps, BaselineNoneKeepsAGateFromBase) {
   const auto plan = plan_of(
       "two: {steps: [{name: c, run: x, reports: {junit: [o.xml]}}], signals: [tests], baseline: none}",
