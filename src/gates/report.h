@@ -82,8 +82,9 @@ struct Report {
   // makes the report a lower bound. A file that could not be loaded and a hook that failed do not count: the
   // runner went on.
   std::string stopped;
-  // Why the report is no evidence of work, although its tests could be read: it ends in the middle, and
-  // nothing in it failed. "" for all other reports. What base has by it is a lower bound.
+  // Why the report is no evidence of work, although its tests could be read: it ends in the middle. No test
+  // failed, or it ends inside a subtest, whatever failed before. "" for all other reports. What base has by it
+  // is a lower bound.
   std::string cut_short;
   // The least number of tests that the report counts but does not contain: those after the early end.
   std::int64_t not_run = 0;

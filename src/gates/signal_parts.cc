@@ -379,12 +379,16 @@ std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view 
   return "";
 }
 
-// A program that ended by a signal of its own is a fact about base: the tests that it reported are there. A
-// SIGKILL came from outside.
+// A program that ended by a signal of its own, or by `die` of Perl, is a fact about base: the tests that it
+// reported are there. A SIGKILL came from outside.
 std::string aborted_on_base(const StepFacts& step, std::string_view family) {
-  constexpr std::int64_t kSignalsFrom = 128, kKill = 9;  // a shell's code is 128 + N for signal N
-  const bool by_code = step.outcome == "exited" && step.exit_code >= kSignalsFrom &&
-                       step.exit_code != kSignalsFrom + kKill && !counts_failures(step, family);
+  constexpr std::int64_t kSignals = 128, kSignalMax = 64,
+                         kKill = 9;    // a shell's code is 128 + N for signal N
+  constexpr std::int64_t kDied = 255;  // perldoc -f die
+  const std::int64_t signal = step.exit_code - kSignals;
+  const bool ended_early =
+      (signal >= 1 && signal <= kSignalMax && signal != kKill) || step.exit_code == kDied;
+  const bool by_code = step.outcome == "exited" && ended_early && !counts_failures(step, family);
   const bool by_signal = step.outcome == "signaled" && step.signal != 0 && step.signal != kKill;
   const auto ran = [](const TestCase& test) { return test.status != TestStatus::kSkipped; };
   const bool any_ran = std::ranges::any_of(step.reports, [&](const ReportFacts& file) {

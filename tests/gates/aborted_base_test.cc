@@ -109,6 +109,17 @@ TEST(AbortedBase, WithoutATestOrByAKillIsUnknown) {
   }
 }
 
+// The shell's codes for signals are 129 to 192, and 255 is `die` of Perl. Other codes say nothing of that.
+TEST(AbortedBase, IsSaidByTheCodesOfSignals) {
+  for (std::int64_t code = 126; code <= 255; ++code) {
+    const bool aborted = (code >= 129 && code <= 192 && code != 137) || code == 255;
+    for (const Ended& ended : {Ended{"tap", kCutTap, code}, {"junit", junit_with("a"), code}}) {
+      const auto base = base_that(ended);
+      EXPECT_EQ(base.at("tests").state, aborted ? State::kLowerBound : State::kUnknown) << code;
+    }
+  }
+}
+
 TEST(AbortedBase, TheSameReportIsNoEvidenceOfWork) {
   const Inventories base = {{"tests", {.names = {"a"}}}};
   const auto silent = judged_after(base, {"tap", kCutTap});
