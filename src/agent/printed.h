@@ -28,6 +28,7 @@ class PrintedObject {
   std::int64_t count(std::string_view name) const;  // 0: not an integer of 0 or more
   // A number of dollars, rounded down to millionths; no value: not such a number.
   std::optional<std::int64_t> usd_micros(std::string_view name) const;
+  bool has(std::string_view name) const { return body_.has(name); }
   // Any JSON; no value: it is not there, or has more bytes.
   std::optional<std::string> json(std::string_view name, std::size_t bytes_max) const;
   std::optional<PrintedObject> object(std::string_view name) const;

@@ -247,6 +247,40 @@ TEST(AcpClient, OffersNothingElse) {
   EXPECT_TRUE(agent.next().is_null());
 }
 
+TEST(AcpClient, ARequestThatCanNotBeReadIsAnswered) {
+  const std::string too_long = "\"" + std::string(300, 'x') + "\"";
+  for (const auto& [id, method, answered] :
+       std::initializer_list<std::array<std::string, 3>>{{too_long, "\"session/request_permission\"", "null"},
+                                                         {"7", too_long, "7"},
+                                                         {"7", "8", "7"},
+                                                         {too_long, too_long, "null"}}) {
+    Agent agent;
+    agent.open();
+    agent.say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":)" + method + "}");
+    const Json answer = agent.next();
+    EXPECT_EQ(answer["id"].dump(), answered) << method;
+    EXPECT_EQ(answer["error"]["code"], -32600);
+    EXPECT_THAT(agent.client.take_lines(), HasSubstr("acp: a request is refused: "));
+    agent.say(R"({"jsonrpc":"2.0","method":)" + method + "}");
+    EXPECT_TRUE(agent.next().is_null()) << "a notification has no answer";
+  }
+}
+
+TEST(AcpClient, ATextThatCanNotBeShownIsTold) {
+  for (const auto& text : {std::string((1 << 20) + 1, 'x'), std::string("half \\ud83d")}) {
+    Agent agent;
+    const Json prompt = agent.open();
+    agent.update(R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":")" + text +
+                 "\"}}");
+    agent.update(R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""}})");
+    agent.update(R"({"sessionUpdate":"tool_call","toolCallId":"a","kind":"read","title":")" + text + "\"}");
+    agent.refuse(prompt, R"({"code":-1,"message":")" + text + "\"}");
+    const std::string told =
+        "[a text is left out: it has more than 1048576 characters, or half a surrogate]\n";
+    EXPECT_EQ(agent.client.take_lines(), "agent: " + told + "tool: read: " + told + "acp: error -1: " + told);
+  }
+}
+
 TEST(AcpClient, AStopCancelsTheTurn) {
   Agent agent;
   const Json prompt = agent.open();

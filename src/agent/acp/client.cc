@@ -11,11 +11,10 @@ namespace pawl::agent::acp {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
-constexpr std::int64_t kMethodNotFound = -32601;
+constexpr std::int64_t kMethodNotFound = -32601, kInvalidRequest = -32600;
 constexpr std::string_view kAuthRequired = "-32000";
-constexpr std::size_t kIdBytesMax = 200;                  // of a request
-constexpr std::int64_t kMessageCharactersMax = 64 << 10;  // of an error
-constexpr std::size_t kOptionsBytesMax = 64 << 10;        // of a permission
+constexpr std::size_t kIdBytesMax = 200;            // of a request
+constexpr std::size_t kOptionsBytesMax = 64 << 10;  // of a permission
 
 JsonMembers message() {
   JsonMembers out;
@@ -76,6 +75,10 @@ void Client::hear_line(std::string_view line) {
 void Client::hear_message(const PrintedObject& message) {
   const auto id = message.json("id", kIdBytesMax);
   const std::string method = message.text("method");
+  if (message.has("id") && message.has("method") && (!id || method.empty())) {
+    progress_.note("a request is refused: its id or its method is too long, or no text");
+    return answer_error(id.value_or("null"), kInvalidRequest, "Invalid Request");
+  }
   if (!method.empty()) {
     if (id) return hear_request(message, *id);
     const auto parameters = method == "session/update" ? message.object("params") : std::nullopt;
@@ -97,8 +100,11 @@ void Client::hear_request(const PrintedObject& message, const std::string& id) {
   const std::string method = message.text("method");
   if (method == "session/request_permission") return answer_permission(message, id);
   progress_.note("not offered: " + method);
-  const std::string error =
-      JsonMembers().number("code", kMethodNotFound).text("message", "Method not found").object();
+  answer_error(id, kMethodNotFound, "Method not found");
+}
+
+void Client::answer_error(const std::string& id, std::int64_t code, std::string_view text) {
+  const std::string error = JsonMembers().number("code", code).text("message", text).object();
   messages_ += acp::message().json("id", id).json("error", error).object() + "\n";
 }
 
@@ -111,8 +117,8 @@ void Client::answer_permission(const PrintedObject& request, const std::string& 
       if (kind != "allow_always" && kind != "allow_once") continue;
       chosen = option.text("optionId");
       const auto call = parameters->object("toolCall");
-      const std::string title = call ? call->text("title", kMessageCharactersMax) : "";
-      progress_.note("allowed: " + (title.empty() ? option.text("name") : title));
+      const std::string title = call ? shown_text(*call, "title") : "";
+      progress_.note("allowed: " + (title.empty() ? shown_text(option, "name") : title));
       break;
     }
   JsonMembers outcome;
@@ -214,7 +220,7 @@ void Client::hear_stop(const PrintedObject& result) {
 
 void Client::hear_error(const PrintedObject& error) {
   const std::string code = error.json("code", kIdBytesMax).value_or("?");
-  const std::string why = "error " + code + ": " + error.text("message", kMessageCharactersMax);
+  const std::string why = "error " + code + ": " + shown_text(error, "message");
   // In a line of its own: an agent's words there may be of anything, and are no sign of a refusal.
   if (const auto data = error.json("data", kMessageBytesMax)) progress_.note("data of the error: " + *data);
   if (code == kAuthRequired) return end(Ended::kUnauthorized, why);

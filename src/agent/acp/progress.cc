@@ -5,8 +5,9 @@
 namespace pawl::agent::acp {
 namespace {
 
-constexpr std::int64_t kChunkCharactersMax = 1 << 20;  // a longer text is left out
-constexpr std::size_t kEntriesBytesMax = 64 << 10;     // of the list of a plan
+constexpr std::int64_t kTextCharactersMax = 1 << 20;  // a longer text is left out
+constexpr std::size_t kTextJsonBytesMax = 16 << 20;   // as long as a message
+constexpr std::size_t kEntriesBytesMax = 64 << 10;    // of the list of a plan
 
 // One line: other controls than the end of a line would move the cursor of a terminal.
 std::string one_line(std::string_view text) {
@@ -18,10 +19,18 @@ std::string one_line(std::string_view text) {
 
 std::string title_of(const PrintedObject& call) {
   const std::string kind = call.text("kind");
-  return (kind.empty() ? "other" : kind) + ": " + call.text("title", kChunkCharactersMax);
+  return (kind.empty() ? "other" : kind) + ": " + shown_text(call, "title");
 }
 
 }  // namespace
+
+std::string shown_text(const PrintedObject& object, std::string_view name) {
+  auto text = object.text(name, kTextCharactersMax);
+  const auto json = text.empty() ? object.json(name, kTextJsonBytesMax) : std::nullopt;
+  if (json && json->starts_with('"') && json->size() > 2)
+    text = "[a text is left out: it has more than 1048576 characters, or half a surrogate]";
+  return text;
+}
 
 void Progress::add_update(const PrintedObject& update) {
   const std::string kind = update.text("sessionUpdate");
@@ -51,7 +60,7 @@ void Progress::add_text(std::string_view who, const PrintedObject& chunk) {
   who_ = who;
   std::size_t begin = 0;
   const std::size_t seen = text_.size();  // it has no end of a line
-  text_ += content->text("text", kChunkCharactersMax);
+  text_ += shown_text(*content, "text");
   for (auto end = text_.find('\n', seen); end != std::string::npos; end = text_.find('\n', begin)) {
     put(who_, std::string_view(text_).substr(begin, end - begin));
     begin = end + 1;
@@ -88,7 +97,7 @@ void Progress::add_plan(const PrintedObject& plan) {
       std::ranges::count_if(entries, [](const auto& entry) { return entry.text("status") == "completed"; });
   std::string text = std::to_string(done) + " of " + std::to_string(entries.size()) + " done";
   for (const auto& entry : entries)
-    if (entry.text("status") == "in_progress") text += "; " + entry.text("content", kChunkCharactersMax);
+    if (entry.text("status") == "in_progress") text += "; " + shown_text(entry, "content");
   put("plan", text);
 }
 

@@ -20,6 +20,9 @@ struct ToolCalls {
   std::int64_t total = 0, failed = 0;
 };
 
+// A text for people. In place of one that is too long, or that has half a surrogate: words that say so.
+std::string shown_text(const PrintedObject& object, std::string_view name);
+
 class Progress {
  public:
   void add_update(const PrintedObject& update);
