@@ -43,9 +43,9 @@ class Agent {
   void refuse(const Json& request, std::string_view error) {
     say(R"({"jsonrpc":"2.0","id":)" + request["id"].dump() + R"(,"error":)" + std::string(error) + "}");
   }
-  void update(std::string_view update) {
-    say(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":)" +
-        std::string(update) + "}}");
+  void update(std::string_view update, std::string_view session = "s1") {
+    say(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":")" + std::string(session) +
+        R"(","update":)" + std::string(update) + "}}");
   }
   // Until the goal is there. Returns its request.
   Json open(std::string_view session = R"({"sessionId":"s1"})") {
@@ -100,7 +100,7 @@ TEST(AcpClient, GoesOnInASessionAsTheAgentCan) {
     if (method == "session/new") continue;
     EXPECT_EQ(opened["params"]["sessionId"], "s0");
     agent.update(
-        R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"said before\n"}})");
+        R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"said before\n"}})", "s0");
     agent.answer(opened, "null");
     EXPECT_THAT(agent.client.take_lines(), Not(HasSubstr("said before")));
     EXPECT_EQ(agent.next()["params"]["sessionId"], "s0");
@@ -364,6 +364,20 @@ TEST(AcpClient, TheCostIsThatOfThisExecution) {
   agent.end(prompt);
   EXPECT_THAT(agent.usage(), ElementsAre(Usage{.model = "of the attempt", .usd_micros = 25'000}));
   EXPECT_EQ(agent.client.left().usd_micros, 45'000);
+}
+
+TEST(AcpClient, WhatAnotherSessionDoesIsNotOfTheAttempt) {
+  Agent agent;
+  const Json prompt = agent.open();
+  for (const auto* session : {"s2", "s", ""}) {
+    agent.update(R"({"sessionUpdate":"tool_call","toolCallId":"c1","title":"make"})", session);
+    agent.update(R"({"sessionUpdate":"usage_update","cost":{"amount":9,"currency":"USD"}})", session);
+  }
+  agent.say(
+      R"({"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"c1"}}})");
+  EXPECT_EQ(agent.end(prompt), "acp: done\n");
+  EXPECT_TRUE(agent.usage().empty());
+  EXPECT_THAT(agent.client.last_line(), HasSubstr(R"("tool_calls":0,)"));
 }
 
 TEST(AcpClient, WhatIsNoMessageIsLeftOut) {

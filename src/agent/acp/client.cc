@@ -83,7 +83,9 @@ void Client::hear_message(const PrintedObject& message) {
     if (id) return hear_request(message, *id);
     const auto parameters = method == "session/update" ? message.object("params") : std::nullopt;
     const auto update = parameters ? parameters->object("update") : std::nullopt;
-    if (!update) return;
+    // An agent may have other sessions, of which the row of the attempt does not tell.
+    const auto& mine = asked_ == Asked::kLoad || asked_ == Asked::kResume ? task_.before.id : session_;
+    if (!update || parameters->text("sessionId") != mine) return;
     // An agent that loads a session tells all of it again.
     if (asked_ == Asked::kPrompt) progress_.add_update(*update);
     if (asked_ == Asked::kPrompt || update->text("sessionUpdate") == "usage_update")
