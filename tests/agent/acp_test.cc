@@ -164,6 +164,24 @@ TEST(AcpClient, ChoosesTheModelOfTheAttempt) {
   EXPECT_THAT(other.client.take_lines(), HasSubstr("does not offer the model huge, but: small, large"));
 }
 
+TEST(AcpClient, NoModelButThatOfTheAttemptWorks) {
+  const auto options = [](const std::string& current, const std::string& offered) {
+    return R"({"sessionId":"s1","configOptions":[{"id":"model","currentValue":")" + current +
+           R"(","options":[{"value":")" + offered + "\"}]}]}";
+  };
+  Agent stays({}, "large");
+  const Json set = stays.open(options("small", "large"));
+  EXPECT_EQ(set["params"], (Json{{"sessionId", "s1"}, {"configId", "model"}, {"value", "large"}}));
+  stays.answer(set, options("small", "large"));
+  EXPECT_EQ(stays.client.ended(), Ended::kProtocol);
+  Agent takes({}, "large");
+  takes.answer(takes.open(options("small", "large")), options("large", "large"));
+  EXPECT_EQ(takes.next()["method"], "session/prompt");
+  Agent many({}, "large");
+  many.open(options("small", std::string(300 << 10, 'x')));
+  EXPECT_EQ(many.client.ended(), Ended::kProtocol);
+}
+
 TEST(AcpClient, EachReasonToStopHasAnExitCode) {
   for (const auto& [reason, ended] :
        std::initializer_list<std::pair<const char*, Ended>>{{"end_turn", Ended::kDone},

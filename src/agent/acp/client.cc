@@ -143,7 +143,7 @@ void Client::hear_result(const PrintedObject& message) {
     case Asked::kResume:
       return hear_session(result);
     case Asked::kModel:
-      return ask_for_turn();
+      return hear_model(result);
     case Asked::kPrompt:
       return hear_stop(result);
   }
@@ -192,6 +192,7 @@ void Client::ask_for_model(const std::optional<Models>& models) {
     progress_.note("the agent offers no choice of a model, and has its own");
     return ask_for_turn();
   }
+  if (models->is_too_long) return end(Ended::kProtocol, "the agent's list of models has more than 256 KiB");
   if (std::ranges::find(models->offered, task_.model) == models->offered.end()) {
     std::string all;
     for (const auto& each : models->offered) all += (all.empty() ? "" : ", ") + each;
@@ -204,6 +205,14 @@ void Client::ask_for_model(const std::optional<Models>& models) {
     return ask(Asked::kModel, "session/set_model", parameters.text("modelId", task_.model).object());
   ask(Asked::kModel, "session/set_config_option",
       parameters.text("configId", models->option).text("value", task_.model).object());
+}
+
+// An agent may answer with the model that it has now.
+void Client::hear_model(const PrintedObject& result) {
+  const auto models = models_of(result);
+  if (!models || models->current == task_.model) return ask_for_turn();
+  end(Ended::kProtocol,
+      "the agent was given the model " + task_.model + ", and has another: " + models->current);
 }
 
 void Client::ask_for_turn() {

@@ -76,6 +76,7 @@ class Client {
   void hear_error(const PrintedObject& error);
   void hear_capabilities(const PrintedObject& result);
   void hear_session(const PrintedObject& result);
+  void hear_model(const PrintedObject& result);
   void hear_stop(const PrintedObject& result);
   void answer_error(const std::string& id, std::int64_t code, std::string_view text);
   void answer_permission(const PrintedObject& request, const std::string& id);
