@@ -121,6 +121,9 @@ while True:
         if SCENARIO == "leaves_a_talker":
             os.system("while :; do echo; sleep 0.01; done &")
             os._exit(9)
+        if SCENARIO == "reads_no_answers":
+            while True:
+                send(id=1, method="any")
         if SCENARIO == "deaf":
             time.sleep(60)
         if SCENARIO == "hangs":
@@ -220,7 +223,7 @@ class Turns(WithAcp):
 
     def test_how_a_turn_ends_decides(self):
         for scenario, code, means in (("version", 20, "does not speak"), ("dies", 21, "ended before"), ("leaves", 21, "ended before"),
-                                      ("leaves_a_talker", 21, "ended before"),
+                                      ("leaves_a_talker", 21, "ended before"), ("reads_no_answers", 20, "does not speak"),
                                       ("max_tokens", 22, "max_tokens"), ("refusal", 24, "refused")):
             with self.subTest(scenario):
                 self.make(scenario)

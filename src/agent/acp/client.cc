@@ -251,6 +251,10 @@ void Client::hear_end() {
   if (!ended_) end(is_cancelled_ ? Ended::kCancelled : Ended::kLeft, "the agent ended before its turn did");
 }
 
+void Client::give_up(const std::string& why) {
+  if (!ended_) end(Ended::kProtocol, why);
+}
+
 void Client::cancel() {
   if (ended_ || std::exchange(is_cancelled_, true)) return;
   if (asked_ != Asked::kPrompt) return end(Ended::kCancelled, "stopped");

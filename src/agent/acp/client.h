@@ -51,9 +51,10 @@ class Client {
  public:
   explicit Client(Task task);  // the first message is ready
 
-  void hear(std::string_view bytes);  // of the agent's stdout
-  void hear_end();                    // the agent closed its stdout
-  void cancel();                      // ends the turn; the agent answers with the end
+  void hear(std::string_view bytes);     // of the agent's stdout
+  void hear_end();                       // the agent closed its stdout
+  void give_up(const std::string& why);  // the agent does not hear
+  void cancel();                         // ends the turn; the agent answers with the end
 
   std::string take_messages() { return std::exchange(messages_, {}); }  // for the agent's stdin
   std::size_t message_bytes() const { return messages_.size(); }

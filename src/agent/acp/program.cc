@@ -24,7 +24,7 @@ constexpr int kLookEveryMs = 100;         // for a signal that arrived, and for 
 constexpr std::int64_t kCancelMs = 1000;  // less than the time between SIGTERM and SIGKILL
 constexpr std::int64_t kLeaveMs = 2000;   // for an agent that writes its session when its turn is over
 constexpr int kPiecesMax = 64;            // of its last words, before the time is looked at again
-constexpr std::size_t kUnsentBytesMax = 1 << 20;  // an agent that does not read is not read, either
+constexpr std::size_t kUnsentBytesMax = 1 << 20;  // an agent that does not read more is left
 
 void print(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -83,7 +83,9 @@ class Conversation {
  private:
   void turn() {
     unsent_ += client_.take_messages();
-    pollfd entries[] = {{.fd = unsent_.size() > kUnsentBytesMax ? -1 : agent_.from.get(), .events = POLLIN},
+    if (unsent_.size() > kUnsentBytesMax)
+      return client_.give_up("the agent does not read what it is sent: 1 MiB is left");
+    pollfd entries[] = {{.fd = agent_.from.get(), .events = POLLIN},
                         {.fd = unsent_.empty() ? -1 : agent_.to.get(), .events = POLLOUT}};
     const int ready = poll(entries, 2, kLookEveryMs);
     // By the clock: a process that the agent left may hold its stdout for ever, and write to it.
