@@ -162,9 +162,10 @@ std::vector<std::string> hidden_below(const std::string& folder) {
     if (!names) continue;  // unreadable to us, and no process in the sandbox has more rights
     for (const auto& name : *names) {
       std::string below = os::join(path, name);
-      const auto file = keys.empty() ? std::nullopt : file_at(below);
+      // A link has no key: what it leads to is in the workspace, and looked at there, or is not shown.
+      const auto file = file_at(below);
       const bool is_named = name == kLedgerKey || name == kRedactionKey;
-      if (is_named || (file && keys.contains(*file))) out.push_back(std::move(below));
+      if (file && (is_named || keys.contains(*file))) out.push_back(std::move(below));
     }
   }
   return out;

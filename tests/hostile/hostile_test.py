@@ -360,6 +360,19 @@ for _ in range({depth}):
         done = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{project}/deep:/plan", "--", "true"])
         self.assertIn(b"is not shown in a sandbox", done.stderr)
 
+    def test_a_link_with_the_name_of_a_key_hides_no_other_file(self):
+        source = self.root / "with_links"
+        (source / "src").mkdir(parents=True)
+        (source / "src/file").write_text("shown\n")
+        for name, target in ("redaction.key", "src"), ("src/ledger.key", ".."), ("src/redaction.key", "file"), ("ledger.key", "absent"):
+            (source / name).symlink_to(target)
+        (source / "src/deep").mkdir()
+        (source / "src/deep/ledger.key").write_text("secret\n")
+        self.open_to_all(source / "src/deep")
+        script = "cat src/file; cat redaction.key/file; readlink ledger.key; cat src/deep/ledger.key"
+        done = self.run_it([self.root / "pawl", "sandbox", "exec", "--workspace", source, "--", "sh", "-c", script])
+        self.assertEqual((done.returncode, done.stdout), (0, b"shown\nshown\nabsent\n"), done.stderr)
+
     @staticmethod
     def open_to_all(top):
         """A sandbox of any user may read the folder."""
