@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
@@ -106,19 +107,45 @@ Found folders_below(const std::string& folder) {
 
 using File = std::pair<dev_t, ino_t>;  // equal for two names of one file
 
-std::optional<File> file_at(const std::string& path) {
+std::optional<struct stat> file_at(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return File(status.st_dev, status.st_ino);
+  return status;
 }
 
-std::set<File> files_of_keys(const std::vector<std::string>& state_folders) {
-  std::set<File> out;
-  for (const auto& folder : state_folders)
-    for (const auto& key : keys_of(folder))
-      if (const auto file = file_at(key)) out.insert(*file);
-  return out;
-}
+// Knows the keys of some state folders, and other names and copies of them.
+class Keys {
+ public:
+  explicit Keys(const std::vector<std::string>& state_folders) {
+    for (const auto& folder : state_folders)
+      for (const auto& key : keys_of(folder)) add(key);
+  }
+
+  // Reads only files that are as large as a key.
+  bool has(const std::string& path, const struct stat& status) const {
+    if (files_.contains(File(status.st_dev, status.st_ino))) return true;
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (!sizes_.contains(size)) return false;
+    const auto content = os::read_file(path, size);
+    return content && contents_.contains(*content);
+  }
+
+ private:
+  void add(const std::string& key) {
+    constexpr std::uint64_t kKeyBytesMax = 4096;
+    const auto file = file_at(key);
+    if (!file) return;
+    files_.emplace(file->st_dev, file->st_ino);
+    const auto content = os::read_file(key, kKeyBytesMax);
+    if (!content || content->empty()) return;  // another user's: no copy of it can be known
+    sizes_.insert(content->size());
+    contents_.insert(*content);
+  }
+
+  std::set<File> files_;
+  std::set<std::uint64_t> sizes_;
+  std::set<std::string> contents_;
+};
 
 }  // namespace
 
@@ -151,12 +178,13 @@ bool is_in_state_folder(const std::string& path) {
   return false;
 }
 
-std::vector<std::string> hidden_below(const std::string& folder) {
+std::vector<std::string> hidden_below(const std::string& folder, const std::string& used) {
   auto [out, others] = folders_below(folder);
   std::vector<std::string> states = out;
   for (std::string around = folder; around != "/"; around = os::folder_of(around))
     states.push_back(os::join(os::folder_of(around), ".pawl"));
-  const std::set<File> keys = files_of_keys(states);
+  if (!used.empty()) states.push_back(used);
+  const Keys keys(states);
   for (const auto& path : others) {
     const auto names = os::list_folder(path);
     if (!names) continue;  // unreadable to us, and no process in the sandbox has more rights
@@ -165,7 +193,7 @@ std::vector<std::string> hidden_below(const std::string& folder) {
       // A link has no key: what it leads to is in the workspace, and looked at there, or is not shown.
       const auto file = file_at(below);
       const bool is_named = name == kLedgerKey || name == kRedactionKey;
-      if (file && (is_named || keys.contains(*file))) out.push_back(std::move(below));
+      if (file && (is_named || keys.has(below, *file))) out.push_back(std::move(below));
     }
   }
   return out;

@@ -23,8 +23,9 @@ Status check_database(const std::string& path);
 // with.
 bool is_in_state_folder(const std::string& path);
 // Returns what a sandbox that shows `folder` must hide: the state folders in it (also itself), and copies of
-// keys, at any depth. A copy has the name of a key, or is another name of the file of one: of these state
-// folders, or of the .pawl of a folder around. Never follows links.
-std::vector<std::string> hidden_below(const std::string& folder);
+// keys, at any depth. A copy has the name of a key, or is another name of the file of one, or has the same content:
+// of these state folders, of the .pawl of a folder around, or of `used`, which may lie elsewhere ("": none).
+// Never follows links.
+std::vector<std::string> hidden_below(const std::string& folder, const std::string& used);
 
 }  // namespace pawl::executor

@@ -360,6 +360,28 @@ for _ in range({depth}):
         done = self.run_it([self.root / "pawl", "sandbox", "exec", "--ro", f"{project}/deep:/plan", "--", "true"])
         self.assertIn(b"is not shown in a sandbox", done.stderr)
 
+    def test_a_workspace_shows_no_copy_of_a_key_under_another_name(self):
+        """The state folder lies in the workspace, or PAWL_DIR names it elsewhere."""
+        source, elsewhere = self.root / "with_copies", self.root / "state_elsewhere"
+        for state in source / ".pawl", elsewhere:
+            (state / "keys").mkdir(parents=True)
+            for name in ("ledger.key", "redaction.key"):
+                (state / "keys" / name).write_text(f"secret {state.name} {name}\n")
+        (source / "deep").mkdir()
+        for state in ".pawl", elsewhere.name:
+            for name in ("ledger.key", "redaction.key"):
+                key = (source if state == ".pawl" else self.root) / state / "keys" / name
+                (source / "deep" / f"{state}-{name}.bak").write_bytes(key.read_bytes())
+                (source / "deep" / f"{state}-{name}.size").write_bytes(b"x" * key.stat().st_size)
+        os.link(elsewhere / "keys/ledger.key", source / "deep/other")
+        self.open_to_all(source)
+        argv = [self.root / "pawl", "sandbox", "exec", "--workspace", source, "--", "sh", "-c", "cat deep/*"]
+        done = self.run_it(argv, PAWL_DIR=str(elsewhere))
+        self.assertEqual((done.stdout.count(b"secret"), len(done.stdout.split(b"x")) > 4), (0, True), done.stderr)
+        done = self.run_it(argv)
+        self.assertEqual(done.stdout.count(b"secret .pawl"), 0, done.stderr)
+        self.assertEqual(done.stdout.count(b"secret state_elsewhere"), 3, "no state folder that is used")
+
     def test_a_link_with_the_name_of_a_key_hides_no_other_file(self):
         source = self.root / "with_links"
         (source / "src").mkdir(parents=True)

@@ -181,7 +181,7 @@ Result<int> exec(const ExecOptions& options) {
   if (!options.workspace.empty()) {
     PAWL_TRY(std::string base, os::absolute_path(options.workspace));
     PAWL_OK(check_workspace(base));
-    folders.hidden = executor::hidden_below(base);
+    folders.hidden = executor::hidden_below(base, find_folder({}).value_or(""));
     folders.lower.push_back(std::move(base));
   }
 
