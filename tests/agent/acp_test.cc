@@ -208,10 +208,9 @@ TEST(AcpClient, AnErrorEndsTheTurnAndIsTold) {
   limited.refuse(limited.open(),
                  R"({"code":-32603,"message":"Internal error","data":{"details":"429 try again"}})");
   EXPECT_EQ(limited.client.ended(), Ended::kFailed);
-  EXPECT_THAT(
-      limited.client.take_lines(),
-      HasSubstr(
-          "acp: data of the error: {\"details\":\"429 try again\"}\nacp: error -32603: Internal error\n"));
+  EXPECT_THAT(limited.client.take_lines(),
+              HasSubstr("acp: data of the error: {\"details\":\"429 try again\"}\nacp: error -32603: "
+                        "Internal error: 429 try again\n"));
   Agent version;
   version.answer(version.next(), R"({"protocolVersion":2})");
   EXPECT_EQ(version.client.ended(), Ended::kProtocol);

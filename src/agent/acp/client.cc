@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMethodNotFound = -32601, kInvalidRequest = -32600;
+constexpr std::string_view kInternalError = "-32603";
 constexpr std::string_view kAuthRequired = "-32000";
 constexpr std::size_t kIdBytesMax = 200;            // of a request
 constexpr std::size_t kOptionsBytesMax = 64 << 10;  // of a permission
@@ -231,7 +232,10 @@ void Client::hear_stop(const PrintedObject& result) {
 
 void Client::hear_error(const PrintedObject& error) {
   const std::string code = error.json("code", kIdBytesMax).value_or("?");
-  const std::string why = "error " + code + ": " + shown_text(error, "message");
+  std::string why = "error " + code + ": " + shown_text(error, "message");
+  // Libraries of the protocol put the message of an exception there.
+  const auto details = code == kInternalError ? error.object("data") : std::nullopt;
+  if (details && !shown_text(*details, "details").empty()) why += ": " + shown_text(*details, "details");
   // In a line of its own: an agent's words there may be of anything, and are no sign of a refusal.
   if (const auto data = error.json("data", kMessageBytesMax)) progress_.note("data of the error: " + *data);
   if (code == kAuthRequired) return end(Ended::kUnauthorized, why);

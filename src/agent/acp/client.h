@@ -57,8 +57,7 @@ class Client {
   void cancel();                         // ends the turn; the agent answers with the end
 
   std::string take_messages() { return std::exchange(messages_, {}); }  // for the agent's stdin
-  std::size_t message_bytes() const { return messages_.size(); }
-  std::string take_lines() { return progress_.take(); }  // for people
+  std::string take_lines() { return progress_.take(); }                 // for people
 
   // "" until the agent has opened it.
   const std::string& session() const { return session_; }
