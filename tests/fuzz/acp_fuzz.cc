@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     PAWL_CHECK(end != std::string::npos && pawl::Json::accept(sent.substr(0, end)));
     sent.erase(0, end + 1);
   }
-  PAWL_CHECK(lines.ends_with('\n') && lines.size() <= acp::kLinesBytesMax + 2 * acp::kLineBytesMax);
+  PAWL_CHECK(lines.ends_with('\n') && lines.size() <= acp::kLinesBytesMax + 2 * acp::kMessageBytesMax);
   const std::string last = client.last_line();
   PAWL_CHECK(pawl::Json::accept(last) && std::ranges::count(last, '\n') == 1);
   static_cast<void>(usage_reader("acp")(last, "model"));
