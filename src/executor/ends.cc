@@ -70,6 +70,9 @@ Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery re
     resume.kept_layer = kept->layer;
     resume.not_continued = std::move(kept->missing);
     one.episode.go_on_from(std::move(kept->layer));
+  } else if (start.gate_id == kAgentGate) {
+    one.episode.go_on_from(
+        std::nullopt);  // not from the attempt before either, whose HOME it may have changed
   }
   if (!mutant("usage_of_lost_steps_dropped")) {
     PAWL_TRY(resume.reported, reported_of(one, start));

@@ -63,10 +63,18 @@ class Episode {
 
   const plan::Phase& phase() const { return *phase_; }
   std::int64_t number() const { return number_; }
-  // The layer with the work of the agent's execution that the next one goes on from; "" when it changed no file. No
-  // value: the next one begins anew.
+  // The layer with the work that the agent's next execution goes on from; "" when no file was changed. No value: it
+  // begins anew.
   const std::optional<std::string>& goes_on_from() const { return goes_on_from_; }
-  void go_on_from(std::optional<std::string> layer) { goes_on_from_ = std::move(layer); }
+  void go_on_from(std::optional<std::string> layer) {
+    goes_on_from_ = std::move(layer);
+    goes_on_after_failure_ = false;
+  }
+  // The same for the work of the attempt before, which did not pass.
+  void go_on_from_failed(std::optional<std::string> layer) {
+    goes_on_from_ = std::move(layer);
+    goes_on_after_failure_ = true;
+  }
 
   const PlannedStep& agent() const { return steps_.front(); }
   const sandbox::SandboxRun& result(const PlannedStep& step) const { return results_.at(step.index); }
@@ -241,6 +249,7 @@ class Episode {
   Looks looks_;
   std::vector<std::string> base_stack_;  // the accepted layers, merged to a few; topmost first
   std::optional<std::string> goes_on_from_;
+  bool goes_on_after_failure_ = false;
   bool agent_seen_ = false;  // whether agent_layer_ to policy_signal_ are known
   std::string agent_layer_;
   std::optional<workspace::Workspaces::Work> ignored_;  // set when the agent left ignored files

@@ -20,11 +20,12 @@ bool forgets_rows() { return mutant("kept_work_forgotten_by_a_claim"); }
 
 }  // namespace
 
-// Finds the work of the agent's newest lost execution. Executions are sorted.
+// Finds the work that the agent's newest execution left, or that the first one began on. Executions are sorted.
 void Episode::find_kept_work() {
   if (forgets_rows()) return;
   for (const auto& row : claim_->steps) {
-    if (row.step_index != agent().index || row.state != store::StepState::kLost) continue;
+    if (row.step_index != agent().index) continue;
+    if (row.state != store::StepState::kLost && row.execution > 1) continue;
     const auto kept = claim_->kept.find(row.sandbox_run_id);
     goes_on_from_ = kept == claim_->kept.end() ? std::nullopt : std::optional(kept->second);
   }
@@ -44,7 +45,7 @@ void Episode::add_agent(bool with_feedback, sandbox::SandboxSpec& to) const {
   if (number_ > 0) to.env.push_back("PAWL_EPISODE=" + std::to_string(number_));
   if (!goes_on_from_) return;
   to.workspace.own_layer = own_layer_of(agent());
-  to.env.emplace_back("PAWL_CONTINUES=1");
+  to.env.emplace_back(goes_on_after_failure_ ? "PAWL_CONTINUES=retry" : "PAWL_CONTINUES=1");
   if (!phase_->agent_continue.empty()) to.cmd = phase_->agent_continue;
 }
 

@@ -11,8 +11,9 @@
 namespace pawl::executor {
 namespace {
 
-// A mutant (base/mutant.h).
+// Mutants (base/mutant.h).
 bool forgets_all_journals() { return mutant("episodes_cleared_together"); }
+bool forgets_home_early() { return mutant("home_forgotten_before_the_retry"); }
 
 class AttemptFinish {
  public:
@@ -31,7 +32,8 @@ class AttemptFinish {
     }
     ends_.recorded();
     if (finished.state == store::PhaseState::kComplete) forget_journals();
-    world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
+    if (!goes_on_in_home(finished))
+      world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
     if (!finished.ended_steps.empty()) settle_or_report(world_, observer_);
     for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
     observer_.attempt_ended(claim_, end, finished);
@@ -42,6 +44,12 @@ class AttemptFinish {
   }
 
  private:
+  // gc removes HOME when the phase ends before its next attempt begins.
+  bool goes_on_in_home(const store::Finished& finished) {
+    return !store::is_terminal(finished.state) && !forgets_home_early() &&
+           attempt_.chosen().episode.phase().on_retry == plan::OnRetry::kContinue;
+  }
+
   WallTime now() const { return world_.clock.wall(); }
 
   // Only success removes what an agent has stored, and only for its own episode.

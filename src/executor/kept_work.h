@@ -1,4 +1,5 @@
-// The work of an agent's execution that the next one goes on with (`resume: continue`). A detail of this room.
+// The work of an agent that the next execution goes on with (`resume: continue`), or the next attempt
+// (`on_retry: continue`). A detail of this room.
 #pragma once
 
 #include <optional>
@@ -18,5 +19,10 @@ std::optional<supervisor::KeptWork> kept_with_result(const sandbox::SandboxRun& 
 // kReExecute without it. REQUIRES: the objects are held until the step's loss is recorded.
 Result<Recovery> keep_work(const World& world, const store::Claim& claim, ActiveEpisode& one,
                            const store::StepStart& start, const secrets::Redactor::Values& credentials);
+
+// The work of the attempt before, that the first execution of an agent goes on from, with its HOME. Otherwise what is
+// missing of it: "revision" (an operator or a replanner began a new one), "accepted" (other work was accepted since),
+// "workspace" (the agent left none) or "home". A second call returns the same. REQUIRES: claim.previous.
+Result<supervisor::KeptWork> take_previous_work(const World& world, const store::Claim& claim);
 
 }  // namespace pawl::executor

@@ -130,6 +130,7 @@ class Session {
                               .episode = step.episode,
                               .counted = counted(step.role),
                               .others_run = attempt_.running() != nullptr};
+    PAWL_OK(go_on_from_previous(one, step, start));
     PAWL_TRY(const auto prepared, one.episode.prepare(step));
     if (!prepared) return Done::kMade;
     const auto& [context, spec] = *prepared;
@@ -155,6 +156,19 @@ class Session {
     one.episode.look_beside();
     attempt_.begun(one, step, std::move(start));
     return Done::kMade;
+  }
+
+  // The first execution of an agent may go on in what the attempt before left. After a crash before the marker it is
+  // found again, and after the marker the marker's row says it.
+  Status go_on_from_previous(ActiveEpisode& one, const PlannedStep& step, store::StepStart& start) {
+    const bool is_asked = step.role == StepRole::kAgent && start.execution == 1 && claim_.previous &&
+                          one.episode.phase().on_retry == plan::OnRetry::kContinue;
+    if (!is_asked) return {};
+    PAWL_TRY(auto kept, take_previous_work(world_, claim_));
+    start.previous_layer = kept.layer;
+    start.not_continued = std::move(kept.missing);
+    one.episode.go_on_from_failed(std::move(kept.layer));
+    return {};
   }
 
   // Reads the credentials again for each start: a token may have run out since the last one.
@@ -412,7 +426,8 @@ class Session {
     const auto& mine = claim_.attempt;
     const auto rows =
         world_.store.attempts_before(claim_.run.run_id, claim_.phase.phase_id, mine.number + 1, 1);
-    if (rows && !rows->empty() && rows->front().finished)
+    // Another executor that ended it knows whether the next attempt needs HOME.
+    if (rows && !rows->empty() && rows->front().verdict == store::AttemptVerdict::kCancelled)
       world_.sandboxes.forget_homes(claim_.run.run_id, mine.attempt_id);
   }
 

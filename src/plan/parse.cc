@@ -210,6 +210,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
     defaults.max_attempts =
         read_integer(node, "max_attempts", {1, kMaxAttemptsMax}, problems).value_or(defaults.max_attempts);
   defaults.resume = read_resume(top, problems);
+  read_on_retry(top, defaults.on_retry, problems);
   defaults.durable = read_durable(top, problems);
   read_retry(top, defaults.retry, problems);
   read_lists(top, plan, problems);

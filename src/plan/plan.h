@@ -29,8 +29,9 @@ struct Finding {  // about a place in the plan
 enum class Network { kNone, kScoped };
 enum class RefusedEntries { kRecord, kFail };  // when a step left entries that can't be stored
 enum class OnFailure { kStop, kContinue };
-enum class AgentExit { kZero, kAny };     // exit codes with which an agent's work may pass
-enum class Ignored { kLeaveOut, kKeep };  // for files that the source's .gitignore names
+enum class OnRetry { kFresh, kContinue };  // what the agent of the next attempt begins with
+enum class AgentExit { kZero, kAny };      // exit codes with which an agent's work may pass
+enum class Ignored { kLeaveOut, kKeep };   // for files that the source's .gitignore names
 // Whether a step finds a repository of Pawl at /workspace/.git, with one commit.
 enum class Git { kNone, kSnapshot };
 // When data that an agent reports can't be saved: kRequired stops the agent, kBestEffort lets it go on
@@ -173,6 +174,7 @@ struct Phase {
   std::int64_t best_of = 1;                        // episodes per attempt
   std::int64_t max_attempts = 5;
   Resume resume;
+  OnRetry on_retry = OnRetry::kFresh;
   Durable durable = Durable::kRequired;
   bool may_be_empty = false;  // an attempt without changes may pass
   AgentExit agent_exit = AgentExit::kZero;

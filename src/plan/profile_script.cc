@@ -15,15 +15,23 @@ constexpr std::string_view kNoKey = "none";
 
 // The goal, and from the second attempt on what the gates said.
 constexpr std::string_view kPrompt = R"sh(prompt=$PAWL_GOAL
-if [ -n "${PAWL_CONTINUES:-}" ]; then
-  prompt="You were interrupted. The files are as you left them. Go on with your task:
+was='Its changes are undone, and /pawl/evidence/previous.patch has them.'
+case ${PAWL_CONTINUES:-} in
+  retry)
+    was='The files are as it left them.'
+    prompt="Your work did not pass. Go on with your task, and mend what the judgement below says:
 
-$prompt"
-fi
+$prompt" ;;
+  ?*)
+    was='/pawl/evidence/previous.patch has its changes.'
+    prompt="You were interrupted. The files are as you left them. Go on with your task:
+
+$prompt" ;;
+esac
 if [ -n "$PAWL_FEEDBACK" ]; then
   prompt="$prompt
 
-An earlier attempt did not pass. Its changes are undone, and /pawl/evidence/previous.patch has them. The judgement, as JSON:
+An earlier attempt did not pass. $was The judgement, as JSON:
 $(cat "$PAWL_FEEDBACK")"
 fi
 )sh";

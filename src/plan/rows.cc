@@ -102,6 +102,7 @@ void members(Is<Phase> auto& self, auto&& each) {
   each("best_of", self.best_of);
   each("max_attempts", self.max_attempts);
   each("resume", self.resume);
+  each("on_retry", self.on_retry);
   each("durable", self.durable);
   each("may_be_empty", self.may_be_empty);
   each("agent_exit", self.agent_exit);
@@ -165,6 +166,7 @@ void members(Is<Common> auto& self, auto&& each) {
 constexpr std::array<std::string_view, 2> words_of(Network) { return {"none", "scoped"}; }
 constexpr std::array<std::string_view, 3> words_of(Shell) { return {"best", "sh", "bash"}; }
 constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"record", "fail"}; }
+constexpr std::array<std::string_view, 2> words_of(OnRetry) { return {"fresh", "continue"}; }
 constexpr std::array<std::string_view, 2> words_of(AgentExit) { return {"zero", "any"}; }
 constexpr std::array<std::string_view, 2> words_of(Ignored) { return {"leave_out", "keep"}; }
 constexpr std::array<std::string_view, 2> words_of(Git) { return {"none", "snapshot"}; }

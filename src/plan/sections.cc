@@ -193,12 +193,14 @@ void read_phase_gates(const YAML::Node& node, Phase& phase, PhaseContext& contex
   }
 }
 
-// A program that can go on in its own session does so unless the plan says otherwise.
+// A program that can go on in its own session does so unless the plan says otherwise. So does an agent that goes on
+// after a failed attempt: it can do it after a lost execution, too.
 Resume resume_of(const Mapping& mapping, const Defaults& defaults, const Phase& phase, Problems& problems) {
   const auto own = read_resume(mapping, problems);
   if (own) return *own;
   if (defaults.resume) return *defaults.resume;
-  const bool can_continue = phase.agent_acp || !phase.agent_continue.empty();
+  const bool can_continue =
+      phase.agent_acp || !phase.agent_continue.empty() || phase.on_retry == OnRetry::kContinue;
   return {.policy = can_continue ? ResumePolicy::kContinue : ResumePolicy::kReExecute, .probe = {}};
 }
 
@@ -226,9 +228,15 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
     read_phase_gates(gates, phase, context, problems);
   phase.max_attempts = context.defaults.max_attempts;
   read_number(mapping, "max_attempts", {1, kMaxAttemptsMax}, phase.max_attempts, problems);
+  phase.on_retry = context.defaults.on_retry;
+  read_on_retry(mapping, phase.on_retry, problems);
   phase.resume = resume_of(mapping, context.defaults, phase, problems);
   phase.durable = context.defaults.durable;
   read_number(mapping, "best_of", {1, kBestOfMax}, phase.best_of, problems);
+  if (phase.best_of > 1 && phase.on_retry == OnRetry::kContinue)
+    problems.add(node,
+                 "on_retry: continue: not with best_of, whose episodes begin from the same state; write "
+                 "`on_retry: fresh` for this phase, or `best_of: 1`");
   if (const auto flag = mapping.get("may_be_empty"); flag.IsDefined())
     phase.may_be_empty = read_bool(flag, "may_be_empty", problems).value_or(false);
   if (const auto exit = mapping.get("agent_exit"); exit.IsDefined())
@@ -351,6 +359,13 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
   const auto word = read_word(node, "resume", {"re_execute", "continue", "skip", "escalate"}, problems);
   if (!word) return std::nullopt;
   return Resume{.policy = kPolicies.at(*word), .probe = {}};
+}
+
+void read_on_retry(const Mapping& mapping, OnRetry& value, Problems& problems) {
+  const auto node = mapping.get("on_retry");
+  if (!node.IsDefined()) return;
+  if (const auto word = read_word(node, "on_retry", {"fresh", "continue"}, problems))
+    value = *word == "continue" ? OnRetry::kContinue : OnRetry::kFresh;
 }
 
 // {2: {unit: {run: ..., time_budget_seconds: ...}}} overrides the step `unit` of attempt 2.

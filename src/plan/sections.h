@@ -20,6 +20,7 @@ struct Defaults {  // from the top of the plan, for every phase
   Limits limits;
   std::int64_t max_attempts = 5;
   std::optional<Resume> resume;  // no value: the plan does not say it
+  OnRetry on_retry = OnRetry::kFresh;
   Durable durable = Durable::kRequired;
   RetryPolicy retry;
   bool host_has_bash = true;  // from Surroundings of parse.h, not from the plan
@@ -28,6 +29,8 @@ struct Defaults {  // from the top of the plan, for every phase
 // Reads the sandbox keys of `mapping` over `limits`. `seconds_max` bounds time_budget_seconds.
 void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limits, Problems& problems);
 std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems);
+// Overwrites `value` when the key `on_retry` is present and valid.
+void read_on_retry(const Mapping& mapping, OnRetry& value, Problems& problems);
 // Overwrites `value` when the key is present and valid.
 void read_number(const Mapping& mapping, const std::string& key, Range range, std::int64_t& value,
                  Problems& problems);

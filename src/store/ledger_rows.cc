@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/money.h"
+#include "store/limits.h"
 
 namespace pawl::store {
 namespace {
@@ -74,14 +75,17 @@ JsonMembers forked_row(const Fork& fork, const std::string& head, const Json& sh
       .text("reason", fork.who.reason);
 }
 
-JsonMembers pre_execute_row(const StepRow& step) {
-  return row_of("pre_execute")
-      .text("attempt_id", step.attempt_id)
-      .text("label", step.label)
-      .text("sandbox_run_id", step.sandbox_run_id)
-      .text("sandbox_spec_hash", step.sandbox_spec_hash)
-      .text("started_at", step.started_at)
-      .number("execution", step.execution);
+JsonMembers pre_execute_row(const StepRow& step, const StepStart& start) {
+  auto row = row_of("pre_execute")
+                 .text("attempt_id", step.attempt_id)
+                 .text("label", step.label)
+                 .text("sandbox_run_id", step.sandbox_run_id)
+                 .text("sandbox_spec_hash", step.sandbox_spec_hash)
+                 .text("started_at", step.started_at)
+                 .number("execution", step.execution);
+  if (start.previous_layer) row.text("layer", *start.previous_layer);
+  if (!start.not_continued.empty()) row.text("not_continued", start.not_continued);
+  return row;
 }
 
 JsonMembers executed_row(const StepRow& step, const StepEnd& end) {
@@ -173,10 +177,16 @@ JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& deci
 // No name of a member is behind "type": readers of chains look for the type at the end.
 Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLayers& to) {
   // Most rows are of another type, and are not parsed.
-  if (row.line.find("\"type\":\"resume\"") == std::string::npos) return {};
+  const auto is_of = [&](std::string_view type) { return row.line.find(type) != std::string::npos; };
+  const bool is_resume = is_of("\"type\":\"resume\"");
+  if (!is_resume && !is_of("\"type\":\"pre_execute\"")) return {};
   PAWL_TRY(const auto json, parse_json(row.line));
-  if (text_in(json, "attempt_id") == attempt_id && json.contains("layer"))
-    to[text_in(json, "sandbox_run_id")] = text_in(json, "layer");
+  if (text_in(json, "attempt_id") != attempt_id) return {};
+  const auto id = text_in(json, "sandbox_run_id");
+  if (json.contains("layer"))
+    to[id] = text_in(json, "layer");
+  else if (is_resume && gives_up(text_in(json, "decision")))
+    to.erase(id);
   return {};
 }
 

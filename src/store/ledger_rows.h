@@ -19,7 +19,7 @@ struct RunBefore {
 JsonMembers run_started_row(const NewRun& run, const RunBefore& before);
 // `head`: hash of the last row of the other run's chain. `shared`: the phases that the fork takes over.
 JsonMembers forked_row(const Fork& fork, const std::string& head, const Json& shared);
-JsonMembers pre_execute_row(const StepRow& step);
+JsonMembers pre_execute_row(const StepRow& step, const StepStart& start);
 JsonMembers executed_row(const StepRow& step, const StepEnd& end);
 // The inputs of a verdict besides the attempt itself. A row leaves out an empty member.
 struct JudgedBy {
@@ -34,7 +34,7 @@ JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::s
 // `spent_ms`: for a step that is given up, the time that is charged for it.
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision,
                        std::optional<std::int64_t> spent_ms = std::nullopt);
-// Adds the work that the row names as kept of an attempt's lost step, if it does. kCorrupt: the row is no JSON.
+// Adds the work that the row names for an agent of the attempt to go on from, and removes what it ends. kCorrupt: the row is no JSON.
 Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLayers& to);
 // REQUIRES: decision.wait.
 JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& decision);

@@ -88,7 +88,8 @@ struct WaitsSoFar {
   std::int64_t count = 0, waited_ms = 0;
 };
 
-// The layers that rows name as the work of lost steps, with which their next execution goes on: by sandbox_run_id.
+// The layers that rows name as work that an agent goes on from. By sandbox_run_id: of an open step, the work of the
+// attempt before that it began on; of a lost step, the work that its next execution goes on from.
 using KeptLayers = std::map<std::string, std::string>;
 
 struct Claim {
@@ -160,6 +161,9 @@ struct StepStart {  // the marker
   bool spends = false;
   std::optional<std::int64_t> tokens_most, usd_nanos_most;
   std::int64_t shares = 1;  // the rest is divided by this; one share is for this step
+  // The layer with the work of the attempt before that an agent goes on from; "" when that changed no file.
+  std::optional<std::string> previous_layer = {};
+  std::string not_continued = {};  // what was missing of that work, when the agent begins anew instead
   // True: other steps of the phase run. Then a used-up budget does not end the lease before they end.
   bool others_run = false;
 

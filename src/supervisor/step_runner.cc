@@ -132,6 +132,21 @@ class SupervisedSteps final : public StepRunner {
     });
   }
 
+  // The id of an attempt's only episode is that of the attempt.
+  Result<bool> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
+                            const std::string& to_attempt_id) override {
+    const std::string homes = os::join(options_.folder, homes_of(run_id, from_attempt_id)),
+                      next = os::join(options_.folder, homes_of(run_id, to_attempt_id)),
+                      from = os::join(homes, from_attempt_id), to = os::join(next, to_attempt_id);
+    if (!os::is_folder(to)) {
+      if (!os::is_folder(from)) return false;
+      PAWL_OK(os::make_private_folder(next));
+      PAWL_OK(os::rename_durably("homes.rename", from, to));
+    }
+    static_cast<void>(os::remove_tree(homes));
+    return true;
+  }
+
   void forget_homes(const std::string& run_id, const std::string& attempt_id) override {
     static_cast<void>(os::remove_tree(os::join(options_.folder, homes_of(run_id, attempt_id))));
   }

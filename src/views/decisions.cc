@@ -26,7 +26,10 @@ std::int64_t attempt_number(const Json& row) {
   return number;
 }
 
-bool is_decision(std::string_view type) {
+bool is_decision(const Json& row) {
+  const auto type = text_in(row, "type");
+  // The start of an agent says whether it goes on in the work of the attempt before.
+  if (type == "pre_execute") return row.contains("layer") || row.contains("not_continued");
   return type == "resume" || type == "waited" || type == "doctor" || type == "replan";
 }
 
@@ -112,8 +115,7 @@ Result<Json> decisions_of(store::Store& store, const std::string& run_id, const 
   PAWL_TRY(const auto rows, store.ledger(run_id, phase_id, 1, kRowsMax));
   for (const auto& row : rows) {
     PAWL_TRY(Json json, parse_json(row.line));
-    const auto type = text_in(json, "type");
-    if (!is_decision(type)) continue;
+    if (!is_decision(json)) continue;
     forget_chain(json);
     out.push_back(std::move(json));
   }
@@ -130,8 +132,7 @@ Result<std::vector<Decision>> decisions_about(store::Store& store, const std::st
   PAWL_OK(chain.each(begin, [&](Json row) {
     current = std::max(current, attempt_number(row));
     if (current > last) return false;
-    const auto type = text_in(row, "type");
-    if (is_decision(type) || type == "operator") {
+    if (is_decision(row) || text_in(row, "type") == "operator") {
       forget_chain(row);
       out.push_back({.attempt = current, .row = std::move(row)});
     }

@@ -140,13 +140,22 @@ TEST(Acp, MistakesAreNamedWhereTheyStand) {
 
 TEST(Profiles, BecomeAScript) {
   const std::string begin =
-      "prompt=$PAWL_GOAL\nif [ -n \"${PAWL_CONTINUES:-}\" ]; then\n  prompt=\"You were interrupted. The "
-      "files "
-      "are as you left them. Go on with your task:\n\n$prompt\"\nfi\n"
-      "if [ -n \"$PAWL_FEEDBACK\" ]; then\n  prompt=\"$prompt\n\nAn earlier attempt did "
-      "not "
-      "pass. Its changes are undone, and /pawl/evidence/previous.patch has them. The judgement, as "
-      "JSON:\n$(cat \"$PAWL_FEEDBACK\")\"\nfi\n";
+      "prompt=$PAWL_GOAL\n"
+      "was='Its changes are undone, and /pawl/evidence/previous.patch has them.'\n"
+      "case ${PAWL_CONTINUES:-} in\n"
+      "  retry)\n"
+      "    was='The files are as it left them.'\n"
+      "    prompt=\"Your work did not pass. Go on with your task, and mend what the judgement below says:\n\n"
+      "$prompt\" ;;\n"
+      "  ?*)\n"
+      "    was='/pawl/evidence/previous.patch has its changes.'\n"
+      "    prompt=\"You were interrupted. The files are as you left them. Go on with your task:\n\n"
+      "$prompt\" ;;\n"
+      "esac\n"
+      "if [ -n \"$PAWL_FEEDBACK\" ]; then\n"
+      "  prompt=\"$prompt\n\nAn earlier attempt did not pass. $was The judgement, as JSON:\n"
+      "$(cat \"$PAWL_FEEDBACK\")\"\n"
+      "fi\n";
   EXPECT_EQ(script(std::string(kSmall), {.args = {"--fast", "a \"$b\" `c` \\d"}}),
             begin + "exec tool --fast \"a \\\"\\$b\\\" \\`c\\` \\\\d\" \"${prompt}\"\n");
   const std::string full = R"(version: 1
@@ -187,6 +196,9 @@ TEST(Profiles, ThatGoOnInASessionDoSoUnlessThePlanSaysOtherwise) {
   EXPECT_EQ(other.resume.policy, ResumePolicy::kReExecute);
   EXPECT_TRUE(other.agent_continue.empty());
   EXPECT_EQ(phase_with("", "run: tool", "resume: continue\n").resume.policy, ResumePolicy::kContinue);
+  EXPECT_EQ(phase_with("", "run: tool", "on_retry: continue\n").resume.policy, ResumePolicy::kContinue);
+  EXPECT_EQ(phase_with("", "run: tool", "on_retry: continue\nresume: skip\n").resume.policy,
+            ResumePolicy::kSkip);
 }
 
 TEST(Profiles, SayWhatTheProgramReaches) {

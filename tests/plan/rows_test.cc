@@ -40,6 +40,7 @@ sandbox: {backend: namespace, base_image: host, memory_limit_mib: 100, pids_limi
 max_attempts: 7
 models: [small, "lärge \"quoted\"", "tab\tnew\nline\x01"]
 resume: {probe: look}
+on_retry: fresh
 durable: best_effort
 protect: ["test/**", {pattern: ".ci", may_be_absent: true}]
 protect_existing: [spec]
@@ -66,7 +67,7 @@ tiers:
        credentials: {API_KEY: {env: MY_KEY}, B: {file: ~/login.json, json: /a~1b/0}, C: {command: [get, 1]}}},
        gates: [two, one], best_of: 8, max_attempts: 2, resume: skip},
       {id: q, goal: g, agent: {use: gemini, model: m, args: [-x], base_url: "http://127.0.0.1:1"}, gates: [one], resume: escalate}]}
-  - phases: [{id: r, goal: g, agent: {run: work}, gates: [one], resume: re_execute}]
+  - phases: [{id: r, goal: g, agent: {run: work}, gates: [one], resume: re_execute, on_retry: continue}]
 )";
 
 TEST(Rows, KeepEveryFeature) {
@@ -77,9 +78,9 @@ TEST(Rows, KeepEveryFeature) {
   EXPECT_EQ(parsed.plan->traced, "phase p, agent");
   EXPECT_TRUE(parsed.plan->has_credentials);
   EXPECT_EQ(parsed.plan->tiers[0].phases[0].credentials,
-            (std::vector<Credential>{{.name = "API_KEY", .env = "MY_KEY", .at = {34, 31}},
-                                     {.name = "B", .file = "~/login.json", .json = "/a~1b/0", .at = {34, 49}},
-                                     {.name = "C", .command = {"get", "1"}, .at = {34, 89}}}));
+            (std::vector<Credential>{{.name = "API_KEY", .env = "MY_KEY", .at = {35, 31}},
+                                     {.name = "B", .file = "~/login.json", .json = "/a~1b/0", .at = {35, 49}},
+                                     {.name = "C", .command = {"get", "1"}, .at = {35, 89}}}));
   EXPECT_EQ(parsed.plan->mounts, (std::vector<Mount>{{.src = "~/.nvm", .dst = "", .at = {5, 10}},
                                                      {.src = "/opt/go", .dst = "/go", .at = {5, 25}}}));
 }
@@ -212,6 +213,7 @@ class AnyPlan {
             .best_of = number(),
             .max_attempts = number(),
             .resume = {.policy = static_cast<ResumePolicy>(random_() % 5), .probe = texts()},
+            .on_retry = static_cast<OnRetry>(random_() % 2),
             .durable = flip() ? Durable::kBestEffort : Durable::kRequired,
             .may_be_empty = flip(),
             .agent_exit = flip() ? AgentExit::kAny : AgentExit::kZero,

@@ -87,7 +87,7 @@ class History {
     store_.forget_phases();
     sandboxes_.of_run(run_id_, bounds_.gate_steps, bounds_.agent_caps);
     sandboxes_.let_providers_refuse(bounds_.refused_percent);
-    sandboxes_.let_agents_continue(bounds_.agents_continue);
+    sandboxes_.let_agents_continue(bounds_.agents_continue, bounds_.go_on_after_failure);
     episodes_.of_run(run_id_);
     invariants_.emplace(store_, sandboxes_, run_id_);
     return true;

@@ -19,6 +19,7 @@ struct Bounds {
   std::int64_t steps_of_attempt = 1;                            // hooks are steps, too
   std::int64_t best_of = 1;                                     // the largest of all phases
   bool effect_is_elsewhere = false;                             // a probe looks for it
+  std::set<std::string> go_on_after_failure = {};               // phases with `on_retry: continue`
   bool agents_continue = false;                                 // in the workspace that a lost execution left
   std::int64_t refused_percent = 0;                             // of the agents, by their provider
 

@@ -1,4 +1,5 @@
-// The work that executions of agents leave, and that the next ones must go on from (`resume: continue`).
+// The work that executions of agents leave, and that the next ones must go on from (`resume: continue`,
+// `on_retry: continue`).
 #pragma once
 
 #include <map>
@@ -23,16 +24,17 @@ class KeptWorks {
   void note_result(const std::string& sandbox_run_id, const std::string& layer) {
     note(sandbox_run_id, {.layer = layer, .missing = {}});
   }
-  // An agent starts under `marker`. `steps`: all of its phase.
+  using Layer = std::optional<std::string>;
+  // An agent starts under `marker`. `steps`: all of its phase. `first`: the work that the first execution of its attempt had to
+  // go on from.
   void check_start(const std::vector<store::StepRow>& steps, const store::StepRow& marker,
-                   const sandbox::SandboxSpec& spec) const;
+                   const sandbox::SandboxSpec& spec, const Layer& first) const;
 
  private:
-  using Layer = std::optional<std::string>;
   // The work that an execution may go on from. More than one: only the executor knows whether the machine went down since the
   // marker of the one before, which never began.
-  std::vector<Layer> left_before(const std::vector<store::StepRow>& steps,
-                                 const store::StepRow& marker) const;
+  std::vector<Layer> left_before(const std::vector<store::StepRow>& steps, const store::StepRow& marker,
+                                 const Layer& first) const;
 
   bool continues_ = false;
   std::map<std::string, supervisor::KeptWork> kept_;

@@ -301,7 +301,11 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string&
   step.run = outcome_of(sandbox_run_id, spec);
   step.on_base = base_step(spec);
   const auto phase = spec.label.substr(0, spec.label.find('.'));
-  if (agent) kept_.check_start(World::must(store_.steps(run_id_, phase)), *marker, spec);
+  if (agent) {
+    const auto steps = World::must(store_.steps(run_id_, phase));
+    kept_.check_start(steps, *marker, spec, homes_.first_layer(steps, *marker));
+    homes_.make(marker->attempt_id);
+  }
   if (agent) check_base(phase, step.layers);
   if (agent) call_models(agent->context, step);
   if (agent) perhaps_refuse(agent->context, step);
@@ -437,17 +441,8 @@ void SimSandboxes::forget(const std::string& sandbox_run_id) {
   found->second.forgotten = true;
 }
 
-// The next execution of an agent would miss it.
-void SimSandboxes::forget_homes(const std::string& run_id, const std::string& attempt_id) {
-  const auto attempts = World::must(store_.attempts(run_id, attempt_id.substr(0, attempt_id.rfind('.'))));
-  World::require(std::ranges::any_of(attempts,
-                                     [&](const store::AttemptRow& row) {
-                                       return row.attempt_id == attempt_id && row.finished;
-                                     }),
-                 attempt_id + " loses HOME before its end");
-}
-
 void SimSandboxes::lose_power() {
+  homes_.lose_power();
   for (auto& [id, step] : steps_) {
     settle(step);
     if (step.state == State::kRunning && !step.label.empty()) step.state = State::kGone;

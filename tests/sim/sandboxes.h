@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/episodes.h"
+#include "sim/homes.h"
 #include "sim/kept.h"
 #include "sim/world.h"
 #include "store/store.h"
@@ -42,7 +43,7 @@ using CapsOfPhases = std::map<std::string, AgentCaps>;  // by phase; phases with
 class SimSandboxes final : public supervisor::StepRunner {
  public:
   SimSandboxes(World& world, store::Store& store, SimEpisodes& episodes)
-      : world_(world), store_(store), episodes_(episodes) {}
+      : world_(world), store_(store), episodes_(episodes), homes_(world, store) {}
 
   Status start(const std::string& sandbox_run_id, const std::string& backend,
                const sandbox::SandboxSpec& spec, const std::vector<supervisor::ContextFile>& context,
@@ -59,7 +60,10 @@ class SimSandboxes final : public supervisor::StepRunner {
                                          const secrets::Redactor::Values& credentials) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
-  void forget_homes(const std::string& run_id, const std::string& attempt_id) override;
+  Result<bool> hand_home_on(const std::string&, const std::string& from, const std::string& to) override {
+    return homes_.hand_on(from, to);
+  }
+  void forget_homes(const std::string&, const std::string& attempt_id) override { homes_.forget(attempt_id); }
 
   // Running steps are lost. Spooled results stay, because they were synced.
   void lose_power();
@@ -81,7 +85,11 @@ class SimSandboxes final : public supervisor::StepRunner {
   std::vector<std::string> layers_of(const std::string& sandbox_run_id) const;
   // The provider refuses so many of the agents whose usage is read, from now on.
   void let_providers_refuse(std::int64_t percent) { refused_percent_ = percent; }
-  void let_agents_continue(bool continues) { kept_.let_agents_continue(continues); }
+  // After a lost execution, and in the phases after a failed attempt, too.
+  void let_agents_continue(bool continues, std::set<std::string> after_failures) {
+    kept_.let_agents_continue(continues);
+    homes_.of_run(run_id_, std::move(after_failures));
+  }
   bool was_refused(const std::string& sandbox_run_id) const { return refused_.contains(sandbox_run_id); }
   // The output of a step, by its object; "" for another object.
   std::string output_in(const std::string& blob) const;
@@ -143,6 +151,7 @@ class SimSandboxes final : public supervisor::StepRunner {
   std::map<std::string, std::string> answers_;
   std::map<std::string, std::string> label_of_episode_, episode_of_label_;  // only agents
   KeptWorks kept_;
+  SimHomes homes_;
   std::set<std::string> refused_;  // sandbox_run_ids of agents
   std::int64_t refused_percent_ = 0;
   std::int64_t started_ = 0;

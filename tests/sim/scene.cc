@@ -81,13 +81,16 @@ void add_tier(Dice& dice, std::int64_t tier, const GateSteps& gates, Scene& to) 
     const std::int64_t best_of = dice.percent(40) ? 2 + dice.below(2) : 1;
     const bool two_gates = dice.percent(50);
     const bool may_be_empty = dice.percent(50), any_exit = dice.percent(20);
+    const bool goes_on = best_of == 1 && dice.percent(40);
     const std::string usage = dice.percent(50) ? ", usage: claude_code" : "";
     to.bounds.best_of = std::max(to.bounds.best_of, best_of);
     to.plan += fmt::format(
         "      - {{id: {}, goal: g, agent: {{run: work{}{}}}, gates: [one{}], best_of: {}, may_be_empty: {}, "
-        "agent_exit: {}}}\n",
-        id, budget, usage, two_gates ? ", two" : "", best_of, may_be_empty, any_exit ? "any" : "zero");
+        "agent_exit: {}{}}}\n",
+        id, budget, usage, two_gates ? ", two" : "", best_of, may_be_empty, any_exit ? "any" : "zero",
+        goes_on ? ", on_retry: continue" : "");
     if (may_be_empty || to.bounds.effect_is_elsewhere) to.bounds.may_be_empty.insert(id);
+    if (goes_on) to.bounds.go_on_after_failure.insert(id);
     if (any_exit) to.bounds.any_exit.insert(id);
     auto& steps = to.bounds.gate_steps[id];
     for (const auto& step : gates)

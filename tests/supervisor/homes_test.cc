@@ -102,6 +102,26 @@ TEST_F(Homes, EndWithTheirAttemptWhateverTheyHold) {
   EXPECT_EQ(homes(), std::vector<std::string>());
 }
 
+TEST_F(Homes, AreHandedOnToTheNextAttemptOnce) {
+  EXPECT_FALSE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
+  run("echo mine >~/file; mkdir ~/closed; chmod 0 ~/closed", agent_of(1, "fix.1"));
+  run("touch ~/other", agent_of(1, "fox.1"));
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
+  EXPECT_EQ(run("cat ~/file; stat -c '%a %U' ~/closed", agent_of(2, "fix.2")), "mine\n0 agent\n");
+  runner_->forget_homes("run", "fix.1");
+  EXPECT_FALSE(*runner_->hand_home_on("run", "fix.1", "fix.3"));
+  EXPECT_EQ(run("cat ~/file", agent_of(2, "fix.2")), "mine\n") << "it belongs to the second attempt now";
+}
+
+// A crash after the rename leaves the folder around it.
+TEST_F(Homes, OfAnEndedAttemptLeaveNoFolderBehind) {
+  run("touch ~/file", agent_of(1, "fix.1"));
+  ASSERT_TRUE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
+  ASSERT_TRUE(os::make_folders(temp_ / homes_of("run", "fix.1")));
+  EXPECT_TRUE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
+  EXPECT_EQ(homes(), std::vector<std::string>{"run.fix.2"});
+}
+
 TEST_F(Homes, OnlyTheirOwnerCanEnterTheFolderOfAll) {
   run("true", agent_of(1, "fix.1"));
   for (const auto& folder : {std::string(kHomes), homes_of("run", "fix.1")})

@@ -152,6 +152,8 @@ void ProgressReporter::resumed(const store::Claim&, const store::ResumeDecision&
 }
 
 void ProgressReporter::step_started(const store::Claim&, const store::StepStart& start) {
+  if (start.previous_layer || !start.not_continued.empty())
+    progress_.line(line_of("  {} {}", start.label, previous_work_text(start.not_continued)));
   progress_.begin(
       worker_,
       {.label = start.label, .sandbox_run_id = start.sandbox_run_id, .since = os::SystemClock().mono()});

@@ -105,9 +105,16 @@ std::string try_text(const Json& refused) {
                      text_in(refused, "verdict"));
 }
 
+std::string previous_work_text(std::string_view not_continued) {
+  if (not_continued.empty()) return "goes on in the work of the attempt before";
+  return fmt::format("begins anew (not continued: {})", not_continued);
+}
+
 std::string decision_text(const Json& decision) {
   const auto word = [&](const char* key) { return text_in(decision, key); };
   const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
+  if (word("type") == "pre_execute")
+    return fmt::format("began {}: {}", word("label"), previous_work_text(word("not_continued")));
   if (word("type") == "resume" && word("decision") == "cancelled")
     return fmt::format("ended {}: cancelled", word("label"));
   if (word("type") == "resume")

@@ -37,7 +37,9 @@ std::vector<std::string> told_texts(const Json& signals, std::size_t most);
 // --- decisions, questions, budgets
 std::string seen_text(const views::SeenInPart& seen);         // one line
 std::string unseen_text(const views::NotJudgedWith& unseen);  // one line
-std::string decision_text(const Json& decision);              // one line
+// How the first step of an agent began, in words: `not_continued` of its row, "" when it goes on.
+std::string previous_work_text(std::string_view not_continued);
+std::string decision_text(const Json& decision);  // one line
 // A sentence; it may contain text of an agent.
 std::string wait_text(const std::string& phase_id, const store::Wait& wait);
 std::string question_line(const views::OpenQuestion& open);  // "fix asks: Deploy?", on one line

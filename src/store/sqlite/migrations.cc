@@ -168,10 +168,20 @@ Result<std::string> schema_of(Connection& connection) {
   }
 }
 
-Result<std::string> schema_of_program() {
+namespace {
+
+Result<std::string> made_schema() {
   PAWL_TRY(auto connection, Connection::open_in_memory({.statements = &store_statements()}));
   for (const auto& migration : migrations()) PAWL_OK(connection->run_script(migration.up));
   return schema_of(*connection);
+}
+
+}  // namespace
+
+Result<std::string> schema_of_program() {
+  // Every verification compares with it. A failure (no memory) is not kept.
+  static const Result<std::string> made = made_schema();
+  return made ? made : made_schema();
 }
 
 Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead, const RowSealer* sealer) {

@@ -110,7 +110,7 @@ class ReadingStore : public Store {
   Status check_is_first(const Claim& claim);
   // The waits of the claim's attempt.
   Result<WaitsSoFar> waits_of(const Claim& claim);
-  // The work of its lost steps, by checked rows.
+  // The work that its agents go on from, by checked rows.
   Result<KeptLayers> kept_of(const Claim& claim);
 
   // --- plan

@@ -325,7 +325,7 @@ Result<Begun> RunStore::begin_step(const Lease& lease, const StepStart& start, c
   }
   if (start.execution == 1 && start.counted != Counted::kNothing) PAWL_OK(count(lease, start));
   PAWL_OK(insert_step(row));
-  PAWL_OK(append_row(lease.run_id, lease.phase_id, pre_execute_row(row), now));
+  PAWL_OK(append_row(lease.run_id, lease.phase_id, pre_execute_row(row, start), now));
   PAWL_OK(transaction.commit());
   return out;
 }

@@ -74,6 +74,30 @@ TEST_P(Waits, AClaimHasTheWorkThatTheNextExecutionGoesOnFrom) {
   EXPECT_TRUE(of_another.empty());
 }
 
+// The work that an agent began on counts until its execution is lost.
+TEST_P(Waits, AClaimHasTheWorkOfTheAttemptBeforeThatAnAgentBeganOn) {
+  const auto run = create({{"a"}});
+  const auto first = claim();
+  auto start = marker("w1", 0);
+  start.previous_layer = "before";
+  ASSERT_TRUE(store_->begin_step(first.lease, start, {}, now_));
+  const auto rows = *store_->ledger(run, "a", 1, 100);
+  EXPECT_EQ(text_in(*parse_json(rows.back().line), "layer"), "before");
+  const auto kept_after = [&](RecoveryDecision decision, std::optional<std::string> layer) {
+    KeptLayers kept;
+    EXPECT_TRUE(note_kept_layer(rows.back(), "a.1", kept));
+    EXPECT_EQ(kept, (KeptLayers{{start.sandbox_run_id, "before"}}));
+    const ResumeDecision lost = {
+        .sandbox_run_id = start.sandbox_run_id, .decision = decision, .kept_layer = std::move(layer)};
+    EXPECT_TRUE(note_kept_layer({.line = resume_row("a.1", lost).object()}, "a.1", kept));
+    return kept;
+  };
+  EXPECT_EQ(kept_after(RecoveryDecision::kReattach, std::nullopt),
+            (KeptLayers{{start.sandbox_run_id, "before"}}));
+  EXPECT_EQ(kept_after(RecoveryDecision::kContinue, "after"), (KeptLayers{{start.sandbox_run_id, "after"}}));
+  EXPECT_EQ(kept_after(RecoveryDecision::kReExecute, std::nullopt), KeptLayers());
+}
+
 TEST_P(Waits, AWaitSpendsNoAttemptAndIsClaimedAgainAtItsTime) {
   const auto run = create({{"a"}});
   const auto first = claim();
