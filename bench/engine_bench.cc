@@ -72,8 +72,9 @@ class InstantSandboxes final : public supervisor::StepRunner {
   }
   void forget(const std::string&) override {}
   void forget_lost(const std::string&) override {}
-  Result<bool> hand_home_on(const std::string&, const std::string&, const std::string&) override {
-    return false;
+  Result<std::string> hand_home_on(const std::string&, const std::string&, const std::string&,
+                                   const secrets::Redactor::Values&) override {
+    return std::string("home");
   }
   void forget_homes(const std::string&, const std::string&) override {}
 };

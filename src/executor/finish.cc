@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/mutant.h"
+#include "executor/kept_work.h"
 #include "executor/reported.h"
 #include "store/overlap.h"
 
@@ -32,8 +33,7 @@ class AttemptFinish {
     }
     ends_.recorded();
     if (finished.state == store::PhaseState::kComplete) forget_journals();
-    if (!goes_on_in_home(finished))
-      world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
+    if (!goes_on_in_home(finished)) PAWL_OK(forget_homes());
     if (!finished.ended_steps.empty()) settle_or_report(world_, observer_);
     for (const auto& row : finished.warnings) observer_.budget_nears_its_end(claim_, row);
     observer_.attempt_ended(claim_, end, finished);
@@ -44,6 +44,13 @@ class AttemptFinish {
   }
 
  private:
+  // A crash, or an operator, may have left the HOME of an earlier attempt.
+  Status forget_homes() {
+    world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
+    const bool may_be_earlier = attempt_.chosen().episode.phase().on_retry == plan::OnRetry::kContinue;
+    return may_be_earlier ? forget_homes_before(world_, claim_) : Status();
+  }
+
   // gc removes HOME when the phase ends before its next attempt begins.
   bool goes_on_in_home(const store::Finished& finished) {
     return !store::is_terminal(finished.state) && !forgets_home_early() &&

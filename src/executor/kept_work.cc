@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/json.h"
 #include "base/mutant.h"
 
 namespace pawl::executor {
@@ -26,42 +25,52 @@ Result<Recovery> keep_work(const World& world, const store::Claim& claim, Active
 
 namespace {
 
-// Mutants (base/mutant.h).
+constexpr std::size_t kAttemptsMax = 10'000;  // of a phase: more than it can have
+
+// A mutant (base/mutant.h).
 bool ignores_accepted_work() { return mutant("retry_on_another_state"); }
 
-// The result of the agent of an ended attempt; no value: it has none.
-Result<std::optional<sandbox::SandboxRun>> agent_run_of(const World& world,
-                                                        const store::AttemptRow& attempt) {
-  PAWL_TRY(const auto steps, world.store.steps(attempt.run_id, attempt.phase_id));
-  std::optional<sandbox::SandboxRun> out;
-  for (const auto& step : steps) {
-    const bool is_it = step.attempt_id == attempt.attempt_id && step.gate_id == store::kAgentGate;
-    if (!is_it || step.state != store::StepState::kDone) continue;
-    PAWL_TRY(const Json json, parse_json(step.run));
-    PAWL_TRY(out, sandbox::run_from_json(json));
-  }
-  return out;
+// Returns what is missing of the work of the attempt before, HOME aside; "" when all is there.
+Result<std::string> missing_of(const World& world, const store::Claim& claim) {
+  const auto& before = *claim.previous;
+  if (before.run_id != claim.run.run_id || before.revision != claim.attempt.revision)
+    return std::string("revision");
+  PAWL_TRY(const auto layers, world.store.base_layers(before));
+  if (layers != claim.layers && !ignores_accepted_work()) return std::string("accepted");
+  // HOME is not synced: what was not written yet is lost.
+  if (!of_one_boot(before.executor, claim.lease.owner)) return std::string("restart");
+  if (!claim.previous_agent) return std::string("workspace");
+  const auto& agent = *claim.previous_agent;
+  PAWL_TRY(const auto outcome, sandbox::outcome_from_name(agent.outcome));
+  if (outcome == sandbox::Outcome::kDiskLimit) return std::string("disk");
+  // It may have failed because of its session, or before it had one. Then the next one would fail, too.
+  const bool failed = outcome == sandbox::Outcome::kExited && agent.exit_code != 0;
+  const bool changed_nothing = agent.layer == agent.began_on;
+  if (outcome == sandbox::Outcome::kSetupFailed || (failed && changed_nothing))
+    return std::string("workspace");
+  return std::string();
 }
 
 }  // namespace
 
-Result<supervisor::KeptWork> take_previous_work(const World& world, const store::Claim& claim) {
+Result<supervisor::KeptWork> take_previous_work(const World& world, const store::Claim& claim,
+                                                const secrets::Redactor::Values& credentials) {
   const auto& before = *claim.previous;
-  const auto without = [&](std::string what) {
-    world.sandboxes.forget_homes(before.run_id, before.attempt_id);
-    return supervisor::KeptWork{.layer = {}, .missing = std::move(what)};
-  };
-  // The first attempt of a fork has its feedback from another run, whose HOME may still be needed there.
-  if (before.run_id != claim.run.run_id) return supervisor::KeptWork{.layer = {}, .missing = "revision"};
-  if (before.revision != claim.attempt.revision) return without("revision");
-  PAWL_TRY(const auto layers, world.store.base_layers(before));
-  if (layers != claim.layers && !ignores_accepted_work()) return without("accepted");
-  PAWL_TRY(auto run, agent_run_of(world, before));
-  if (!run) return without("workspace");
-  PAWL_TRY(const bool has_home,
-           world.sandboxes.hand_home_on(claim.run.run_id, before.attempt_id, claim.attempt.attempt_id));
-  if (!has_home) return without("home");
-  return supervisor::KeptWork{.layer = std::move(run->layer), .missing = {}};
+  PAWL_TRY(auto missing, missing_of(world, claim));
+  if (missing.empty()) {
+    PAWL_TRY(missing, world.sandboxes.hand_home_on(claim.run.run_id, before.attempt_id,
+                                                   claim.attempt.attempt_id, credentials));
+  }
+  PAWL_OK(forget_homes_before(world, claim));
+  if (!missing.empty()) return supervisor::KeptWork{.layer = {}, .missing = std::move(missing)};
+  return supervisor::KeptWork{.layer = claim.previous_agent->layer, .missing = {}};
+}
+
+Status forget_homes_before(const World& world, const store::Claim& claim) {
+  PAWL_TRY(const auto earlier, world.store.attempts_before(claim.run.run_id, claim.phase.phase_id,
+                                                           claim.attempt.number, kAttemptsMax));
+  for (const auto& attempt : earlier) world.sandboxes.forget_homes(attempt.run_id, attempt.attempt_id);
+  return {};
 }
 
 }  // namespace pawl::executor

@@ -21,8 +21,11 @@ Result<Recovery> keep_work(const World& world, const store::Claim& claim, Active
                            const store::StepStart& start, const secrets::Redactor::Values& credentials);
 
 // The work of the attempt before, that the first execution of an agent goes on from, with its HOME. Otherwise what is
-// missing of it: "revision" (an operator or a replanner began a new one), "accepted" (other work was accepted since),
-// "workspace" (the agent left none) or "home". A second call returns the same. REQUIRES: claim.previous.
-Result<supervisor::KeptWork> take_previous_work(const World& world, const store::Claim& claim);
+// missing of it, as docs/plan-format.md lists it. Removes HOME of all earlier attempts that is not handed on. A second
+// call returns the same. `credentials`: of the next agent. REQUIRES: claim.previous.
+Result<supervisor::KeptWork> take_previous_work(const World& world, const store::Claim& claim,
+                                                const secrets::Redactor::Values& credentials);
+// Removes HOME of the attempts before the claimed one: no agent goes on in it any more.
+Status forget_homes_before(const World& world, const store::Claim& claim);
 
 }  // namespace pawl::executor

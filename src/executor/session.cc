@@ -130,7 +130,7 @@ class Session {
                               .episode = step.episode,
                               .counted = counted(step.role),
                               .others_run = attempt_.running() != nullptr};
-    PAWL_OK(go_on_from_previous(one, step, start));
+    PAWL_OK(go_on_from_previous(one, start, credentials));
     PAWL_TRY(const auto prepared, one.episode.prepare(step));
     if (!prepared) return Done::kMade;
     const auto& [context, spec] = *prepared;
@@ -160,11 +160,12 @@ class Session {
 
   // The first execution of an agent may go on in what the attempt before left. After a crash before the marker it is
   // found again, and after the marker the marker's row says it.
-  Status go_on_from_previous(ActiveEpisode& one, const PlannedStep& step, store::StepStart& start) {
-    const bool is_asked = step.role == StepRole::kAgent && start.execution == 1 && claim_.previous &&
+  Status go_on_from_previous(ActiveEpisode& one, store::StepStart& start,
+                             const secrets::Redactor::Values& credentials) {
+    const bool is_asked = start.gate_id == kAgentGate && start.execution == 1 && claim_.previous &&
                           one.episode.phase().on_retry == plan::OnRetry::kContinue;
     if (!is_asked) return {};
-    PAWL_TRY(auto kept, take_previous_work(world_, claim_));
+    PAWL_TRY(auto kept, take_previous_work(world_, claim_, credentials));
     start.previous_layer = kept.layer;
     start.not_continued = std::move(kept.missing);
     one.episode.go_on_from_failed(std::move(kept.layer));

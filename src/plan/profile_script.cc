@@ -18,8 +18,8 @@ constexpr std::string_view kPrompt = R"sh(prompt=$PAWL_GOAL
 was='Its changes are undone, and /pawl/evidence/previous.patch has them.'
 case ${PAWL_CONTINUES:-} in
   retry)
-    was='The files are as it left them.'
-    prompt="Your work did not pass. Go on with your task, and mend what the judgement below says:
+    was='The files are as it left them, but for those that the judgement says were not kept. /workspace/.git has none of its commits.'
+    prompt="Go on with your task:
 
 $prompt" ;;
   ?*)

@@ -92,6 +92,13 @@ struct WaitsSoFar {
 // attempt before that it began on; of a lost step, the work that its next execution goes on from.
 using KeptLayers = std::map<std::string, std::string>;
 
+// How the agent of an ended attempt with one episode ended, by rows.
+struct AgentEnd {
+  std::string outcome, layer;  // as in the row `executed`
+  std::int64_t exit_code = -1;
+  std::string began_on;  // the layer of the attempt before that it went on from; "": it began anew
+};
+
 struct Claim {
   Lease lease;
   RunRow run;
@@ -102,8 +109,10 @@ struct Claim {
   WaitsSoFar waits;                    // of this attempt
   KeptLayers kept;                     // of this attempt
   std::optional<AttemptRow> previous;  // newest finished attempt of this phase, for feedback
-  std::string revised_goal;            // a replanner's goal, instead of the plan's; "" when none
-  std::string planned, common;         // its plan's rows: of the phase, of no phase
+  std::optional<AgentEnd>
+      previous_agent;           // of that attempt, by checked rows; no value: its agent has no result
+  std::string revised_goal;     // a replanner's goal, instead of the plan's; "" when none
+  std::string planned, common;  // its plan's rows: of the phase, of no phase
   // Store::base_layers() of the attempt and of judged_on(attempt), checked against the ledger's rows.
   std::vector<std::string> layers, judged_layers;
 };

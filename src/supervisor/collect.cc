@@ -27,9 +27,17 @@ Result<workspace::Collected> collect_layer(const std::string& upper, const sandb
                                            bool copied, workspace::Workspaces& workspaces,
                                            const workspace::Caps& caps) {
   if (of.own_layer.empty()) return workspaces.collect(upper, lower_folders(of, workspaces), copied, caps);
+  // The own layer has changes. Where none is left, this execution took them back, and so wrote files.
+  const auto with_taken_back = [](workspace::Collected out) {
+    if (out.layer_id.empty()) ++out.rewritten;
+    return out;
+  };
   auto others = of;
   others.layers.erase(others.layers.begin());
-  if (copied) return workspaces.collect(upper, lower_folders(others, workspaces), true, caps);
+  if (copied) {
+    PAWL_TRY(auto out, workspaces.collect(upper, lower_folders(others, workspaces), true, caps));
+    return with_taken_back(std::move(out));
+  }
   PAWL_TRY(auto out, workspaces.collect(upper, lower_folders(of, workspaces), false, caps));
   if (out.layer_id.empty()) {
     out.layer_id = of.own_layer;
@@ -37,7 +45,7 @@ Result<workspace::Collected> collect_layer(const std::string& upper, const sandb
   }
   PAWL_TRY(out.layer_id,
            workspaces.merge_executions(of.base_id, others.layers, {out.layer_id, of.own_layer}));
-  return out;
+  return with_taken_back(std::move(out));
 }
 
 Status collect_changes(const Job& job, const sandbox::Folders& folders, sandbox::Execution& execution,

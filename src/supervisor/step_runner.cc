@@ -10,6 +10,7 @@
 #include "sandbox/backend.h"
 #include "sandbox/inside.h"
 #include "supervisor/handed_over.h"
+#include "supervisor/homes.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
@@ -44,7 +45,8 @@ std::vector<std::string> supervisor_environment() {
 
 class SupervisedSteps final : public StepRunner {
  public:
-  explicit SupervisedSteps(RunnerOptions options) : options_(std::move(options)) {}
+  explicit SupervisedSteps(RunnerOptions options)
+      : options_(std::move(options)), homes_(options_.folder, options_.key) {}
 
   Status start(const std::string& sandbox_run_id, const std::string& backend,
                const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
@@ -56,6 +58,9 @@ class SupervisedSteps final : public StepRunner {
       job.agent = agent->context;
       job.credentials = spool.seals_of(agent->credentials);
       handed_over.credentials = agent->credentials;
+      const auto& key = agent->context.key;
+      PAWL_OK(homes_.note(key.run_id, key.goal_id + "." + std::to_string(agent->context.attempt),
+                          agent->credentials));
     }
     PAWL_TRY(const std::string input, to_bytes(handed_over));
     std::int64_t pid = 0;
@@ -132,23 +137,14 @@ class SupervisedSteps final : public StepRunner {
     });
   }
 
-  // The id of an attempt's only episode is that of the attempt.
-  Result<bool> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
-                            const std::string& to_attempt_id) override {
-    const std::string homes = os::join(options_.folder, homes_of(run_id, from_attempt_id)),
-                      next = os::join(options_.folder, homes_of(run_id, to_attempt_id)),
-                      from = os::join(homes, from_attempt_id), to = os::join(next, to_attempt_id);
-    if (!os::is_folder(to)) {
-      if (!os::is_folder(from)) return false;
-      PAWL_OK(os::make_private_folder(next));
-      PAWL_OK(os::rename_durably("homes.rename", from, to));
-    }
-    static_cast<void>(os::remove_tree(homes));
-    return true;
+  Result<std::string> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
+                                   const std::string& to_attempt_id,
+                                   const secrets::Redactor::Values& credentials) override {
+    return homes_.hand_on(run_id, from_attempt_id, to_attempt_id, credentials);
   }
 
   void forget_homes(const std::string& run_id, const std::string& attempt_id) override {
-    static_cast<void>(os::remove_tree(os::join(options_.folder, homes_of(run_id, attempt_id))));
+    homes_.forget(run_id, attempt_id);
   }
 
  private:
@@ -269,6 +265,7 @@ class SupervisedSteps final : public StepRunner {
   }
 
   const RunnerOptions options_;
+  const Homes homes_;
   std::mutex mutex_;
   std::map<std::string, std::int64_t> children_;  // pids by sandbox_run_id; guarded by mutex_
 };

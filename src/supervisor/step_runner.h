@@ -97,11 +97,13 @@ class StepRunner : public StepFinder {  // thread-safe
   // The same for a step without a result, but its output, trace and network log stay: users
   // look there for the cause.
   virtual void forget_lost(const std::string& sandbox_run_id) = 0;
-  // Makes HOME of the agent of an ended attempt that of the next attempt's agent, whole or not at all. False: there is
-  // none. A second call returns the same. Durable when it returns. REQUIRES: both attempts have one episode, and no step
-  // of the next one began.
-  virtual Result<bool> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
-                                    const std::string& to_attempt_id) = 0;
+  // Makes HOME of the agent of an ended attempt that of the next attempt's agent, whole or not at all. Returns "", or
+  // what is missing: "home", or "credentials" when agents had other values than `credentials`, which HOME may have. A
+  // second call returns the same. Durable when it returns. REQUIRES: each attempt has one episode, whose id is that of
+  // the attempt, and no agent of the next one began.
+  virtual Result<std::string> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
+                                           const std::string& to_attempt_id,
+                                           const secrets::Redactor::Values& credentials) = 0;
   // Removes HOME of each agent of an attempt that has ended. Not durable, idempotent.
   virtual void forget_homes(const std::string& run_id, const std::string& attempt_id) = 0;
 };

@@ -1,63 +1,15 @@
 #!/usr/bin/env python3
 """Real agent programs by the Agent Client Protocol: each does a task in a real sandbox with a scripted model, and goes on when everything is
-killed. AGENTS is the folder of their packages."""
+killed."""
 
 import json
-import os
-import pathlib
-import shutil
-import tempfile
 
 import at_once
-from pawl_runs import WithRun
+from agent_runs import TURNS, WithAgent
 from scripted_model import ScriptedModel
 
-MODULES = pathlib.Path(os.environ["AGENTS"]) / "node_modules"
-GREETING = "/workspace/greeting"
-TURNS = [{"text": "I look.", "calls": [{"read": GREETING}]}, {"calls": [{"write": GREETING, "text": "hello, world\n"}]},
-         {"calls": [{"shell": "sh test.sh"}]}, {"text": "It is done."}]
-PROGRAMS = {"gemini_acp": ("gemini", "gemini-2.5-pro", ""), "qwen_acp": ("qwen", "coder", "/v1")}
-PLAN = """\
-version: 1
-workflow: acp
-source: {path: source}
-protect: [test.sh]
-max_attempts: 2
-mounts: [{src: %(tools)s}, {src: %(modules)s, dst: /opt/agents}]
-gates:
-  tests: {steps: [{name: unit, run: "sh test.sh"}]}
-tiers:
-  - phases:
-      - id: fix
-        goal: "Make the test in test.sh pass."
-        agent: {use: %(use)s, model: %(model)s, base_url: "%(url)s", memory_limit_mib: 3000, time_budget_seconds: 300}
-        gates: [tests]
-"""
 
-
-class Programs(WithRun):
-    def make(self, use, model):
-        program, name, path = PROGRAMS[use]
-        script = (MODULES / ".bin" / program).resolve().relative_to(MODULES.resolve())
-        self.write(f"tools/bin/{program}", f'#!/bin/sh\nexec node /opt/agents/{script} "$@"\n', 0o755)
-        self.write("source/greeting", "x\n")
-        self.write("source/test.sh", "grep -q 'hello, world' greeting\n")
-        self.write("plan.yaml", PLAN % {"tools": self.root / "tools", "modules": MODULES, "use": use, "model": name, "url": model.address + path})
-
-    def model_folder(self):
-        """Not below the test's folder: `kill_all` takes a process that names it for one of Pawl."""
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="acp-model-"))
-        self.addCleanup(shutil.rmtree, folder)
-        return folder
-
-    def log(self):
-        return self.pawl("logs", "last", "fix").stdout
-
-    def assert_passed(self):
-        [phase] = self.pawl_json("status", "last")["phases"]
-        self.assertEqual((phase["outcome"], phase["attempts_total"]), ("passed", 1), self.log())
-        self.pawl("verify", "last")
-
+class Programs(WithAgent):
     def does_its_task(self, use):
         with ScriptedModel(self.model_folder(), TURNS) as model:
             self.make(use, model)

@@ -16,6 +16,8 @@ import intents
 
 FAULTS = ("rate_limit", "overloaded", "unauthorized", "invalid_key", "usage_window", "cut", "hang")
 FOR_EVER = 0
+# Qwen Code's own agent that looks for what to remember of a session that is resumed. It has tools.
+MEMORY = "the managed memory extraction subagent"
 AUXILIARY_KINDS = {"title": "title", "routing": "router", "complexity": "router", "quota": "quota"}
 
 
@@ -107,6 +109,8 @@ class Script:
 def auxiliary_kind(request):
     """Programs ask for titles, for a choice of the model and the like beside their task. Such a request declares no tool, or dictates the JSON of
     its response."""
+    if MEMORY in request.system:
+        return "memory"
     if request.tools and not request.schema:
         return None
     words = (request.system + request.prompt).lower()

@@ -20,10 +20,10 @@
 namespace pawl::sim {
 namespace {
 
-constexpr std::int64_t kEventsMax = 200;          // with faults; after them the run has to end
-constexpr int kIdleTurnsMax = 30;                 // in a row: it waits for an event that may never come
-constexpr std::int64_t kQuietTurnsMax = 1000;     // 4000 histories need 229 at most
-constexpr const char* kElsewhere = "@elsewhere";  // part of the owner's name on the other host
+constexpr std::int64_t kEventsMax = 200;         // with faults; after them the run has to end
+constexpr int kIdleTurnsMax = 30;                // in a row: it waits for an event that may never come
+constexpr std::int64_t kQuietTurnsMax = 1000;    // 4000 histories need 229 at most
+constexpr const char* kElsewhere = "elsewhere";  // the other host in an owner's name
 constexpr int kNestedMax = 5;
 constexpr std::int64_t kLeaseMs = 30'000;
 
@@ -210,12 +210,14 @@ class History {
   struct Executor {
     std::unique_ptr<executor::Executor> real;
     std::int64_t incarnation = 0;
+    std::string boot;  // of its incarnation
     bool busy = false;
   };
 
   std::string owner_of(std::size_t index) const {
-    return fmt::format("executor{}{}.{}", index, index % 2 == 0 && hosts_ == 2 ? kElsewhere : "",
-                       executors_[index].incarnation);
+    const auto& mine = executors_[index];
+    const auto* const host = index % 2 == 0 && hosts_ == 2 ? kElsewhere : "host";
+    return fmt::format("{}/{}/{}/{}", host, mine.boot, index, mine.incarnation);
   }
 
   std::optional<executor::Turn> turn(std::size_t index) {
@@ -273,6 +275,7 @@ class History {
   void start(std::size_t index) {
     auto& mine = executors_[index];
     ++mine.incarnation;
+    mine.boot = world_.clock.mono_id();
     executor::Options options{.folder = "/sim",
                               .run_ids = {run_id_},
                               .owner = owner_of(index),
@@ -282,7 +285,7 @@ class History {
                               .slots = std::make_shared<executor::Slots>(slots_)};
     // Whether an owner on another host is dead is unknown.
     options.owner_is_dead = [this, mine = owner_of(index)](std::string_view owner) {
-      const auto elsewhere = [](std::string_view name) { return name.find(kElsewhere) != name.npos; };
+      const auto elsewhere = [](std::string_view name) { return name.starts_with(kElsewhere); };
       return elsewhere(owner) == elsewhere(mine) && world_.dead_owners.contains(std::string(owner));
     };
     mine.real = std::make_unique<executor::Executor>(world(), options, observer_);

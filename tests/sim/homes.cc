@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "os/process.h"
+
 namespace pawl::sim {
 namespace {
 
 std::string phase_of(const std::string& attempt_id) { return attempt_id.substr(0, attempt_id.rfind('.')); }
+
+constexpr std::int64_t kChainRowsMax = 1'000'000;
 
 auto with_id(const std::vector<store::AttemptRow>& rows, const std::string& id) {
   return std::ranges::find(rows, id, &store::AttemptRow::attempt_id);
@@ -49,25 +53,50 @@ void SimHomes::lose_power() {
   std::erase_if(homes_, [&](const std::string&) { return world_.dice.percent(20); });
 }
 
+std::optional<std::string> SimHomes::began_on(const store::AttemptRow& attempt) const {
+  std::optional<std::string> out;
+  for (const auto& row : World::must(store_.ledger(run_id_, attempt.phase_id, 1, kChainRowsMax))) {
+    const auto json = World::must(parse_json(row.line));
+    if (text_in(json, "type") == "pre_execute" && text_in(json, "attempt_id") == attempt.attempt_id &&
+        json.contains("layer"))
+      out = text_in(json, "layer");
+  }
+  return out;
+}
+
 std::optional<std::string> SimHomes::first_layer(const std::vector<store::StepRow>& steps,
                                                  const store::StepRow& marker) const {
   if (!phases_.contains(marker.phase_id)) return std::nullopt;
   const auto rows = attempts_of(marker.attempt_id);
   const auto mine = with_id(rows, marker.attempt_id);
-  if (mine == rows.begin()) return std::nullopt;
-  const auto& before = *std::prev(mine);
-  if (before.revision != mine->revision ||
-      World::must(store_.base_layers(before)) != World::must(store_.base_layers(*mine)))
+  const auto said = began_on(*mine);
+  if (marker.execution > 1) return said;
+  const auto wanted = mine == rows.begin() ? std::nullopt : work_of(steps, *std::prev(mine), *mine);
+  World::require(said == wanted, marker.label + " does not say what it begins on");
+  return wanted;
+}
+
+std::optional<std::string> SimHomes::work_of(const std::vector<store::StepRow>& steps,
+                                             const store::AttemptRow& before,
+                                             const store::AttemptRow& mine) const {
+  const auto boot_of = [](const std::string& owner) { return os::parse_identity(owner).value().boot_id; };
+  if (before.revision != mine.revision || boot_of(before.executor) != boot_of(world_.current) ||
+      World::must(store_.base_layers(before)) != World::must(store_.base_layers(mine)))
     return std::nullopt;
   const auto agent = std::ranges::find_if(steps, [&](const store::StepRow& row) {
     return row.attempt_id == before.attempt_id && row.gate_id == store::kAgentGate &&
            row.state == store::StepState::kDone;
   });
   if (agent == steps.end()) return std::nullopt;
-  const auto handed = handed_on_.find(marker.attempt_id);
-  World::require(handed != handed_on_.end(), marker.label + " does not look for HOME of the attempt before");
-  if (!handed->second) return std::nullopt;
-  return World::must(sandbox::run_from_json(World::must(parse_json(agent->run)))).layer;
+  const auto run = World::must(sandbox::run_from_json(World::must(parse_json(agent->run))));
+  const bool failed = run.outcome == sandbox::Outcome::kExited && run.exit_code != 0;
+  if (run.outcome == sandbox::Outcome::kSetupFailed || run.outcome == sandbox::Outcome::kDiskLimit ||
+      (failed && run.layer == began_on(before).value_or("")))
+    return std::nullopt;
+  const auto handed = handed_on_.find(mine.attempt_id);
+  World::require(handed != handed_on_.end(),
+                 mine.attempt_id + " does not look for HOME of the attempt before");
+  return handed->second ? std::optional(run.layer) : std::nullopt;
 }
 
 }  // namespace pawl::sim

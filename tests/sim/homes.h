@@ -28,6 +28,11 @@ class SimHomes {
                                          const store::StepRow& marker) const;
 
  private:
+  // The same, from what the attempt before left.
+  std::optional<std::string> work_of(const std::vector<store::StepRow>& steps,
+                                     const store::AttemptRow& before, const store::AttemptRow& mine) const;
+  // Returns what the row of its agent says.
+  std::optional<std::string> began_on(const store::AttemptRow& attempt) const;
   std::vector<store::AttemptRow> attempts_of(const std::string& attempt_id) const;
 
   World& world_;

@@ -60,8 +60,9 @@ class SimSandboxes final : public supervisor::StepRunner {
                                          const secrets::Redactor::Values& credentials) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
-  Result<bool> hand_home_on(const std::string&, const std::string& from, const std::string& to) override {
-    return homes_.hand_on(from, to);
+  Result<std::string> hand_home_on(const std::string&, const std::string& from, const std::string& to,
+                                   const secrets::Redactor::Values&) override {
+    return homes_.hand_on(from, to) ? std::string() : "home";
   }
   void forget_homes(const std::string&, const std::string& attempt_id) override { homes_.forget(attempt_id); }
 

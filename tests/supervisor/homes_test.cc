@@ -31,12 +31,13 @@ agent::Context agent_of(std::int64_t attempt, std::string episode_id) {
 
 class Homes : public ::testing::Test {
  protected:
-  std::string start(const std::string& script, const std::optional<agent::Context>& agent) {
+  std::string start(const std::string& script, const std::optional<agent::Context>& agent,
+                    const secrets::Redactor::Values& credentials) {
     const auto id = os::uuid7(os::SystemClock().wall(), random_);
     sandbox::SandboxSpec spec{.cmd = {"sh", "-c", script}};
     if (agent) spec.copy_in = {{.src = "", .dst = "/pawl"}};
     std::optional<AgentStep> step;
-    if (agent) step = {.context = *agent};
+    if (agent) step = {.context = *agent, .credentials = credentials};
     EXPECT_TRUE(runner_->start(id, sandbox::default_backend(), spec, {}, step));
     return id;
   }
@@ -46,15 +47,21 @@ class Homes : public ::testing::Test {
   }
 
   // The output of the script. Its step and the supervisor are killed once it has ended.
-  std::string run(const std::string& script, const std::optional<agent::Context>& agent) {
+  std::string run(const std::string& script, const std::optional<agent::Context>& agent,
+                  const secrets::Redactor::Values& credentials = {}) {
     const std::string end = "begun\n";
-    const auto id = start(script + "; echo begun; exec sleep 300", agent);
+    const auto id = start(script + "; echo begun; exec sleep 300", agent, credentials);
     for (int i = 0; i < kSaysPatienceMs && !output_of(id).ends_with(end); ++i) os::SystemClock().sleep_ms(1);
     auto output = output_of(id);
     EXPECT_TRUE(output.ends_with(end)) << output;
     EXPECT_TRUE(runner_->abandon(id));
     runner_->forget_lost(id);
     return output.substr(0, output.size() - std::min(output.size(), end.size()));
+  }
+
+  std::string hand_on(const std::string& from, const std::string& to,
+                      const secrets::Redactor::Values& credentials = {}) {
+    return runner_->hand_home_on("run", from, to, credentials).value_or("an error");
   }
 
   std::vector<std::string> homes() const {
@@ -103,23 +110,46 @@ TEST_F(Homes, EndWithTheirAttemptWhateverTheyHold) {
 }
 
 TEST_F(Homes, AreHandedOnToTheNextAttemptOnce) {
-  EXPECT_FALSE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
+  EXPECT_EQ(hand_on("fix.1", "fix.2"), "home");
   run("echo mine >~/file; mkdir ~/closed; chmod 0 ~/closed", agent_of(1, "fix.1"));
   run("touch ~/other", agent_of(1, "fox.1"));
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(hand_on("fix.1", "fix.2"), "");
   EXPECT_EQ(run("cat ~/file; stat -c '%a %U' ~/closed", agent_of(2, "fix.2")), "mine\n0 agent\n");
   runner_->forget_homes("run", "fix.1");
-  EXPECT_FALSE(*runner_->hand_home_on("run", "fix.1", "fix.3"));
+  EXPECT_EQ(hand_on("fix.1", "fix.3"), "home");
   EXPECT_EQ(run("cat ~/file", agent_of(2, "fix.2")), "mine\n") << "it belongs to the second attempt now";
 }
 
-// A crash after the rename leaves the folder around it.
-TEST_F(Homes, OfAnEndedAttemptLeaveNoFolderBehind) {
-  run("touch ~/file", agent_of(1, "fix.1"));
-  ASSERT_TRUE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
-  ASSERT_TRUE(os::make_folders(temp_ / homes_of("run", "fix.1")));
-  EXPECT_TRUE(*runner_->hand_home_on("run", "fix.1", "fix.2"));
+// A crash may come between the two renames.
+TEST_F(Homes, AreHandedOnFromEachPlaceBetween) {
+  run("echo mine >~/file", agent_of(1, "fix.1"));
+  ASSERT_TRUE(os::rename_durably("", temp_ / homes_of("run", "fix.1"), temp_ / homes_of("run", "fix.2")));
+  EXPECT_EQ(hand_on("fix.1", "fix.2"), "");
+  EXPECT_EQ(run("cat ~/file", agent_of(2, "fix.2")), "mine\n");
   EXPECT_EQ(homes(), std::vector<std::string>{"run.fix.2"});
+}
+
+// A folder that may not be written to gets no other parent.
+TEST_F(Homes, AreHandedOnWithoutWriteAccess) {
+  run("echo mine >~/file; chmod 500 ~", agent_of(1, "fix.1"));
+  EXPECT_EQ(hand_on("fix.1", "fix.2"), "");
+  EXPECT_EQ(run("cat ~/file", agent_of(2, "fix.2")), "mine\n");
+}
+
+// HOME may have a value that nobody could find there any more.
+TEST_F(Homes, AreNotHandedOnWithOtherCredentials) {
+  const auto with = [](const char* value) { return secrets::Redactor::Values{{"KEY", value}}; };
+  const auto left_by = [&](std::int64_t attempt, const secrets::Redactor::Values& credentials) {
+    const auto id = "fix." + std::to_string(attempt);
+    run("true", agent_of(attempt, id), credentials);
+    return id;
+  };
+  EXPECT_EQ(hand_on(left_by(1, with("first-value")), "fix.2", with("first-value")), "");
+  EXPECT_EQ(hand_on(left_by(2, with("first-value")), "fix.3", with("other-value")), "credentials");
+  EXPECT_EQ(hand_on("fix.2", "fix.3", {}), "credentials");
+  left_by(2, with("other-value"));
+  EXPECT_EQ(hand_on("fix.2", "fix.3", with("other-value")), "credentials") << "it had the first one, too";
+  EXPECT_EQ(hand_on(left_by(5, {}), "fix.6", with("first-value")), "");
 }
 
 TEST_F(Homes, OnlyTheirOwnerCanEnterTheFolderOfAll) {
@@ -132,7 +162,7 @@ TEST_F(Homes, OnlyTheirOwnerCanEnterTheFolderOfAll) {
 TEST_F(Homes, AreNotMadeElsewhere) {
   auto agent = agent_of(1, "fix.1");
   agent.key.run_id = "../outside";
-  const auto waited = runner_->wait(start("true", agent), [] { return false; });
+  const auto waited = runner_->wait(start("true", agent, {}), [] { return false; });
   EXPECT_FALSE(waited);
   EXPECT_EQ(homes(), std::vector<std::string>());
 }

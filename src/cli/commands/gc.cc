@@ -64,8 +64,8 @@ Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Needed&
     PAWL_TRY(const auto attempts, store.attempts(run.run_id, phase.phase_id));
     for (const auto& attempt : attempts) {
       keep.push_back(attempt.agent_layer);
-      // The next attempt may go on in HOME of the one before.
-      if (!store::is_terminal(phase.state))
+      // The agent of the newest attempt may go on in HOME of the one before.
+      if (!store::is_terminal(phase.state) && attempt.number + 1 >= phase.attempts_total)
         needed.homes.push_back(supervisor::homes_of(run.run_id, attempt.attempt_id));
       if (attempt.finished) continue;
       PAWL_TRY(const auto rows, store.ledger(run.run_id, phase.phase_id, 1, kRowsMax));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/duration.h"
 #include "base/lines.h"
@@ -107,7 +108,16 @@ std::string try_text(const Json& refused) {
 
 std::string previous_work_text(std::string_view not_continued) {
   if (not_continued.empty()) return "goes on in the work of the attempt before";
-  return fmt::format("begins anew (not continued: {})", not_continued);
+  static const std::map<std::string_view, std::string_view> kWhy = {
+      {"revision", "a new revision began"},
+      {"accepted", "other work was accepted since"},
+      {"restart", "the machine restarted since"},
+      {"workspace", "the agent before left nothing to go on from"},
+      {"disk", "the agent before ran into its disk limit"},
+      {"home", "the HOME of the agent before is gone"},
+      {"credentials", "the credentials have other values"}};
+  const auto why = kWhy.find(not_continued);
+  return fmt::format("begins anew: {}", why == kWhy.end() ? not_continued : why->second);
 }
 
 std::string decision_text(const Json& decision) {

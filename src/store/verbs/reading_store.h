@@ -90,7 +90,7 @@ class ReadingStore : public Store {
   Status check_open_ends(const std::string& run_id);
 
   // --- tables against the trusted rows (trusted_tables.cc). kForged: they differ.
-  Status check_claim(const Claim& claim);
+  Status check_claim(Claim& claim);
   Status check_tables(const std::string& run_id);
   Status check_source(const std::string& run_id, const Json& started);
   Status check_doctor_calls(const std::string& run_id);
@@ -106,7 +106,8 @@ class ReadingStore : public Store {
   Status check_goal(const Claim& claim);
   Result<std::vector<std::string>> goals_of(const std::string& run_id, const std::string& phase_id);
   Status check_steps(const Claim& claim);
-  Status check_previous(const Claim& claim);
+  // Sets previous_agent.
+  Status check_previous(Claim& claim);
   Status check_is_first(const Claim& claim);
   // The waits of the claim's attempt.
   Result<WaitsSoFar> waits_of(const Claim& claim);

@@ -35,6 +35,21 @@ bool says(const Json& row, const AttemptRow& attempt) {
          });
 }
 
+// How the agent of an attempt ended, by the rows of its steps.
+struct AgentByRows {
+  std::optional<AgentEnd> end;
+  std::string began_on;
+
+  void note(const std::string& type, const Json& row) {
+    if (type == "pre_execute" && row.contains("layer")) began_on = text_in(row, "layer");
+    if (type != "executed") return;
+    end = AgentEnd{.outcome = text_in(row, "outcome"),
+                   .layer = text_in(row, "layer"),
+                   .exit_code = integer_in(row, "exit_code"),
+                   .began_on = began_on};
+  }
+};
+
 EndedPhases ended_of(const Trusted& known) {
   EndedPhases out = known.ended;
   out.add(known.own_ended);
@@ -43,7 +58,7 @@ EndedPhases ended_of(const Trusted& known) {
 
 }  // namespace
 
-Status ReadingStore::check_claim(const Claim& claim) {
+Status ReadingStore::check_claim(Claim& claim) {
   const std::string& run_id = claim.run.run_id;
   PAWL_TRY(const auto* known, trust(run_id));
   const Json& started = known->started;
@@ -334,7 +349,7 @@ Result<KeptLayers> ReadingStore::kept_of(const Claim& claim) {
 
 // An agent works on what the previous attempt left: its work, the output of its steps, and its feedback. For
 // the first attempt of a fork, that attempt belongs to another run.
-Status ReadingStore::check_previous(const Claim& claim) {
+Status ReadingStore::check_previous(Claim& claim) {
   if (!os::defences().signer) return {};
   if (!claim.previous) return check_is_first(claim);
   const auto& previous = *claim.previous;
@@ -348,12 +363,15 @@ Status ReadingStore::check_previous(const Claim& claim) {
                      known->forked->attempt != previous.number + 1))
     return contradicted(claim.run.run_id, "what the run was forked from");
   const std::string its_id = "\"attempt_id\":\"" + previous.attempt_id + "\"";
+  const std::string of_agent = previous.phase_id + "." + std::string(kAgentGate) + ".";
+  AgentByRows agent;
   bool is_named = false, is_same = true, is_newest = false;
   PAWL_OK(each_checked_row(previous.run_id, previous.phase_id, [&](const LedgerRow& row) -> Status {
     if (row.line.find("\"type\":\"attempt\"") != std::string::npos) is_newest = false;
     if (row.line.find(its_id) == std::string::npos) return {};
     PAWL_TRY(const auto json, parse_json(row.line));
     const std::string type = text_in(json, "type"), id = text_in(json, "sandbox_run_id");
+    if (text_in(json, "label").starts_with(of_agent)) agent.note(type, json);
     if (type == "executed") {
       is_same = is_same && (!json.contains("run") || text_in(json, "run") == results[id]);
       results.erase(id);
@@ -363,6 +381,7 @@ Status ReadingStore::check_previous(const Claim& claim) {
     }
     return {};
   }));
+  claim.previous_agent = std::move(agent.end);
   if (is_named && is_same && results.empty() && (is_newest || is_of_fork)) return {};
   return contradicted(previous.run_id, "what attempt " + previous.attempt_id + " left to the next one");
 }

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Real agent programs by their profiles: each does a task in a real sandbox with a scripted model, and goes on when it, its supervisor, the
+executor or everything is killed in a call. A line for each kill says what the model was asked.
+
+    programs_test.py               the kills of the suite: each of the four for each program
+    WHOLE=1 programs_test.py       every kill in every call, and after an attempt that did not pass"""
+
+import json
+import os
+import pathlib
+import signal
+import time
+
+import at_once
+from agent_runs import TURNS, WithAgent
+from pawl_testing import TIMEOUT_S
+from scripted_model import ScriptedModel
+
+SIX = ["claude_code", "codex", "gemini", "qwen", "opencode", "pi"]
+VICTIMS = ["agent", "supervisor", "executor", "all"]
+# Some programs write their session while they send a call.
+SETTLES_S = 1
+CALLS = range(1, len(TURNS) + 1)
+
+
+class Programs(WithAgent):
+    def does_its_task(self, use):
+        with ScriptedModel(self.model_folder(), TURNS) as model:
+            self.make(use, model)
+            self.pawl("run", "plan.yaml", expect=None)
+            self.assert_passed()
+            self.assertEqual(len(model.calls()), len(TURNS))
+        self.pawl("export", "last", "evidence")
+        rows = [json.loads(line) for line in (self.root / "evidence/cost/agent.jsonl").read_text().splitlines()]
+        self.assertGreater(sum(row["input_tokens"] for row in rows), 1000)
+
+    def programs_inside(self):
+        """Of the agent, in its sandbox. Some give themselves other names."""
+        below = {pid for supervisor in self.supervisors() for pid in self.below(supervisor)}
+        return [pid for pid in below if not os.readlink(f"/proc/{pid}/exe").endswith("/pawl-supervisor")]
+
+    def end(self, victim, run):
+        if victim == "all":
+            return self.kill_all(run)
+        if victim == "executor":
+            run.kill()
+            return run.wait()
+        for pid in self.programs_inside() if victim == "agent" else self.supervisors():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue  # it ended with another one
+        return run.wait(timeout=TIMEOUT_S)
+
+    def goes_on(self, use, victim, call):
+        """Ends the victim while the model is asked for the answer of a call. Only a client that lives on gets that answer."""
+        faults = [] if victim == "executor" else [{"kind": "hang", "at": call, "times": 1}]
+        with ScriptedModel(self.model_folder(), TURNS, faults) as model:
+            self.make(use, model)
+            run = self.start("run", "plan.yaml")
+            self.wait_until(lambda: len(model.calls()) == call, f"it asks for turn {call}")
+            time.sleep(SETTLES_S)
+            self.end(victim, run)
+            if victim in ("executor", "all"):
+                self.pawl("resume", "last")
+            self.assert_passed()
+            asked = len(model.calls())
+        print(f"{use:12} {victim:10} in call {call}: {asked} calls, {asked - len(TURNS)} of them again", flush=True)
+        self.assertLessEqual(asked - len(TURNS), 0 if victim == "executor" else 1, self.log())
+
+    def mends_its_work(self, use):
+        """`on_retry: continue`: the second attempt is one more turn of the same session."""
+        look = TURNS[0]["calls"]  # again, because some write no file that they have not read since their start
+        turns = TURNS[:1] + [{"text": "It is done."}, {"calls": look}] + TURNS[1:]
+        with ScriptedModel(self.model_folder(), turns) as model:
+            self.make(use, model, top="on_retry: continue")
+            self.write("source/test.sh", "grep -q 'hello, world' greeting || { echo the greeting is wrong; exit 1; }\n")
+            self.pawl("run", "plan.yaml", expect=None)
+            self.assert_passed(attempts=2)
+            self.assertEqual(len(model.calls()), len(turns), "each turn was asked for once")
+        [began] = [row for row in self.chains("last")["fix"] if row["type"] == "pre_execute" and "layer" in row]
+        self.assertEqual(began["label"], "fix.agent.run.attempt2")
+
+
+def add(name, function):
+    setattr(Programs, "test_" + name, function)
+
+
+for program, use in enumerate(SIX):
+    add(f"{use}_does_its_task", lambda self, use=use: self.does_its_task(use))
+    add(f"{use}_mends_its_work", lambda self, use=use: self.mends_its_work(use))
+    for order, victim in enumerate(VICTIMS):
+        for call in CALLS if os.environ.get("WHOLE") else [1 + (program + order) % len(TURNS)]:
+            add(f"{use}_goes_on_when_{victim}_ends_in_call_{call}", lambda self, of=(use, victim, call): self.goes_on(*of))
+
+
+if __name__ == "__main__":
+    at_once.main()
