@@ -97,6 +97,15 @@ std::optional<Escape> byte_escape(const std::optional<std::pair<std::uint32_t, s
                 .bytes = std::string(1, static_cast<char>(number->first & 0xFFU))};
 }
 
+// \101 of C, and \0101 of `echo` and of printf's %b (POSIX), which has one digit more. C reads \010 and a digit there,
+// but the value then begins with a control character, which no secret has.
+std::optional<Escape> octal(std::string_view text) {
+  constexpr std::uint32_t kByteMax = 0xFF;
+  const auto longer = number_at(text, 1, 4, 4, 8);
+  if (text[1] == '0' && longer && longer->first <= kByteMax) return byte_escape(longer, 1);
+  return byte_escape(number_at(text, 1, 1, 3, 8), 1);
+}
+
 // `text` begins with a backslash.
 std::optional<Escape> backslash(std::string_view text) {
   if (text.size() < 2) return std::nullopt;
@@ -108,7 +117,7 @@ std::optional<Escape> backslash(std::string_view text) {
     return number ? code_point(number->first, 2 + number->second) : std::nullopt;
   }
   if (c == 'x') return byte_escape(number_at(text, 2, 1, 2, 16), 2);
-  if (c >= '0' && c <= '7') return byte_escape(number_at(text, 1, 1, 3, 8), 1);
+  if (c >= '0' && c <= '7') return octal(text);
   if (const auto letter = kLetters.find(c); letter != std::string_view::npos)
     return Escape{.size = 2, .bytes = std::string(1, kBytes[letter])};
   if (c == '\n') return Escape{.size = 2, .bytes = ""};  // the line continues

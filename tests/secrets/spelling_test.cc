@@ -362,6 +362,7 @@ std::map<std::string, std::string> ways_to_spell(const std::string& value) {
                            })},
       {"\\x", each(value, "", with("\\x{:02x}"))},
       {"octal", each(value, "", with("\\{:03o}"))},
+      {"octal of echo", each(value, "", with("\\0{:03o}"))},
       {"\\u", each(value, "", with("\\u{:04x}"))},
       {"\\u{}", each(value, "", with("\\u{{{:x}}}"))},
       {"URL", each(value, "", with("%{:02X}"))},
