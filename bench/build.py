@@ -15,10 +15,11 @@ from collections.abc import Callable
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RELEASE, DEV = ROOT / "build/release", ROOT / "build/dev"
 LOOKS_MAX = 100
-PROGRAMS = ("pawl", "pawl-engine", "pawl-reader", "pawl-supervisor")
+INSTALLED = ("pawl", "pawl-engine", "pawl-reader", "pawl-supervisor")
 
 # The targets and services that a part can need.
-PAWL, BENCH, LOAD, HOOKS, SIMULATOR, SAVERS = "pawl", "pawl_bench", "agent_load", "pawl with test hooks", "pawl-sim", "savers"
+PAWL, BENCH, LOAD, HOOKS, SIMULATOR, SAVERS, PROGRAMS = (
+    "pawl", "pawl_bench", "agent_load", "pawl with test hooks", "pawl-sim", "savers", "agent programs")
 RELEASE_TARGETS = (PAWL, BENCH, LOAD)
 DEV_TARGETS = {HOOKS: "pawl", SIMULATOR: "pawl-sim"}  # a release has neither the test hooks nor the simulator
 
@@ -47,6 +48,8 @@ def build(needs, say):
     run(["scripts/setup", "bench"])
     if SAVERS in needs:
         run(["scripts/setup", "savers"])
+    if PROGRAMS in needs:
+        run(["scripts/setup", "test"])
     release = [target for target in RELEASE_TARGETS if target in needs]
     dev = [target for need, target in DEV_TARGETS.items() if need in needs]
     if release:
@@ -65,7 +68,7 @@ def build(needs, say):
 def install():
     """Measured as they are installed: what a linker wrote lies in the cache page by page, and starts 0.2 ms later."""
     (RELEASE / "installed").mkdir(exist_ok=True)
-    for program in PROGRAMS:
+    for program in INSTALLED:
         installed = RELEASE / "installed" / program
         installed.unlink(missing_ok=True)
         shutil.copy(RELEASE / program, installed)

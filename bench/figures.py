@@ -6,9 +6,10 @@ import sys
 import agents
 import in_process
 import large
+import programs
 import runs
 import sandboxes
-from build import BENCH, HOOKS, LOAD, PAWL, SAVERS, SIMULATOR
+from build import BENCH, HOOKS, LOAD, PAWL, PROGRAMS, SAVERS, SIMULATOR
 from figure import Figure, Group, Part
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "savers"))
@@ -97,6 +98,9 @@ GROUPS = (
              ("agent.load_of_a_million_us", "us", "< 200")),
         part(f"an honest client among hostile ones, for {agents.HOSTILE_SECONDS} s", agents.among_hostile_clients, [PAWL],
              ("agent.p99_among_hostile_ms", "ms", "< 20")),
+    )),
+    Group("programs", "real agent programs with a scripted model, against the same outside of Pawl", (
+        part("a task for each of six programs, inside and outside in turns", programs.measure, [PAWL, PROGRAMS], *programs.FIGURES),
     )),
     Group("sim", "the simulator", (
         part(f"{in_process.HISTORIES} histories", in_process.simulator, [SIMULATOR],

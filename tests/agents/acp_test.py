@@ -5,7 +5,8 @@ killed."""
 import json
 
 import at_once
-from agent_runs import TURNS, WithAgent
+from agent_runs import WithAgent
+from agent_task import TURNS
 from scripted_model import ScriptedModel
 
 

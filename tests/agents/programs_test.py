@@ -12,7 +12,8 @@ import signal
 import time
 
 import at_once
-from agent_runs import TURNS, WithAgent
+from agent_runs import WithAgent
+from agent_task import TURNS
 from pawl_testing import TIMEOUT_S
 from scripted_model import ScriptedModel
 
@@ -37,7 +38,7 @@ class Programs(WithAgent):
     def programs_inside(self):
         """Of the agent, in its sandbox. Some give themselves other names."""
         below = {pid for supervisor in self.supervisors() for pid in self.below(supervisor)}
-        return [pid for pid in below if not os.readlink(f"/proc/{pid}/exe").endswith("/pawl-supervisor")]
+        return [pid for pid in below if not self.is_ours(pid, b"pawl-supervisor")]
 
     def end(self, victim, run):
         if victim == "all":

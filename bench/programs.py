@@ -1,0 +1,75 @@
+"""Real agent programs with a scripted model: in a sandbox of Pawl, and outside of it with the same script."""
+
+import json
+import os
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+
+from build import ROOT
+
+os.environ.setdefault("AGENTS", str(ROOT / "build/agents"))
+sys.path.insert(0, str(ROOT / "tests/agents"))
+import agent_task  # noqa: E402
+from scripted_model import ScriptedModel  # noqa: E402
+
+SIX = ("claude_code", "codex", "gemini", "qwen", "opencode", "pi")
+ROUNDS = 5
+FIGURES = tuple((f"programs.{use}_by_outside", "ratio", "<= 1.05") for use in SIX)
+
+
+def measure(place):
+    for use in SIX:
+        ratios = []
+        for number in range(ROUNDS):  # in turns: the machine is shared
+            folder = place.fresh(f"{use}{number}")
+            ratios.append(inside_ms(place, folder, use) / outside_ms(folder, use))
+        yield f"programs.{use}_by_outside", statistics.median(ratios)
+
+
+def inside_ms(place, folder, use):
+    """The agent's step alone."""
+    with ScriptedModel(folder / "model", agent_task.TURNS) as model:
+        agent_task.write(folder, use, model.address)
+        subprocess.run([place.pawl, "run", "plan.yaml"], cwd=folder, check=True, capture_output=True)
+    seen = subprocess.run([place.pawl, "inspect", "last", "--json"], cwd=folder, check=True, capture_output=True, text=True)
+    [step] = [step for step in json.loads(seen.stdout)["phases"][0]["attempts"][0]["steps"] if ".agent." in step["label"]]
+    return step["run"]["duration_ms"]
+
+
+def outside_ms(folder, use):
+    """The same command, which the plan's rows have, with a repository and a HOME of its own."""
+    with sqlite3.connect(folder / "source/.pawl/pawl.db") as database:
+        phase = json.loads(database.execute("SELECT row FROM planned_phases").fetchone()[0])
+    source, home = folder / "outside", folder / "home"
+    home.mkdir()
+    shutil.copytree(folder / "source", source, ignore=shutil.ignore_patterns(".pawl"))
+    subprocess.run(["git", "init", "-q", source], check=True)
+    turns = json.loads(json.dumps(agent_task.TURNS).replace("/workspace", str(source)))
+    with ScriptedModel(folder / "other_model", turns) as model:
+        agent_task.write(folder, use, model.address, inside=agent_task.MODULES)
+        places = {"/home/agent": str(home), "directories /pawl": f"directories {home}", url_in(phase): model.address}
+        command = [replaced(word, places) for word in phase["agent"]["argv"]]
+        environment = {"HOME": str(home), "PATH": f"{folder}/tools/bin:{os.environ['PATH']}", "LANG": "C.UTF-8", "IS_SANDBOX": "1",
+                       "PAWL_GOAL": phase["goal"], "PAWL_FEEDBACK": "", "PAWL_MODEL": phase["agent_model"]}
+        started = time.monotonic()
+        subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+        took = time.monotonic() - started
+        if "hello" not in (source / "greeting").read_text():
+            raise RuntimeError(f"{use} did not do its task outside")
+    return took * 1000
+
+
+def replaced(word, places):
+    for place, other in places.items():
+        word = word.replace(place, other)
+    return word
+
+
+def url_in(phase):
+    """The address of the model that the run had."""
+    endpoint, = phase["agent"]["egress"]
+    return f"http://{endpoint}"
