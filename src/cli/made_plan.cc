@@ -7,11 +7,14 @@
 
 #include "base/json.h"
 #include "executor/agent_programs.h"
+#include "executor/credentials.h"
 #include "executor/programs.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "os/random.h"
 #include "plan/mounts_text.h"
 #include "plan/parse.h"
+#include "plan/profile.h"
 
 namespace pawl::cli {
 namespace {
@@ -22,6 +25,13 @@ constexpr const char* kMadePlan = "the plan";
 // A string of JSON is one of YAML.
 std::string in_quotes(const std::string& text) { return canonical(Json(text)); }
 
+std::string credentials_of(const PlanRequest& request) {
+  if (request.credentials.empty()) return {};
+  Json sources = Json::object();
+  for (const auto& name : request.credentials) sources[name] = {{"env", name}};
+  return ", credentials: " + canonical(sources);
+}
+
 std::string text_of(const PlanRequest& request, const std::string& source,
                     const std::vector<std::string>& mounts) {
   const auto member = [](const char* key, const std::string& value) {
@@ -31,12 +41,12 @@ std::string text_of(const PlanRequest& request, const std::string& source,
   return fmt::format(
       "version: 1\nworkflow: {}\nsource: {{path: {}}}\n{}{}gates:\n  check: {{steps: [{{name: check, run: "
       "{}}}]}}\n"
-      "tiers:\n  - phases:\n      - id: work\n        goal: {}\n        agent: {{use: {}{}{}, "
+      "tiers:\n  - phases:\n      - id: work\n        goal: {}\n        agent: {{use: {}{}{}{}, "
       "time_budget_seconds: 3600}}\n        gates: [check]\n{}",
       in_quotes(request.agent), in_quotes(source), shown.empty() ? "" : shown + "\n",
       request.attempts == 0 ? "" : fmt::format("max_attempts: {}\n", request.attempts),
       in_quotes(request.gate), in_quotes(request.goal), in_quotes(request.agent),
-      member("model", request.model), member("base_url", request.base_url),
+      member("model", request.model), member("base_url", request.base_url), credentials_of(request),
       request.best_of == 0 ? "" : fmt::format("        best_of: {}\n", request.best_of));
 }
 
@@ -45,6 +55,15 @@ Result<plan::Plan> parsed(const std::string& text) {
   if (out.plan) return *std::move(out.plan);
   const auto& problem = out.problems.front();
   return fail(ErrorKind::kInvalid, problem.file == kMadePlan ? problem.message : to_text(problem));
+}
+
+// The variable that the program takes its key from, where it is set. A login of the program is not in a sandbox.
+std::vector<std::string> key_at_hand(const plan::Plan& plan, const std::string& agent) {
+  const auto parsed = plan::parse_profile(plan.profiles.at(agent), agent);
+  const auto key = parsed.profile ? parsed.profile->key : std::string();
+  const auto value = key.empty() ? std::nullopt : os::environment_value(key);
+  return value && value->size() >= executor::kCredentialBytesMin ? std::vector{key}
+                                                                 : std::vector<std::string>();
 }
 
 // Adds the option and what to do to the message.
@@ -62,6 +81,8 @@ void add_plan_request(const Command& command, PlanRequest& request) {
   command.option("--gate", request.gate, "With --agent: the command that judges its work, like \"npm test\"");
   command.option("--model", request.model, "With --agent: its model");
   command.option("--base-url", request.base_url, "With --agent: where it finds its model");
+  command.option("--credential", request.credentials,
+                 "With --agent: a variable that the agent gets as a secret, else that of its profile's key");
   command.option("--attempts", request.attempts, "With --agent: attempts of the phase, else 5", {1, 100});
   command.option("--best-of", request.best_of, "With --agent: independent tries in an attempt",
                  {1, plan::kBestOfMax});
@@ -72,10 +93,11 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan) {
   const auto bad = [](const std::string& why) { return fail(ErrorKind::kInvalid, why); };
   if (request.agent.empty()) {
     const bool has_more = !request.goal.empty() || !request.gate.empty() || !request.model.empty() ||
-                          !request.base_url.empty() || !request.folder.empty() || request.attempts != 0 ||
-                          request.best_of != 0;
+                          !request.base_url.empty() || !request.folder.empty() ||
+                          !request.credentials.empty() || request.attempts != 0 || request.best_of != 0;
     if (has_more)
-      return bad("--goal, --gate, --model, --base-url, --attempts, --best-of and -C need --agent");
+      return bad(
+          "--goal, --gate, --model, --base-url, --credential, --attempts, --best-of and -C need --agent");
     if (plan.empty()) return bad("name a plan's file, or an agent with --agent, --goal and --gate");
     return {};
   }
@@ -84,10 +106,14 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan) {
   return {};
 }
 
-Result<std::string> make_plan(const PlanRequest& request, const StateOptions& state) {
+Result<std::string> make_plan(PlanRequest request, const StateOptions& state) {
   PAWL_TRY(const std::string source, os::absolute_path(request.folder.empty() ? "." : request.folder));
   if (!os::is_folder(source)) return fail(ErrorKind::kInvalid, "-C " + source + " is not a folder");
-  PAWL_TRY(const auto plan, parsed(text_of(request, source, {})));
+  PAWL_TRY(auto plan, parsed(text_of(request, source, {})));
+  if (request.credentials.empty()) {
+    request.credentials = key_at_hand(plan, request.agent);
+    PAWL_TRY(plan, parsed(text_of(request, source, {})));
+  }
   const auto mounts = executor::mounts_for(plan);
   if (!mounts) return std::unexpected(in_words(mounts.error(), request.agent));
   PAWL_TRY(const auto opened, open_state(state, folder_of_new_run(state, source), true));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/context.h"
@@ -10,8 +11,11 @@
 namespace pawl::cli {
 
 struct PlanRequest {
-  std::string agent, goal, gate;           // agent "": no plan is to be made
-  std::string model, base_url;             // "": the profile's
+  std::string agent, goal, gate;  // agent "": no plan is to be made
+  std::string model, base_url;    // "": the profile's
+  // Variables of the environment that the agent gets as credentials. Empty: the one that the profile's program takes
+  // its key from, where it is set.
+  std::vector<std::string> credentials;
   std::string folder;                      // the source; "": the current folder
   std::int64_t attempts = 0, best_of = 0;  // 0: the plan's default
 };
@@ -22,6 +26,6 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan);
 // Writes the plan into a new folder below the state folder, which is made if needed, and returns its path.
 // Durable when it returns. The plan mounts what its programs need. kInvalid: no such plan can be.
 // kNotFound: the agent's program is not on this host. REQUIRES: check_plan_request(), and request.agent is not "".
-Result<std::string> make_plan(const PlanRequest& request, const StateOptions& state);
+Result<std::string> make_plan(PlanRequest request, const StateOptions& state);
 
 }  // namespace pawl::cli

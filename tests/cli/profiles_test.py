@@ -365,6 +365,29 @@ class Made(WithPrograms):
         self.assertEqual((self.plan()["max_attempts"], phase["best_of"]), (2, 3))
         self.assertEqual((phase["agent"]["model"], phase["agent"]["base_url"]), ("m", "http://localhost:9"))
 
+    def test_keys_at_hand_are_credentials(self):
+        value = "key-Zk3r9Wq7LmX2"
+        tells = "#!/bin/sh\n" + 'echo "hello, world" >greeting; for n in ANTHROPIC_API_KEY OTHER_TOKEN; do eval "v=\\${$n:-}"; echo "$n ${#v}"; done\n'
+        self.write("home/.local/bin/claude", tells, 0o755)
+        for number, (args, names, sizes) in enumerate((
+                ([], ["ANTHROPIC_API_KEY"], "ANTHROPIC_API_KEY 16\nOTHER_TOKEN 0\n"),
+                (["--credential", "OTHER_TOKEN"], ["OTHER_TOKEN"], "ANTHROPIC_API_KEY 0\nOTHER_TOKEN 16\n"),
+                (["--credential", "OTHER_TOKEN", "--credential", "ANTHROPIC_API_KEY"], ["ANTHROPIC_API_KEY", "OTHER_TOKEN"],
+                 "ANTHROPIC_API_KEY 16\nOTHER_TOKEN 16\n"))):
+            with self.subTest(names):
+                state = self.root / f"state{number}"
+                self.home |= {"ANTHROPIC_API_KEY": value, "OTHER_TOKEN": value}
+                self.made("--dir", state, *args)
+                plan, = state.glob("plans/*/plan.yaml")
+                phase = yaml.safe_load(plan.read_text())["tiers"][0]["phases"][0]
+                self.assertEqual(phase["agent"]["credentials"], {name: {"env": name} for name in names})
+                self.assertIn(sizes, self.pawl("logs", "last", "work", "--dir", state).stdout)
+        self.home["ANTHROPIC_API_KEY"] = "short"
+        self.made("--dir", self.root / "short")
+        self.assertEqual(len(list((self.root / "short/plans").glob("*/plan.yaml"))), 1)
+        missing = self.made("--dir", self.root / "none", "--credential", "OTHER_KEY", expect=11)
+        self.assertIn("OTHER_KEY", missing.stdout + missing.stderr)
+
     def test_the_state_can_lie_elsewhere(self):
         self.made("--dir", self.root / "state")
         self.assertEqual(len(list((self.root / "state/plans").glob("*/plan.yaml"))), 1)
