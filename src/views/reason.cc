@@ -1,8 +1,10 @@
 #include "views/reason.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "base/json.h"
 #include "executor/executor.h"
 #include "executor/open_world.h"
 #include "os/clock.h"
@@ -104,6 +106,31 @@ std::int64_t later_phases(const std::vector<store::PhaseRow>& phases, const std:
   });
 }
 
+// Adds what the steps of the newest attempt say of its agents. A step that waits for its provider has told why.
+Status add_remarks(store::Store& store, const store::PhaseRow& phase, std::vector<AgentRemark>& to) {
+  constexpr auto kNewest = std::numeric_limits<std::int64_t>::max();
+  PAWL_TRY(const auto attempts, store.attempts_before(phase.run_id, phase.phase_id, kNewest, 1));
+  if (attempts.empty()) return {};
+  PAWL_TRY(const auto steps, store.steps_of_attempt(phase.run_id, attempts.front().attempt_id));
+  for (const auto& step : steps) {
+    if (step.gate_id != store::kAgentGate || step.state != store::StepState::kDone) continue;
+    PAWL_TRY(const auto run, parse_json(step.run));
+    const bool has_exited = text_in(run, "outcome") == sandbox::name(sandbox::Outcome::kExited);
+    const std::string reason = text_in(run, "reason");
+    if (has_exited && !reason.empty()) to.push_back({.phase_id = phase.phase_id, .reason = reason});
+  }
+  return {};
+}
+
+Result<std::vector<AgentRemark>> remarks_of(store::Store& store, const Reason& reason,
+                                            const std::vector<store::PhaseRow>& phases) {
+  std::vector<AgentRemark> out;
+  for (const auto& phase : phases)
+    if (reason.kind == Reason::Kind::kOver || phase.phase_id == reason.phase_id)
+      PAWL_OK(add_remarks(store, phase, out));
+  return out;
+}
+
 }  // namespace
 
 WaitsFor waits_for(const Reason& reason) {
@@ -141,6 +168,7 @@ Result<RunReason> reason_of(const State& state, const std::string& run_id) {
   if (!out.questions.empty() && out.reason.kind == Reason::Kind::kLeased)
     out.reason = {.kind = Reason::Kind::kAsked, .phase_id = out.questions.front().key.goal_id};
   if (out.run.state == store::RunState::kExecuting) out.reason.lock = held_lock(state);
+  PAWL_TRY(out.agents, remarks_of(*state.store, out.reason, phases));
   out.reason.later_phases = later_phases(phases, out.reason.phase_id);
   return out;
 }

@@ -59,10 +59,18 @@ struct Reason {
 // A lock counts before all else.
 WaitsFor waits_for(const Reason& reason);
 
+// What is to be known of an agent that ended by itself: that it ran past its budget, for example. No step fails
+// by it, but the failure of a gate may come from it.
+struct AgentRemark {
+  std::string phase_id, reason;
+};
+
 struct RunReason {
   store::RunRow run;
   Reason reason;
   std::vector<OpenQuestion> questions;
+  std::vector<AgentRemark>
+      agents;  // of the newest attempt of `reason.phase_id`, or, with kOver, of each phase
 };
 // Takes half a second when a lock is held, to see whether its holder lets go. kNotFound: there is no such
 // run.

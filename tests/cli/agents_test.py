@@ -328,12 +328,32 @@ echo done >>file
                 steps = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"]
                 self.assertEqual([step["run"]["reason"] for step in steps if step["run"]["reason"]], [words] if over else [])
                 self.assertEqual("exited 0 (over" in self.pawl("inspect", "last").stdout, over)
+                self.assertEqual(words in self.pawl("why", "last").stdout, over)
+                self.assert_why(words if over else None)
                 self.pawl("export", "last", self.root / f"evidence{tokens}")
                 chain = next((self.root / f"evidence{tokens}").rglob("attempts.jsonl")).read_text()
                 rows = [json.loads(line) for line in chain.splitlines()]
                 told = [row["details"] for row in rows if row["type"] == "agent" and row["event"] == "usage_limit"]
                 self.assertEqual([(one["tokens"], one["tokens_cap"]) for one in told], [(900 + tokens, 1000)] if over else [])
                 self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+    def assert_why(self, words):
+        """What `pawl why --json` says of phase `fix` beside what it waits for: `words`, or nothing."""
+        why = self.pawl_json("why", "last")
+        self.assertEqual(why["agents"], [{"phase_id": "fix", "reason": words}] if words else [])
+        self.assertEqual(bool(words and words in why["sentence"]), bool(words))
+
+    def test_why_tells_of_the_budget_of_an_agent_whose_work_did_not_pass(self):
+        used = '{"type":"turn.completed","usage":{"input_tokens":%d,"cached_input_tokens":0,"output_tokens":0}}'
+        words = "over its budget: by what it printed it used 5900 tokens of 1000"
+        # Of two attempts, the newest counts: the phase stands where that one left it.
+        for first, second in ((5900, 5900), (10, 5900), (5900, 10)):
+            with self.subTest((first, second)):
+                self.make(f"""if [ "$PAWL_ATTEMPT" = 1 ]; then echo '{used % first}'; else echo '{used % second}'; fi; echo wrong >>file\n""",
+                          agent=", usage: codex, budget: {tokens: 1000}")
+                self.pawl("run", "plan.yaml", expect=11)
+                self.assertEqual(self.pawl_json("why", "last")["waits_for"], "person")
+                self.assert_why(words if second == 5900 else None)
 
     def test_an_output_without_its_use_is_told(self):
         self.make("echo done >>file; echo '{\"type\":\"turn.completed\"'\n", agent=", usage: codex")

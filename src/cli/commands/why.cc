@@ -111,9 +111,22 @@ void add_lock(const views::HeldLock& lock, Advice& to) {
   to.command = lock.holder.pid > 0 ? fmt::format("ps -o pid,etime,args -p {}", lock.holder.pid) : "lslocks";
 }
 
+constexpr std::size_t kShown = 5;  // phases or agents in a sentence
+
+void add_agents(const std::vector<views::AgentRemark>& agents, Advice& to) {
+  for (std::size_t i = 0; i < std::min(agents.size(), kShown); ++i)
+    to.sentence += fmt::format("; the agent of {}: {}", agents[i].phase_id, agents[i].reason);
+  if (agents.size() > kShown) to.sentence += fmt::format("; and {} more", agents.size() - kShown);
+}
+
+Json to_json(const std::vector<views::AgentRemark>& agents) {
+  Json out = Json::array();
+  for (const auto& agent : agents) out.push_back({{"phase_id", agent.phase_id}, {"reason", agent.reason}});
+  return out;
+}
+
 // A phase that passed has a reason only when a gate of it is flaky.
 Status add_flaky(store::Store& store, const std::string& run_id, Advice& to) {
-  constexpr std::size_t kShown = 5;
   PAWL_TRY(const auto phases, store.phases(run_id));
   std::size_t found = 0;
   for (const auto& phase : phases)
@@ -128,9 +141,10 @@ Status why(const StateOptions& options, const std::string& text) {
   PAWL_TRY(const State state, open_state(options));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(text));
   PAWL_TRY(const auto found, views::reason_of(state, run_id));
-  const auto& [run, reason, questions] = found;
+  const auto& [run, reason, questions, agents] = found;
   Advice advice = advice_of(run, reason, rfc3339(os::SystemClock().wall()));
   if (reason.kind == Reason::Kind::kOver) PAWL_OK(add_flaky(*state.store, run_id, advice));
+  add_agents(agents, advice);
   if (reason.lock) add_lock(*reason.lock, advice);
   if (reason.later_phases > 0)
     advice.sentence += fmt::format("; {} of later tiers wait for its tier", reason.later_phases);
@@ -141,7 +155,8 @@ Status why(const StateOptions& options, const std::string& text) {
                 {"phase_id", reason.phase_id},
                 {"sentence", advice.sentence},
                 {"command", advice.command},
-                {"questions", to_json(questions)}});
+                {"questions", to_json(questions)},
+                {"agents", to_json(agents)}});
     return {};
   }
   say("{}\n  {}\n", visible(advice.sentence), advice.command);
@@ -159,7 +174,9 @@ void add_why(const Command& program) {
   add_state_options(command, *options);
   command.footer(
       "Reads only. With --json, waits_for is one of nothing, person, executor, backend, lease, lock, "
-      "not_before, budget.\n\n"
+      "not_before, budget.\n`agents` names phases whose agent ended with a remark: it went over its budget, "
+      "for "
+      "example.\n\n"
       "Example:\n  pawl why last");
   command.on_run([=] {
     const auto status = why(*options, *run);
