@@ -251,6 +251,14 @@ void check_programs(const std::string& shown, plan::Parsed& parsed) {
   }
 }
 
+// A person may miss such a folder in a sandbox, or may not know that keys lie there.
+void check_state_folders(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
+  for (const auto& path : executor::unseen_state_folders(*parsed.plan, file))
+    parsed.warnings.push_back(
+        {.file = shown,
+         .message = visible(path) + " is a state folder of Pawl (it has keys/ledger.key): no step sees it"});
+}
+
 void check_mounts(const std::string& shown, plan::Parsed& parsed) {
   for (auto& [at, message] : executor::bad_mounts(*parsed.plan))
     parsed.problems.push_back(
@@ -420,6 +428,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
 void check_source(const std::string& path, PlanFile& file) {
   auto& parsed = file.parsed;
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file.file));
+  check_state_folders(path, file.file, parsed);
   if (parsed.plan->source_ref || !source)
     return;  // a commit is read as it is; `run` reports a missing source
   plan::Problem problem{

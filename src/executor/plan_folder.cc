@@ -14,6 +14,8 @@
 #include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/state_folder.h"
+#include "workspace/state_folders.h"
 
 namespace pawl::executor {
 namespace {
@@ -33,7 +35,8 @@ bool file_has_private_key(const std::string& path) {
 bool is_private(const std::string& folder, const std::string& path) {
   for (std::size_t start = 0; start <= path.size();) {
     const auto end = std::min(path.find('/', start), path.size());
-    if (may_be_key_name(std::string_view(path).substr(0, end))) return true;
+    const std::string above = path.substr(0, end);
+    if (may_be_key_name(above) || os::is_state_folder(os::join(folder, above))) return true;
     start = end + 1;
   }
   return file_has_private_key(os::join(folder, path));
@@ -52,6 +55,11 @@ bool is_shared_folder(const std::string& folder) {
   const passwd* entry = getpwuid(geteuid());
   if (entry != nullptr && entry->pw_dir != nullptr && is_at_or_below(entry->pw_dir, folder)) return true;
   return os::folder_of(folder) == "/home";
+}
+
+// Whether a plan's folder has more in it than is meant for the plan, so that only named files are shown.
+bool holds_others(const std::string& folder, const std::string& source) {
+  return is_shared_folder(folder) || is_at_or_below(source, folder) || os::is_state_folder(folder);
 }
 
 void add_words(const std::vector<std::string>& argv, std::vector<std::string>& to) {
@@ -96,7 +104,8 @@ class Listing {
       const std::string full = os::join(folder_, path);
       struct stat status {};
       if (full == source_ || full == state_ || lstat(full.c_str(), &status) != 0) continue;
-      if (may_be_key_name(path) || (S_ISREG(status.st_mode) && file_has_private_key(full))) {
+      if (may_be_key_name(path) || (S_ISREG(status.st_mode) && file_has_private_key(full)) ||
+          (S_ISDIR(status.st_mode) && os::is_state_folder(full))) {
         left_out.push_back(path);
         continue;
       }
@@ -151,7 +160,7 @@ Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, c
   const Texts texts = texts_of(plan);
   PlanFiles out;
   const bool is_known = !plan.files.empty() || !plan.gate_files.empty();
-  const bool is_others = is_shared_folder(folder) || is_at_or_below(source, folder);
+  const bool is_others = holds_others(folder, source);
   if (is_others && !is_known) {
     std::vector<std::string> all = texts.of_agents;
     add_words(texts.of_gates, all);
@@ -175,6 +184,12 @@ Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, c
   }
   PAWL_TRY(out.of_gates, files_of_gates(input, folder, texts, out.shown));
   return out;
+}
+
+std::vector<std::string> state_folders_beside(const std::string& plan_file, const std::string& source) {
+  const std::string folder = os::folder_of(plan_file);
+  if (holds_others(folder, source) || is_at_or_below(folder, source)) return {};
+  return workspace::state_folders_in(folder, {});
 }
 
 Result<PlanFolder> keep_plan_folder(workspace::Workspaces& workspaces, const RunInput& input,

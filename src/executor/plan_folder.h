@@ -23,6 +23,10 @@ struct PlanFiles {
 // `state`: the state folder, which no step sees. kExhausted: the folder has too many files.
 Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, const std::string& state);
 
+// State folders in the folder of `plan_file`, which no step sees; relative, sorted. None where steps see only files
+// that the plan names, and none of the source.
+std::vector<std::string> state_folders_beside(const std::string& plan_file, const std::string& source);
+
 // Stores the files for gates and the files for agents. Each result is the id of a base.
 struct PlanFolder {
   std::string for_gates, for_agents;

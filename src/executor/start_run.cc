@@ -6,6 +6,8 @@
 #include "executor/plan_folder.h"
 #include "executor/protection.h"
 #include "os/file.h"
+#include "os/state_folder.h"
+#include "workspace/state_folders.h"
 
 namespace pawl::executor {
 namespace {
@@ -120,7 +122,24 @@ Result<std::string> source_folder(const plan::Plan& plan, const std::string& pla
   if (!absolute) return std::unexpected(std::move(absolute).error().in("source.path"));
   if (!os::is_folder(*absolute))
     return fail(ErrorKind::kInvalid, "source.path: " + *absolute + " is not a folder");
+  if (!plan.source_ref && os::is_state_folder(*absolute))
+    return fail(ErrorKind::kInvalid, "source.path: " + *absolute +
+                                         " is a state folder of Pawl (it has keys/ledger.key), and no step "
+                                         "may see one; name a source, and a state folder apart from it");
   return absolute;
+}
+
+std::vector<std::string> unseen_state_folders(const plan::Plan& plan, const std::string& plan_file) {
+  std::vector<std::string> out;
+  const std::string plan_folder = os::folder_of(plan_file);
+  const auto source = source_folder(plan, plan_folder);
+  if (!source) return out;
+  if (!plan.source_ref)
+    for (const auto& path : workspace::state_folders_in(*source, {.patterns = plan.source_exclude}))
+      out.push_back(os::join(*source, path));
+  for (const auto& path : state_folders_beside(plan_file, *source))
+    out.push_back(os::join(plan_folder, path));
+  return out;
 }
 
 Result<std::string> start_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "executor/executor.h"
@@ -12,8 +13,11 @@
 namespace pawl::executor {
 
 // The absolute source folder of a plan in `plan_folder`. kNotFound: the path does not exist. kInvalid: it is
-// not a folder.
+// not a folder, or it is a state folder.
 Result<std::string> source_folder(const plan::Plan& plan, const std::string& plan_folder);
+// The state folders in the source and in the plan's folder that no step sees, whatever their names; absolute.
+// Those named .pawl are not among them. A commit has none (Workspaces::snapshot_git()).
+std::vector<std::string> unseen_state_folders(const plan::Plan& plan, const std::string& plan_file);
 
 struct RunInput {
   plan::Plan plan;

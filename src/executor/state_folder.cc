@@ -10,6 +10,7 @@
 #include "os/defences.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/state_folder.h"
 #include "workspace/tracked.h"
 
 namespace pawl::executor {
@@ -81,8 +82,9 @@ std::vector<std::string> keys_of(const std::string& folder) {
   return {os::join(keys, kLedgerKey), os::join(keys, kRedactionKey)};
 }
 
-bool is_state_folder(const std::string& path) {
-  return path.ends_with("/.pawl") || os::exists(os::join(path, "keys/ledger.key"));
+// In a folder that a user asks to be shown.
+bool may_be_state_folder(const std::string& path) {
+  return path.ends_with("/.pawl") || os::has_state_key(path);
 }
 
 struct Found {
@@ -95,7 +97,7 @@ Found folders_below(const std::string& folder) {
   for (std::vector<std::string> left{folder}; !left.empty();) {
     std::string path = std::move(left.back());
     left.pop_back();
-    if (is_state_folder(path)) {
+    if (may_be_state_folder(path)) {
       out.states.push_back(std::move(path));
       continue;
     }
@@ -174,7 +176,7 @@ Status check_database(const std::string& path) {
 
 bool is_in_state_folder(const std::string& path) {
   for (auto end = path.size(); end != 0 && end != std::string::npos; end = path.rfind('/', end - 1))
-    if (is_state_folder(path.substr(0, end))) return true;
+    if (may_be_state_folder(path.substr(0, end))) return true;
   return false;
 }
 

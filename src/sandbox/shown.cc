@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/state_folder.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -103,7 +104,7 @@ Status check_shown(const std::string& path) {
     const auto part = std::string_view(real).substr(0, end);
     if (is_key_name(part)) return no("it is or is below a " + std::string(part.substr(part.rfind('/') + 1)));
     // A state folder may have any name.
-    if (os::exists(std::string(part) + "/keys/ledger.key"))
+    if (os::has_state_key(std::string(part)))
       return no("it is or is below a state folder: " + std::string(part));
     if (end == std::string::npos) break;
   }

@@ -59,8 +59,8 @@ struct Reason {
 // A lock counts before all else.
 WaitsFor waits_for(const Reason& reason);
 
-// What is to be known of an agent that ended by itself: that it ran past its budget, for example. No step fails
-// by it, but the failure of a gate may come from it.
+// A remark about an agent that ended by itself: that it ran past its budget, for example. No step fails by it,
+// but the failure of a gate may come from it.
 struct AgentRemark {
   std::string phase_id, reason;
 };

@@ -15,6 +15,7 @@
 #include "os/defences.h"
 #include "os/file.h"
 #include "os/parallel.h"
+#include "os/state_folder.h"
 #include "workspace/objects.h"
 
 namespace pawl::workspace {
@@ -156,10 +157,9 @@ class Looker {
     const auto& [name, status] = one;
     if (name == ".git" || name == ".pawl") return true;
     if (status.st_dev == state_.st_dev && status.st_ino == state_.st_ino) return true;
-    if (without_.folders.empty() && without_.patterns.empty()) return false;
     const std::string path = child(folder, name);
-    return std::ranges::find(without_.folders, os::join(root_, path)) != without_.folders.end() ||
-           is_left_out(without_.patterns, without_.above + path);
+    return is_without(without_, root_, path) ||
+           (S_ISDIR(status.st_mode) && os::is_state_folder(os::join(root_, path)));
   }
 
   Status see(std::string path, const Found& one, std::span<const Remembered> remembered, Seen& out) const {

@@ -102,7 +102,7 @@ struct FolderLook {
   bool has_new_stamps = false;   // on folders or links, such as by chmod(2) there and back
 };
 // Looks at the folder `path`. `state` is the status of the state folder, which is never part of a source,
-// wherever it lies. kInvalid: a name or a link target that no base can have. kExhausted: more than a base may
+// wherever it lies. Nor is another one (os/state_folder.h). kInvalid: a name or a link target that no base can have. kExhausted: more than a base may
 // have.
 Result<FolderLook> look_at(const std::string& path, const Without& without, const struct stat& state,
                            const FolderMemory& memory, SoFar& so_far);

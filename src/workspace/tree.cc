@@ -94,6 +94,12 @@ bool is_left_out(const std::vector<std::string>& patterns, std::string_view path
   });
 }
 
+bool is_without(const Without& without, const std::string& root, const std::string& path) {
+  if (without.folders.empty() && without.patterns.empty()) return false;
+  return std::ranges::find(without.folders, os::join(root, path)) != without.folders.end() ||
+         is_left_out(without.patterns, without.above + path);
+}
+
 std::unexpected<Error> unusable(const std::string& what, const std::string& path) {
   return unusable_for(
       what, path,

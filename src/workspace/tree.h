@@ -34,6 +34,8 @@ bool is_kept_name(std::string_view name);
 
 // Whether a pattern of the source's `exclude` matches `path` or a folder above it.
 bool is_left_out(const std::vector<std::string>& patterns, std::string_view path);
+// Whether a base of the folder `root` is taken without `path`, which is relative to it.
+bool is_without(const Without& without, const std::string& root, const std::string& path);
 
 // kInvalid, for a path of the source that no base can have. `path` is relative to the source; the message
 // begins with `what`.

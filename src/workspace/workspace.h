@@ -240,11 +240,12 @@ class Workspaces {
   // --- bases: durable when they return; a snapshot that exists already costs no copy
   // Takes the tree of `ref` in the repository at or above `path`. The working tree, index and hooks are never
   // touched. Costs the difference from a tree that was taken before, when one is near. kInvalid: no
-  // repository, or no such ref. The message says which, and what to write instead.
+  // repository, or no such ref; or the tree has a state folder. The message says which, and what to write
+  // instead.
   Result<Base> snapshot_git(const std::string& path, const std::string& ref,
                             const std::vector<std::string>& left_out = {});
   // Takes the directory as it is, times included (docs/adr/0037). It leaves out entries named .git or .pawl
-  // at any depth, and the state folder whatever its name. The next snapshot of the same directory reads only
+  // at any depth, and state folders whatever their names (os/state_folder.h). The next snapshot of the same directory reads only
   // files that changed, and stores only those while they are few.
   Result<Base> snapshot_directory(const std::string& path, const Without& without = {});
   // Makes a base of files and links in `folder`. `paths` are relative to it, and sorted.

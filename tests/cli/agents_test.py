@@ -338,7 +338,7 @@ echo done >>file
                 self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
     def assert_why(self, words):
-        """What `pawl why --json` says of phase `fix` beside what it waits for: `words`, or nothing."""
+        """The agent of phase `fix` has this remark in `pawl why --json`, or none."""
         why = self.pawl_json("why", "last")
         self.assertEqual(why["agents"], [{"phase_id": "fix", "reason": words}] if words else [])
         self.assertEqual(bool(words and words in why["sentence"]), bool(words))
@@ -346,7 +346,7 @@ echo done >>file
     def test_why_tells_of_the_budget_of_an_agent_whose_work_did_not_pass(self):
         used = '{"type":"turn.completed","usage":{"input_tokens":%d,"cached_input_tokens":0,"output_tokens":0}}'
         words = "over its budget: by what it printed it used 5900 tokens of 1000"
-        # Of two attempts, the newest counts: the phase stands where that one left it.
+        # The newest of two attempts counts: the phase stands where that one left it.
         for first, second in ((5900, 5900), (10, 5900), (5900, 10)):
             with self.subTest((first, second)):
                 self.make(f"""if [ "$PAWL_ATTEMPT" = 1 ]; then echo '{used % first}'; else echo '{used % second}'; fi; echo wrong >>file\n""",

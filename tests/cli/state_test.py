@@ -96,6 +96,55 @@ class PrivateState(PawlTest):
             self.pawl(*command, "--store", "sqlite:own.db", env=OFF)
 
 
+class OthersState(PawlTest):
+    """State folders of other runs, with names of their own, in what steps see."""
+    SEES = "cat /workspace/*/keys/* /workspace/*/*/keys/* /plan/*/keys/* /plan/*/pawl.db || true; ls -R /plan /workspace; echo y >>file"
+
+    def make(self, agent="echo y >>file", **kwargs):
+        self.write("src/file", "x\n")
+        self.write("plan/helper.sh", "true\n")
+        self.write("plan/plan.yaml", plan(agent=agent, **kwargs).replace("{path: source", "{path: ../src"))
+
+    def keys_of(self, state):
+        return [(state / "keys" / name).read_text().strip() for name in ("ledger.key", "redaction.key")]
+
+    def make_states(self):
+        """A state folder in the folder of the plan, and copies of it in the source."""
+        self.make()
+        self.pawl("run", "plan/plan.yaml", "--dir", "plan/state1")
+        for copy in "st8", "deep/er copy":
+            shutil.copytree(self.root / "plan/state1", self.root / "src" / copy)
+
+    def test_no_step_sees_them_and_check_and_run_name_them(self):
+        self.make_states()
+        self.make(agent=self.SEES, gate="for one in /plan/state1 /workspace/st8; do test ! -e $one; done")
+        checked = self.pawl("check", "plan/plan.yaml").stderr
+        ran = self.pawl("run", "plan/plan.yaml", "--dir", "state2").stderr
+        for said in checked, ran:
+            for folder in "src/st8", "src/deep/er copy", "plan/state1":
+                self.assertEqual(said.count(f"{self.root / folder} is a state folder of Pawl"), 1, said)
+        log = self.pawl("logs", "last", "p1", "--dir", "state2").stdout
+        self.assertIn("helper.sh", log)
+        for hidden in ("st8", "er copy", "state1", "objects", *self.keys_of(self.root / "plan/state1")):
+            self.assertNotIn(hidden, log)
+
+    def test_a_source_that_is_one_is_refused(self):
+        self.make_states()
+        text = (self.root / "plan/plan.yaml").read_text()
+        for source in "state1", "../src/st8":
+            self.write("plan/plan.yaml", text.replace("{path: ../src", "{path: " + source))
+            self.assertIn("is a state folder of Pawl", self.pawl("run", "plan/plan.yaml", "--dir", "state2", expect=2).stderr)
+
+    def test_work_in_a_source_with_one_is_applied_and_the_folder_stays(self):
+        self.make_states()
+        self.commit_all("src")
+        self.pawl("run", "plan/plan.yaml", "--dir", "state2")
+        self.assertNotIn("st8", self.pawl("diff", "last", "--dir", "state2").stdout)
+        self.pawl("apply", "last", "--dir", "state2")
+        branch = self.git("for-each-ref", "--format=%(refname)", "refs/heads/pawl", cwd="src").strip()
+        self.assertEqual(self.git("diff", "--name-only", "HEAD", branch, cwd="src").split(), ["file"])
+
+
 class WithState(PawlTest):
     """One state folder, and ways to bring another."""
 

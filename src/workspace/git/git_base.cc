@@ -2,10 +2,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/hash.h"
 #include "base/json.h"
 #include "os/file.h"
+#include "os/state_folder.h"
 #include "workspace/bases.h"
 #include "workspace/git/git_tree.h"
 #include "workspace/git/tree_writer.h"
@@ -18,10 +20,45 @@ namespace pawl::workspace {
 namespace {
 
 // The suffix after a tree's name in the records. Records of an older Pawl lack it: their bases do not mark
-// submodules, or have other targets of links.
-constexpr std::string_view kTakenAs = ".3";
+// submodules, have other targets of links, or may have state folders.
+constexpr std::string_view kTakenAs = ".4";
 constexpr std::string_view kRecords = "git";
 constexpr std::size_t kCandidatesMax = 16;  // The number of recently taken trees that are compared.
+
+bool has_entry(const git_tree& tree, const std::string& path) {
+  git_tree_entry* entry = nullptr;
+  const bool found = git_tree_entry_bypath(&entry, &tree, path.c_str()) == 0;
+  git_tree_entry_free(entry);
+  return found;
+}
+
+// The rule of os::is_state_folder(), for the folder `path` of a tree.
+bool is_state_folder(const git_tree& tree, const std::string& path) {
+  return has_entry(tree, child(path, os::kStateKey)) &&
+         std::ranges::any_of(os::kBesideStateKey,
+                             [&](const char* name) { return has_entry(tree, child(path, name)); });
+}
+
+// `entries` are those that are new in `tree`: one of them makes a folder a state folder. Such a commit is
+// refused, not taken in part: who has the repository has the keys, and its owner should know.
+Status check_no_state_folder(const git_tree& tree, const std::vector<Entry>& entries) {
+  std::vector<std::string> parts{os::kStateKey};
+  std::ranges::copy(os::kBesideStateKey, std::back_inserter(parts));
+  for (const auto& entry : entries)
+    for (const auto& part : parts) {
+      if (entry.path != part && !entry.path.ends_with("/" + part)) continue;
+      const std::string folder =
+          entry.path == part ? "" : entry.path.substr(0, entry.path.size() - part.size() - 1);
+      if (!is_state_folder(tree, folder)) continue;
+      return fail(
+          ErrorKind::kInvalid,
+          "source: the commit has a state folder of Pawl, with its keys: " +
+              (folder.empty() ? "." : printable(folder)) +
+              ". Who has the repository can sign with them. Remove it (`git rm -r --cached`), or name it in "
+              "`source.exclude`");
+    }
+  return {};
+}
 
 // A tree that was taken before, and its base.
 struct Taken {
@@ -81,6 +118,7 @@ class GitBases {
       PAWL_OK(writer.add(*entry, git_tree_entry_name(entry)));
     }
     PAWL_TRY(auto entries, writer.write());
+    PAWL_OK(check_no_state_folder(tree, entries));
     return keep_object(folder_, "bases", std::move(temporary), std::move(entries));
   }
 
@@ -155,6 +193,7 @@ class GitBases {
           return entry != nullptr ? writer.add(*entry, path) : writer.remove(path);
         }));
     PAWL_TRY(auto entries, writer.write());
+    PAWL_OK(check_no_state_folder(now, entries));
     return keep_object(folder_, "layers", std::move(temporary), std::move(entries));
   }
 

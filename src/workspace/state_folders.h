@@ -1,0 +1,15 @@
+// State folders in a source. They have keys and the results of other runs, and no base has them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workspace/workspace.h"
+
+namespace pawl::workspace {
+
+// The state folders below the folder `root` that a snapshot of it leaves out for what they hold; relative,
+// sorted. Those named .pawl are not among them. Reads no file's status, and never follows links.
+std::vector<std::string> state_folders_in(const std::string& root, const Without& without);
+
+}  // namespace pawl::workspace
