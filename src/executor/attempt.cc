@@ -6,7 +6,9 @@
 #include "executor/joint.h"
 #include "executor/recovery.h"
 #include "executor/reported.h"
+#include "os/defences.h"
 #include "store/marker.h"
+#include "store/step_rows.h"
 
 namespace pawl::executor {
 namespace {
@@ -21,6 +23,12 @@ bool waits_spend_executions() { return mutant("wait_spends_an_execution"); }
 bool is_row_of(const store::StepRow& row, const store::Claim& claim, const PlannedStep& step) {
   return row.label == label_of(claim.phase.phase_id, step, claim.attempt.number) &&
          row.gate_id == step.gate_id && row.step_name == step_name(step) && row.episode == step.episode;
+}
+
+std::unexpected<Error> not_its_place(const store::StepRow& row) {
+  return fail(ErrorKind::kForged, "the table of steps has " + row.label + " at place " +
+                                      std::to_string(row.step_index) + ", where the plan has no such step. " +
+                                      "Restore the state folder from a backup");
 }
 
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row) {
@@ -44,19 +52,29 @@ Result<Attempt> Attempt::load(const World& world, const store::Claim& claim, con
     out.episodes_.push_back(
         {.episode = std::move(episode), .told_seq = number == 0 ? claim.attempt.told_seq : 0});
   }
-  // A row at the place of another step would be taken for its result.
-  const auto is_of = [&](const store::StepRow& row) {
-    return [&](const ActiveEpisode& one) {
-      const auto* step = one.episode.step_at(row.step_index);
-      return step != nullptr && is_row_of(row, claim, *step);
-    };
-  };
-  for (const auto& row : claim.steps)
-    if (row.step_index < kRoundStride && std::ranges::none_of(out.episodes_, is_of(row)))
-      return fail(ErrorKind::kCorrupt, row.label + " is not a step of its plan");
+  PAWL_OK(out.check_places());
   out.find_open_steps();
   out.remember_lost();
   return out;
+}
+
+// A row at the place of another step would be taken for its result. A row at a place that no step has would be
+// ignored, and its step would run again.
+Status Attempt::check_places() const {
+  const auto is_of_episode = [&](const store::StepRow& row) {
+    return std::ranges::any_of(episodes_, [&](const ActiveEpisode& one) {
+      const auto* step = one.episode.step_at(row.step_index);
+      return step != nullptr && is_row_of(row, *claim_, *step);
+    });
+  };
+  for (const auto& row : claim_->steps) {
+    const auto round = row.step_index / kRoundStride;
+    // Joint::load() checks the rows of the newest round. No step reads those of earlier ones.
+    const bool is_of_round =
+        1 <= round && round <= claim_->attempt.joined_round && store::is_named_by_its_label(row);
+    if (!is_of_round && !is_of_episode(row) && os::defences().signer) return not_its_place(row);
+  }
+  return {};
 }
 
 EpisodeState Attempt::state_of(const ActiveEpisode& one) const {

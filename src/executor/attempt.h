@@ -29,6 +29,8 @@ struct Running {  // a step with an open marker
 // Whether the row is of this step of the claimed attempt. No ledger row has the place of a step, but each has
 // its label.
 bool is_row_of(const store::StepRow& row, const store::Claim& claim, const PlannedStep& step);
+// kForged: a row of the claim is at a place where the plan has another step, or none.
+std::unexpected<Error> not_its_place(const store::StepRow& row);
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row);
 
 // An episode with what happens to it in this turn.
@@ -110,6 +112,7 @@ class Attempt {  // for one thread
 
  private:
   Attempt(const World& world, const store::Claim& claim, const Planned& plan);
+  Status check_places() const;
   void find_open_steps();
   void remember_lost();
   EpisodeState state_of(const ActiveEpisode& one) const;

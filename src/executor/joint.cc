@@ -92,8 +92,7 @@ Result<std::unique_ptr<Joint>> Joint::load(const World& world, const store::Clai
   out->one.emplace(ActiveEpisode{.episode = std::move(loaded)});
   for (const auto& row : of_round) {
     const auto* step = out->one->episode.step_at(row.step_index);
-    if (step == nullptr || !is_row_of(row, claim, *step))
-      return fail(ErrorKind::kCorrupt, row.label + " is not a step of its plan");
+    if (step == nullptr || !is_row_of(row, claim, *step)) return not_its_place(row);
     if (row.state == store::StepState::kOpen && !is_hook(step->role))
       out->one->running = found_at_claim(*step, row);
   }

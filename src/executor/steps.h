@@ -17,6 +17,7 @@
 namespace pawl::executor {
 
 using store::kAgentGate;
+using store::kRoundStride;
 inline constexpr std::string_view kDoctorGate = "doctor", kReplanGate = "replan";
 
 enum class StepRole {
@@ -40,9 +41,6 @@ struct PlannedStep {
   std::int64_t rerun = 0;    // kGate: from 1, the gate failed and runs again on the same content
   std::int64_t round = 0;    // from 1: the attempt passed, and is judged again with others' work
 };
-
-// The distance between the indices of two rounds: more than an attempt has steps.
-constexpr std::int64_t kRoundStride = 1'000'000;
 
 // The episodes of an attempt, by number: {0} for the only one.
 std::vector<std::int64_t> episodes_of(const plan::Phase& phase);

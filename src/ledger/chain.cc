@@ -191,9 +191,11 @@ class Checker {
     if (!may_be_unsigned(row.line)) chain_.last_decision = row.seq;
     const bool executed = body.ends_with("\"type\":\"executed\"");
     const bool resumed = body.ends_with("\"type\":\"resume\""), given_up = resumed && gives_up(body);
+    const bool begins = body.ends_with("\"type\":\"pre_execute\"");
+    if (begins || executed) chain_.steps.push_back(body);
     if (executed || resumed) note_cost(body, executed, given_up);
     if (executed && !behind_prev_hash(row, body).starts_with(kRunKey)) ++executed_without_run_;
-    if (body.ends_with("\"type\":\"pre_execute\""))
+    if (begins)
       chain_.started.push_back(chain_.open = sandbox_run_id_of(body));
     else if (executed || given_up)
       chain_.open = {};

@@ -18,6 +18,7 @@ struct Chain {
   std::int64_t rows = 0;
   std::vector<std::string_view> hashes;   // stated hash of row i + 1; "" when the line has none
   std::vector<std::string_view> started;  // sandbox_run_ids of pre_execute rows
+  std::vector<std::string_view> steps;    // pre_execute and executed rows, without their hash
   std::string_view open;                  // the newest of them, until a row ends a step; "" then
   std::vector<std::string_view> seals;    // whole lines of phase_sealed and run_sealed rows
   std::vector<std::string_view> usages;   // whole lines of usage rows

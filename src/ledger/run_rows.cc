@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ledger/rows.h"
+#include "ledger/step_order.h"
 #include "os/defences.h"
 #include "store/ended_phases.h"
 #include "store/limits.h"
@@ -28,6 +29,7 @@ class RunRowsChecker {
       if (type == "phase_sealed") seal(row);
       if (type == "run_sealed") check_end(row);
     }
+    check_steps();
     if (is_stack_known_ && out_.problems.empty()) check_stacks();
     return std::move(out_);
   }
@@ -137,6 +139,19 @@ class RunRowsChecker {
       if (is_below && one->layer && !one->layer->empty()) layers.push_back(*one->layer);
     }
     return known->second = store::stack_hash(text_in(started_, "base_id"), layers);
+  }
+
+  void check_steps() {
+    for (const auto& [phase_id, chain] : chains_) {
+      StepOrder order(phase_id);
+      const auto check = [&, &chain = chain](std::int64_t seq, const std::string& detail) {
+        if (!detail.empty()) problem(chain.file, Json{{"seq", seq}}, detail);
+      };
+      for (const auto row : chain.steps)
+        if (const auto detail = order.add(row); !detail.empty()) check(seq_of_row(row), detail);
+      for (const auto line : chain.attempts)
+        if (const auto row = parse_json(line)) check(integer_in(*row, "seq"), order.check_work(*row));
+    }
   }
 
   void check_end(const Json& row) {

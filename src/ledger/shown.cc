@@ -36,21 +36,6 @@ bool is_same_attempt(const Json& row, const store::AttemptRow& attempt,
          said == store::json_text(episodes);
 }
 
-// The label is PHASE.GATE.STEP.attemptN[.togetherR][.episodeM]. No table has the round R of a step.
-bool is_label_of(std::string_view label, const store::StepRow& step) {
-  const auto number = step.attempt_id.substr(step.attempt_id.rfind('.') + 1);
-  const std::string begin = step.phase_id + "." + step.gate_id + "." + step.step_name + ".attempt" + number;
-  const std::string end = step.episode == 0 ? "" : ".episode" + std::to_string(step.episode);
-  constexpr std::string_view kRound = ".together";
-  if (!label.starts_with(begin) || !label.ends_with(end) || label.size() < begin.size() + end.size())
-    return false;
-  label.remove_prefix(begin.size());
-  label.remove_suffix(end.size());
-  const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
-  return label.empty() || (label.starts_with(kRound) && label.size() > kRound.size() &&
-                           std::ranges::all_of(label.substr(kRound.size()), is_digit));
-}
-
 using ById = std::map<std::string, const Json*>;
 
 ById rows_by(const Rows& chain, std::string_view type, const char* key) {
@@ -90,7 +75,7 @@ void compare_steps(const Rows& chain, const store::PhaseRow& phase, const Tables
     if (row == nullptr && goes_on) continue;
     ++known;
     const bool is_done = step.state == store::StepState::kDone;
-    if (row == nullptr || !store::is_started_by(*row, step) || !is_label_of(step.label, step) ||
+    if (row == nullptr || !store::is_started_by(*row, step) || !store::is_named_by_its_label(step) ||
         (end != nullptr && !is_done) || !store::is_decided_by(resume, step) ||
         !is_same_end(end, resume, step) || (is_done && end == nullptr && !goes_on))
       out.push_back("step " + step.label);

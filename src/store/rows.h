@@ -162,10 +162,13 @@ struct EpisodeRow {
 // Stands for a gate's id in the rows of an agent's step.
 inline constexpr std::string_view kAgentGate = "agent";
 
+// The distance between the indices of two rounds: more than an attempt has steps.
+inline constexpr std::int64_t kRoundStride = 1'000'000;
+
 // A marker (the row that a step began) and the result of the step.
 struct StepRow {
   std::string sandbox_run_id, run_id, phase_id, attempt_id;
-  std::int64_t step_index = 0;  // position in the attempt's list of steps (the agent is 0)
+  std::int64_t step_index = 0;  // position in the attempt's list of steps (the agent is 0); see kRoundStride
   std::string gate_id;          // gate id, or kAgentGate
   std::string step_name;
   std::string label;

@@ -1,5 +1,7 @@
 #include "store/step_rows.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "base/time.h"
 #include "store/limits.h"
@@ -21,12 +23,48 @@ const Json* row_of(const std::map<std::string, Json>& rows, const StepRow& step)
   return found == rows.end() ? nullptr : &found->second;
 }
 
+// The part of is_named_by_its_label() that a claim compares: a row in another round would not be read at all.
+bool is_in_the_round_of_its_label(const StepRow& step) {
+  constexpr std::string_view kRound = ".together";
+  const auto behind_names = std::min(step.label.rfind(".attempt"), step.label.size());
+  const auto at = step.label.find(kRound, behind_names);
+  const auto number = at == std::string::npos ? "0" : step.label.substr(at + kRound.size());
+  return step.step_index >= 0 &&
+         number.substr(0, number.find('.')) == std::to_string(step.step_index / kRoundStride);
+}
+
 }  // namespace
 
 bool is_started_by(const Json& row, const StepRow& step) {
   return has(row, "label", step.label) && has(row, "attempt_id", step.attempt_id) &&
          has(row, "started_at", step.started_at) && has(row, "execution", step.execution) &&
          has(row, "sandbox_spec_hash", step.sandbox_spec_hash);
+}
+
+// The label is PHASE.GATE.STEP.attemptN[.togetherR][.episodeM].
+bool is_named_by_its_label(const StepRow& step) {
+  const auto number = step.attempt_id.substr(step.attempt_id.rfind('.') + 1);
+  std::string label = step.phase_id + "." + step.gate_id + "." + step.step_name + ".attempt" + number;
+  if (const auto round = step.step_index / kRoundStride; round > 0)
+    label += ".together" + std::to_string(round);
+  if (step.episode != 0) label += ".episode" + std::to_string(step.episode);
+  return step.step_index >= 0 && step.label == label;
+}
+
+// PHASE.agent.run.attemptN[.episodeM]. The names of gates and steps may have dots in them.
+bool is_label_of_agent(std::string_view label, std::string_view phase_id) {
+  constexpr std::string_view kStep = ".agent.run.attempt", kEpisode = ".episode";
+  if (!label.starts_with(phase_id) || !label.substr(phase_id.size()).starts_with(kStep)) return false;
+  label.remove_prefix(phase_id.size() + kStep.size());
+  const auto drop_number = [&] {
+    label.remove_prefix(std::min(label.size(), label.find_first_not_of("0123456789")));
+  };
+  drop_number();
+  if (label.starts_with(kEpisode)) {
+    label.remove_prefix(kEpisode.size());
+    drop_number();
+  }
+  return label.empty();
 }
 
 // The table has the decision of a recovery only for lost steps with an episode number, or that wait.
@@ -50,7 +88,8 @@ void StepsByRows::add(const Json& row) {
     started_[id] = row;
   } else if (type == "executed") {
     executed_[id] = row;
-    layers_.insert(text_in(row, "layer"));
+    const std::string_view phase_id = std::string_view(attempt_id_).substr(0, attempt_id_.rfind('.'));
+    if (is_label_of_agent(text_in(row, "label"), phase_id)) agent_layer_ = text_in(row, "layer");
   } else if (type == "resume") {
     resumed_[id] = row;
     if (gives_up(text_in(row, "decision"))) given_up_.insert(id);
@@ -71,7 +110,9 @@ std::string StepsByRows::contradicted_by(const AttemptRow& attempt, const std::v
 bool StepsByRows::says(const StepRow& step) const {
   const Json *started = row_of(started_, step), *executed = row_of(executed_, step),
              *resumed = row_of(resumed_, step);
-  if (started == nullptr || !is_started_by(*started, step) || !is_decided_by(resumed, step)) return false;
+  if (started == nullptr || !is_started_by(*started, step) || !is_in_the_round_of_its_label(step) ||
+      !is_decided_by(resumed, step))
+    return false;
   switch (step.state) {
     case StepState::kOpen:
       return executed == nullptr && !given_up_.contains(step.sandbox_run_id);
@@ -86,7 +127,7 @@ bool StepsByRows::says(const StepRow& step) const {
 
 // A round keeps a part of that work only, and the row of the attempt is the first that names that part.
 bool StepsByRows::says_work(const AttemptRow& attempt) const {
-  return attempt.agent_layer.empty() || round_ > 0 || layers_.contains(attempt.agent_layer);
+  return attempt.agent_layer.empty() || round_ > 0 || attempt.agent_layer == agent_layer_;
 }
 
 }  // namespace pawl::store

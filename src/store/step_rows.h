@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -16,6 +17,11 @@ namespace pawl::store {
 
 // Whether the row `pre_execute` started this step.
 bool is_started_by(const Json& row, const StepRow& step);
+// Whether the label, which a row has, names the columns that no row has: gate, step, episode and round. The place
+// within a round follows from the plan, and the executor compares it.
+bool is_named_by_its_label(const StepRow& step);
+// Whether it is the label of an agent's step of that phase.
+bool is_label_of_agent(std::string_view label, std::string_view phase_id);
 // Whether the table has the decision of the newest row `resume` of the step; null: there is none.
 bool is_decided_by(const Json* row, const StepRow& step);
 // Whether the step ended when this row was written: `executed`, or `resume` for a lost step. A lost step is
@@ -36,7 +42,7 @@ class StepsByRows {
   std::string attempt_id_;
   std::map<std::string, Json> started_, executed_, resumed_;  // by sandbox_run_id
   std::set<std::string> given_up_;
-  std::set<std::string> layers_;  // of steps that ended
+  std::string agent_layer_;  // of the only episode, when its agent ended
   std::int64_t round_ = 0, round_merge_seq_ = 0;
 };
 

@@ -301,6 +301,69 @@ class Forged(WithDatabase):
         self.change("""UPDATE steps SET run = replace(run, '"exit_code":1', '"exit_code":0') WHERE run_id = ? AND gate_id = 'check'""", (run_id,))
         self.pawl("resume", run_id, expect=13)
 
+    def killed_in_the_second_step(self):
+        """A run is killed with everything while the last step of its gate works for the second time. Returns the run's id."""
+        self.write("source/file", "x\n")
+        self.write("plan.yaml", """\
+version: 1
+workflow: places
+source: {path: source}
+max_attempts: 1
+gates: {check: {signals: [build], baseline: none, steps: [{name: t, run: grep -q good work}, {name: w, run: sleep 60 || true}]}}
+tiers: [{phases: [{id: p1, goal: g, agent: {run: "echo good >work; date +%N >>work"}, gates: [check]}]}]
+""")
+        executor = self.start("run", "plan.yaml")
+        self.wait_for_step("the gate's last step works", ".w.")
+        self.kill_all(executor)
+        self.open_database()
+        executor = self.start("resume", self.run_id())
+        self.wait_until(lambda: self.db.execute("SELECT COUNT(*) FROM steps WHERE execution = 2").fetchone() == (1,), "it works again")
+        self.wait_for_step("the gate's last step works again", ".w.")
+        self.kill_all(executor)
+        return self.run_id()
+
+    def test_a_step_at_the_place_of_another_or_of_none_is_not_run_again(self):
+        """No row has the place of a step: the label gives it. A step whose row is not read would run again, behind the gates that judged it."""
+        run_id = self.killed_in_the_second_step()
+        steps = self.db.execute("SELECT sandbox_run_id, step_index, state, label FROM steps WHERE run_id = ? ORDER BY step_index, execution", (run_id,)).fetchall()
+        self.assertEqual([(index, state) for _, index, state, _ in steps], [(0, "done"), (1, "done"), (2, "lost"), (2, "open")], steps)
+        rows = self.db.execute("SELECT COUNT(*) FROM ledger").fetchone()
+        cases = [[(step, place)] for step in steps for place in (step[1] + 3, 1_000_000, 1_000_000 + step[1], 2_000_000, -1)]
+        cases += [[(a, b[1]), (b, a[1])] for a, b in ((steps[0], steps[1]), (steps[1], steps[2]))]
+        self.db.execute("PRAGMA ignore_check_constraints = ON")
+        for moves in cases:
+            with self.subTest([(step[3], step[2], place) for step, place in moves]):
+                self.put(moves)
+                self.pawl("resume", run_id, expect=13)
+                self.assertEqual(self.db.execute("SELECT COUNT(*) FROM ledger").fetchone(), rows)
+                self.put([(step, step[1]) for step, _ in moves])
+        self.assertEqual(self.db.execute("SELECT COUNT(*) FROM accepted_layers").fetchone(), (0,))
+        # As it was, the run goes on, and no step that has a result runs again.
+        resumed = self.start("resume", run_id)
+        self.wake(".w.")
+        self.assertEqual(resumed.wait(timeout=60), 0)
+        self.pawl("verify", run_id)
+        counts = self.db.execute("SELECT label, MAX(execution) FROM steps GROUP BY label ORDER BY label").fetchall()
+        self.assertEqual([count for _, count in counts], [1, 1, 3], counts)
+
+    def put(self, moves):
+        for number, (step, _) in enumerate(moves):  # a place is free before another step takes it
+            self.change("UPDATE steps SET step_index = ? WHERE sandbox_run_id = ?", (500 + number, step[0]))
+        for step, place in moves:
+            self.change("UPDATE steps SET step_index = ? WHERE sandbox_run_id = ?", (place, step[0]))
+
+    def test_without_the_check_the_agent_runs_again_behind_its_gates_and_verify_says_so(self):
+        run_id = self.killed_in_the_second_step()
+        agents = "SELECT COUNT(*) FROM ledger WHERE line LIKE '%.agent.run.attempt1%' AND line LIKE '%\"type\":\"executed\"%'"
+        self.change("UPDATE steps SET step_index = 1000000 WHERE gate_id = 'agent'")
+        resumed = self.start("resume", run_id, env={"PAWL_WALLS_OFF": "signer"})
+        self.wake(".w.")
+        self.assertEqual(resumed.wait(timeout=60), 0)
+        self.assertEqual(self.db.execute(agents).fetchone(), (2,))
+        self.assertIn("began again, although it has a result", self.pawl("verify", run_id, expect=13).stdout)
+        for command in ("diff", "apply", "attest"):
+            self.pawl(command, run_id, expect=13)
+
 
 if __name__ == "__main__":
     unittest.main()

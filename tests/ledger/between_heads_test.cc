@@ -36,12 +36,13 @@ class BetweenHeads : public fixtures::Trust {
   }
   Result<store::Begun> step(const std::string& gate, const std::optional<store::StepEnd>& previous,
                             const std::optional<ResumeDecision>& resume, std::int64_t execution = 1) {
+    const std::string name = gate == "agent" ? "run" : "t";
     return store_->begin_step(lease_,
                               {.sandbox_run_id = "s" + std::to_string(++steps_),
                                .step_index = steps_,
                                .gate_id = gate,
-                               .step_name = "t",
-                               .label = "one." + gate + ".t.attempt1",
+                               .step_name = name,
+                               .label = "one." + gate + "." + name + ".attempt1",
                                .sandbox_spec_hash = "h",
                                .execution = execution},
                               {.result = previous, .resume = resume}, now_);
@@ -206,6 +207,10 @@ TEST_F(BetweenHeads, TablesThatDifferFromTheirRowsAreNotBuiltOn) {
   refuses_to_go_on("UPDATE steps SET execution = 2" + first);
   refuses_to_go_on("UPDATE steps SET decision = 'wait'" + lost);
   refuses_to_go_on("UPDATE steps SET decision = 'skip', episode = 1" + lost);
+  // Rows at a place that no step has would not be read: the agent would run again on what gates judged.
+  for (const std::string id : {"s1", "s2", "s3", "s4"})
+    for (const std::string place : {"1000000", "1000001", "-1", "9000000000000000000"})
+      refuses_to_go_on("UPDATE steps SET step_index = " + place + " WHERE sandbox_run_id = '" + id + "'");
   refuses_to_go_on("DELETE FROM steps" + first);
   refuses_to_go_on("UPDATE attempts SET agent_layer = 'M'");
   refuses_to_go_on("UPDATE attempts SET joined_round = 1");

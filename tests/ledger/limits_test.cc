@@ -332,8 +332,8 @@ TEST_F(Limits, WhatWasSpentSinceTheHeadCounts) {
                                 {.sandbox_run_id = id,
                                  .step_index = id == "gate" ? 1 : 2,
                                  .gate_id = "check",
-                                 .step_name = "unit",
-                                 .label = "one.check.unit.attempt1",
+                                 .step_name = id,
+                                 .label = "one.check." + id + ".attempt1",
                                  .sandbox_spec_hash = "h"},
                                 {.result = previous}, now_);
     };
