@@ -73,11 +73,37 @@ class RunRowsChecker {
 
   void seal(const Json& row) {
     if (!row.contains("layer")) lacks("phase_sealed", "layer");
+    check_turn(row);
     const auto before = ended_.accepted().size();
     ended_.add(row);
     if (ended_.accepted().size() == before) return;
     if (text_in(row, "outcome") == name(store::PhaseOutcome::kPassed)) check_passed(row);
     accept(ended_.accepted().back());
+  }
+
+  // A phase that ended by its own work had its turn: every phase that it waits for had an end before. A phase
+  // that was skipped or cancelled needs no turn.
+  void check_turn(const Json& seal) {
+    const auto outcome = text_in(seal, "outcome");
+    const std::string phase_id = text_in(seal, "phase_id");
+    using enum store::PhaseOutcome;
+    const auto is = [&](store::PhaseOutcome each) { return outcome == name(each); };
+    if (!is(kPassed) && !is(kFailedUnrecoverable) && !is(kEscalate)) return;
+    const auto& phases = list_in(started_, "phases");
+    const auto id_of = [&](std::size_t place) {
+      return phases[place].is_string() ? phases[place].get<std::string>() : "";
+    };
+    const auto count = std::min(phases.size(), tiers_.size());
+    while (first_open_ < count && ended_.end_of(id_of(first_open_)) != nullptr) ++first_open_;
+    if (first_open_ == count || id_of(first_open_) == phase_id) return;
+    const auto own = std::ranges::find(phases, Json(phase_id)) - phases.begin();
+    if (own >= std::ssize(tiers_) || own < static_cast<std::ptrdiff_t>(first_open_)) return;
+    const auto tier = tiers_[static_cast<std::size_t>(own)];
+    const bool waits = tiers_[first_open_] < tier ||
+                       !flag_in(list_in(started_, "tiers")[static_cast<std::size_t>(tier)], "parallel");
+    if (waits)
+      problem(kRunFile, seal,
+              "phase " + phase_id + " ended before phase " + id_of(first_open_) + ", for which it waits");
   }
 
   // The seal says `passed`: the gates accepted the newest attempt, and saw all work accepted by then.
@@ -98,10 +124,9 @@ class RunRowsChecker {
   // Every attempt names the place up to which it saw accepted work, whatever its verdict. Its stack must
   // agree.
   void check_stacks() {
-    const auto tiers = store::tiers_of_phases(started_);
     const auto& phases = list_in(started_, "phases");
-    for (std::size_t i = 0; i < std::min(phases.size(), tiers.size()); ++i)
-      if (phases[i].is_string()) tier_of_[phases[i].get<std::string>()] = tiers[i];
+    for (std::size_t i = 0; i < std::min(phases.size(), tiers_.size()); ++i)
+      if (phases[i].is_string()) tier_of_[phases[i].get<std::string>()] = tiers_[i];
     for (const auto& accepted : ended_.accepted())
       place_of_.emplace(accepted.phase_id, std::ssize(place_of_));
     for (const auto& [phase_id, chain] : chains_) {
@@ -171,6 +196,8 @@ class RunRowsChecker {
   const Rows& rows_;
   const Json& started_;
   const std::map<std::string, Chain>& chains_;
+  const std::vector<std::int64_t> tiers_ = store::tiers_of_phases(started_);  // of its phases, in their order
+  std::size_t first_open_ = 0;  // all phases before this place have an end
   store::EndedPhases ended_;
   std::vector<std::string> stack_;  // accepted so far, newest first
   bool is_stack_known_ = true;

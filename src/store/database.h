@@ -111,6 +111,9 @@ class Database {
 
   // EvidenceReader::check_storage() has the contract.
   virtual Status check_storage() = 0;
+  // The part of that for what a claim reads, in time that does not grow with the ledger. Called before a claim and
+  // before a signature. kForged: it contradicts itself. A driver checks once for each connection.
+  virtual Status check_what_claims_read() = 0;
 
  protected:
   friend class Transaction;

@@ -68,6 +68,45 @@ TEST_F(Agreement, ARunEndsWithTheRowsThatItsPhasesEndedWith) {
       "run.jsonl", "another end of phase one");
 }
 
+TEST_F(Agreement, APhaseEndsAfterThoseThatItWaitsFor) {
+  const auto tier = [](std::size_t phases, bool parallel) {
+    return Json{
+        {"name", "t"}, {"stop_on_failure", false}, {"parallel", parallel}, {"max_attempts", Json(phases, 2)}};
+  };
+  // Phase one is sealed first, and is listed last.
+  const auto rows = [&](const Json& tiers, const std::string& outcome) {
+    return [=](Json& row) {
+      if (is_of(row, "run_started")) {
+        row["phases"] = {"two", "one"};
+        row["tiers"] = tiers;
+      }
+      if (is_of(row, "attempt") && text_in(row, "attempt_id") == "one.1") row["verdict"] = "escalate";
+      if (is_of(row, "phase_sealed", "one")) {
+        row["outcome"] = outcome;
+        row["state"] = outcome == "skipped" ? "SKIPPED" : outcome == "cancelled" ? "CANCELLED" : "FAILED";
+      }
+      if (is_of(row, "run_sealed"))
+        row["state"] = outcome == "skipped" ? "COMPLETE" : outcome == "cancelled" ? "CANCELLED" : "FAILED";
+      return true;
+    };
+  };
+  const Json two_tiers = {tier(1, true), tier(1, true)},
+             with_empty = {tier(1, true), tier(0, true), tier(1, false)},
+             in_order = Json::array({tier(2, false)}), parallel = Json::array({tier(2, true)});
+  const auto honest = [&](const Json& tiers, const std::string& outcome) {
+    const auto report = verify(LedgerRun(1, Json::array(), rows(tiers, outcome)).files(), {});
+    EXPECT_TRUE(report.ok) << tiers << outcome << canonical(to_json(report));
+  };
+  for (const std::string outcome : {"escalate", "failed_unrecoverable"}) {
+    for (const auto& tiers : {two_tiers, with_empty, in_order})
+      found(rows(tiers, outcome), "run.jsonl", "phase one ended before phase two, for which it waits");
+    honest(parallel, outcome);
+  }
+  // An operator ends phases in any order.
+  for (const std::string outcome : {"skipped", "cancelled"})
+    for (const auto& tiers : {two_tiers, with_empty, in_order, parallel}) honest(tiers, outcome);
+}
+
 TEST_F(Agreement, WhatPassedHasAnAttemptThatDid) {
   found(
       [](Json& row) {

@@ -32,18 +32,30 @@ Status SqliteDatabase::begin_reading() {
 
 Status SqliteDatabase::check_storage() {
   if (is_storage_checked_ || !os::defences().signer) return {};
+  PAWL_OK(check_by("storage_problems"));
+  is_storage_checked_ = is_read_by_claims_checked_ = true;
+  return {};
+}
+
+Status SqliteDatabase::check_what_claims_read() {
+  if (is_read_by_claims_checked_ || !os::defences().signer) return {};
+  PAWL_OK(check_by("problems_of_claims"));
+  is_read_by_claims_checked_ = true;
+  return {};
+}
+
+Status SqliteDatabase::check_by(std::string_view statement) {
   PAWL_TRY(const std::string found, schema_of(*connection_));
   PAWL_TRY(const std::string made, schema_of_program());
   std::string problem;
   if (found != made) {
     problem = "its schema is not the one that this program makes";
   } else {
-    PAWL_TRY(auto problems, connection_->query("storage_problems"));
+    PAWL_TRY(auto problems, connection_->query(statement));
     PAWL_TRY(const bool is_found, problems.next());
     if (is_found) problem = printable(problems.text(0));
   }
-  is_storage_checked_ = problem.empty();
-  if (is_storage_checked_) return {};
+  if (problem.empty()) return {};
   return fail(ErrorKind::kForged, "database " + connection_->path() + " contradicts itself: " + problem +
                                       ". Restore the state folder from a backup");
 }

@@ -40,17 +40,20 @@ class SqliteDatabase final : public Database {
   Status begin_reading() override;
   Status end_reading() override { return run("rollback"); }
   Status check_storage() override;
+  Status check_what_claims_read() override;
 
  private:
   Status begin_transaction(std::string_view verb, std::string_view run_id) override;
   Status commit_transaction() override { return transaction_->commit(); }
   void roll_back() override { transaction_.reset(); }
   Status run(std::string_view statement);
+  // kForged: the schema is another one, or the statement, which lists contradictions, lists one.
+  Status check_by(std::string_view statement);
 
   std::unique_ptr<Connection> connection_;
   std::unordered_map<std::string_view, SqliteStatement> statements_;  // by name; use the connection's
   std::optional<pawl::sqlite::Transaction> transaction_;
-  bool is_storage_checked_ = false;
+  bool is_storage_checked_ = false, is_read_by_claims_checked_ = false;
 };
 
 }  // namespace pawl::store::sqlite

@@ -135,14 +135,18 @@ Status ReadingStore::remember_held(const std::string& run_id, Held held, std::op
 // budget reservations are never released, and the earlier phase may wait for that budget.
 Result<Candidate> ReadingStore::candidate_that_began(const std::string& run_id, const ClaimRequest& request) {
   Candidate out;
-  PAWL_TRY(auto began, database_->query("phases_that_began"));
-  began.bind(run_id);
+  PAWL_TRY(auto rows, database_->query("phases_that_began"));
+  rows.bind(run_id);
   for (;;) {
-    PAWL_TRY(const bool row, began.next());
+    PAWL_TRY(const bool row, rows.next());
     if (!row) return out;
-    PAWL_TRY(auto phase, read_phase(began));
+    PAWL_TRY(auto phase, read_phase(rows));
     PAWL_OK(consider(std::move(phase), request, out));
-    if (out.phase) return out;
+    if (!out.phase) continue;
+    // A phase that was claimed and left before its first step holds no budget: it waits like a queued one.
+    PAWL_TRY(const bool begun, has_begun(run_id, out.phase->phase_id));
+    if (begun) return out;
+    out.phase.reset();
   }
 }
 

@@ -136,6 +136,7 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
 
 Result<ClaimResult> RunStore::claim(const ClaimRequest& request) {
   PAWL_TRY(auto transaction, begin("claim", request.run_ids.size() == 1 ? request.run_ids.front() : ""));
+  PAWL_OK(database_->check_what_claims_read());
   PAWL_TRY(auto found, candidate(request));
   ClaimResult out{.not_claimable = found.not_claimable, .waits_for = std::move(found.waits_for)};
   if (!found.phase) return out;

@@ -144,6 +144,7 @@ Status RunStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string
     row.revision += 1;
     row.last_failure_reason.clear();
     PAWL_OK(open_chain(row.run_id, row.phase_id));
+    trusted_.at(row.run_id).first_open = 0;
   } else {
     row.last_failure_reason = std::string(action) + " by uid " + std::to_string(who.uid) +
                               (who.reason.empty() ? "" : ": " + who.reason);

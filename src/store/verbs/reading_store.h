@@ -101,6 +101,13 @@ class ReadingStore : public Store {
   Status each_checked_row(const std::string& run_id, const std::string& phase_id,
                           const std::function<Status(const LedgerRow&)>& visit);
   Status check_ends(const std::string& run_id, const EndedPhases& ended);
+
+  // --- the order of phases by the trusted rows (phase_order.cc)
+  // kForged: by the rows, an earlier phase is open that this one has to wait for.
+  Status check_order(const PhaseRow& phase);
+  // Whether, by the rows, the phase has begun since it was queued last.
+  Result<bool> has_begun(const std::string& run_id, const std::string& phase_id);
+  Result<bool> is_over(const std::string& run_id, const std::string& phase_id);
   Status check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
                      const std::vector<ChainHead>& heads);
   Status check_goal(const Claim& claim);

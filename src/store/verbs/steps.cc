@@ -134,6 +134,7 @@ Status RunStore::open_chain(const std::string& run_id, const std::string& chain)
 // Signs the open chains only: a seal in the run's chain, which is signed, has the end of a sealed chain. So
 // the cost of an attempt does not grow with the number of ended phases.
 Status RunStore::sign_head_now(const std::string& run_id, WallTime now) {
+  PAWL_OK(database_->check_what_claims_read());
   PAWL_TRY(const auto budgets, known_budgets(run_id));
   std::vector<ChainHead> heads;
   PAWL_TRY(auto open, database_->query("open_chains_of_run"));

@@ -57,6 +57,7 @@ void note_fork(const Json& row, Trusted& known) {
 Status ReadingStore::trust_new_run(const std::string& run_id, const JsonMembers& started) {
   auto& known = trusted_[run_id] = {.epoch = memory_.epoch};
   PAWL_TRY(known.started, parse_json(started.object()));
+  known.tiers = tiers_of_phases(known.started);
   memory_.ends[key_of(run_id, "")] = {.chain = "", .rows = 0, .head = std::string(kZeroHash)};
   return {};
 }
@@ -137,6 +138,7 @@ Status ReadingStore::note_row_of_run(const std::string& run_id, const LedgerRow&
   if (text_in(json, "type") != "run_started" || text_in(json, "run_id") != run_id)
     return forged(run_id, "it does not begin with the start of that run");
   known.started = std::move(json);
+  known.tiers = tiers_of_phases(known.started);
   return {};
 }
 

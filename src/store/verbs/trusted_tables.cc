@@ -50,6 +50,8 @@ struct AgentByRows {
   }
 };
 
+std::string word_in(const Json& id) { return id.is_string() ? id.get<std::string>() : ""; }
+
 EndedPhases ended_of(const Trusted& known) {
   EndedPhases out = known.ended;
   out.add(known.own_ended);
@@ -76,6 +78,7 @@ Status ReadingStore::check_claim(Claim& claim) {
   }
   PAWL_OK(check_goal(claim));
   PAWL_OK(check_tables(run_id));
+  PAWL_OK(check_order(claim.phase));
   PAWL_OK(check_attempts(claim.phase));
   if (claim.continued) PAWL_OK(check_steps(claim));
   return mutant("previous_attempt_not_compared") ? Status() : check_previous(claim);
@@ -93,6 +96,7 @@ Status ReadingStore::check_tables(const std::string& run_id) {
     return contradicted(run_id, "the accepted work of phase " + *phase_id);
   PAWL_OK(check_source(run_id, known.started));
   PAWL_OK(check_places(run_id, known.started));
+  known.first_open = 0;
   if (!mutant("ends_not_compared")) PAWL_OK(check_ends(run_id, ended));
   auto caps = known.own_caps;
   caps.insert(known.caps.begin(), known.caps.end());
@@ -216,6 +220,11 @@ Status ReadingStore::check_ends(const std::string& run_id, const EndedPhases& en
     PAWL_TRY(const auto last, chain_head(run_id, phase_id));
     if (last.rows <= end.end.rows) return contradicted(run_id, "phase " + phase_id + " is over");
   }
+  auto& known = trusted_.at(run_id);
+  const auto& listed = list_in(known.started, "phases");
+  const auto first =
+      std::ranges::find_if_not(listed, [&](const Json& id) { return over.contains(word_in(id)); });
+  known.first_open = static_cast<std::size_t>(first - listed.begin());
   return {};
 }
 

@@ -55,6 +55,7 @@ class ToyDatabase final : public Database {
   Status begin_reading() override { return run("BEGIN"); }
   Status end_reading() override { return run("ROLLBACK"); }
   Status check_storage() override;
+  Status check_what_claims_read() override { return check_storage(); }
 
  private:
   Status begin_transaction(std::string_view verb, std::string_view run_id) override;

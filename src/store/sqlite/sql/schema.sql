@@ -52,6 +52,12 @@ INSERT INTO schema_migrations (version, name, applied_at) VALUES (?1, ?2, ?3);
 DELETE FROM schema_migrations WHERE version = ?1;
 -- name: storage_problems
 SELECT integrity_check FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok';
+-- name: problems_of_claims
+-- The tables that decide which phase runs next. Rows of steps and of the ledger are many, and a claim compares them
+-- with hashes.
+SELECT integrity_check FROM (SELECT 'runs' AS of_table UNION ALL SELECT 'tiers' UNION ALL SELECT 'phases'
+  UNION ALL SELECT 'attempts' UNION ALL SELECT 'accepted_layers' UNION ALL SELECT 'budgets' UNION ALL SELECT 'open_chains'),
+  pragma_integrity_check(of_table) WHERE integrity_check <> 'ok';
 -- name: schema_entries
 -- ANALYZE makes the tables sqlite_stat*, which decide the order of work only.
 SELECT type, name, tbl_name, COALESCE(sql, '') FROM sqlite_schema WHERE name NOT GLOB 'sqlite_stat*' ORDER BY type, name;
