@@ -60,7 +60,7 @@ Status ReadingStore::check_order(const PhaseRow& phase) {
   if (goes_on || !os::defences().signer) return {};
   return fail(ErrorKind::kForged,
               "by the ledger of run " + phase.run_id + " phase " + phase.phase_id + " waits for phase " +
-                  first + ", and its tables say otherwise. Nothing was " + "written; see `pawl verify " +
+                  first + ", and its tables say otherwise. Nothing was written; see `pawl verify " +
                   phase.run_id + "`, and restore the state folder from a backup");
 }
 
