@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "base/money.h"
+#include "os/defences.h"
 #include "os/file.h"
 #include "store/cost_row.h"
 #include "store/marker.h"
+#include "views/stated_costs.h"
 
 namespace pawl::views {
 namespace {
@@ -20,7 +25,7 @@ Result<std::int64_t> milliseconds_of(const store::StepRow& step) {
     auto run = parse_json(step.run);
     const auto took = run ? run->find("duration_ms") : Json::iterator();
     if (!run || took == run->end() || !took->is_number_unsigned())
-      return fail(ErrorKind::kCorrupt, "the result of step " + step.sandbox_run_id + " has no duration_ms");
+      return fail(ErrorKind::kForged, "the result of step " + step.sandbox_run_id + " has no duration_ms");
     return integer_in(*run, "duration_ms");
   }
   return store::charged_ms_of_lost(step, parse_rfc3339(step.ended_at));
@@ -31,8 +36,17 @@ struct Step {
   Sum sum;
 };
 
+// Says which file of the run's export has it, and what to do.
+std::unexpected<Error> forged(const std::string& file, const std::string& run_id, const std::string& fault) {
+  return fail(ErrorKind::kForged,
+              fmt::format("{} of run {}: {}; `pawl verify {}` names all that differs: restore "
+                          "the state folder from a backup",
+                          file, run_id, fault, run_id));
+}
+
 // Returns the steps by sandbox_run_id. Counts completed phases and passed attempts in `to`.
-Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::string& run_id, Costs& to) {
+Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::string& run_id,
+                                             const std::optional<StatedCosts>& stated, Costs& to) {
   std::map<std::string, Step> out;
   PAWL_TRY(const auto phases, store.phases(run_id));
   for (const auto& phase : phases) {
@@ -46,6 +60,8 @@ Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::str
     PAWL_TRY(const auto steps, store.steps(run_id, phase.phase_id));
     for (const auto& step : steps) {
       PAWL_TRY(const std::int64_t took, milliseconds_of(step));
+      if (const auto fault = stated ? stated->differs(step, took) : ""; !fault.empty())
+        return forged("pawl.db", run_id, fault);
       out[step.sandbox_run_id] = {
           .phase = phase.phase_id,
           .model = models[step.attempt_id],
@@ -100,43 +116,64 @@ Sum sum_of(const store::UsageFacts& usage, const Prices& prices) {
   return sum;
 }
 
-// Reads each row of `lines` with `read`. kCorrupt names the file of the run's export and the row in it.
+// Reads each row of `lines` with `read`. kForged names the file of the run's export and the row in it.
 template <typename Facts>
-Result<std::vector<Facts>> all_of(const std::vector<std::string>& lines,
-                                  Result<Facts> (*read)(std::string_view), const std::string& run_id,
-                                  const char* file) {
-  std::vector<Facts> out;
-  for (const auto& line : lines) {
+Result<StatedCosts::Lines<Facts>> all_of(std::vector<std::string> lines,
+                                         Result<Facts> (*read)(std::string_view), const std::string& run_id,
+                                         const std::optional<StatedCosts>& stated) {
+  const std::string file =
+      std::is_same_v<Facts, store::CostFacts> ? "cost/sandbox.jsonl" : "cost/agent.jsonl";
+  StatedCosts::Lines<Facts> out{.lines = std::move(lines), .facts = {}};
+  for (const auto& line : out.lines) {
     auto facts = read(line);
     const std::string fault = !facts                    ? facts.error().message
                               : facts->run_id != run_id ? "it is a row of another run"
                                                         : "";
-    if (!fault.empty())
-      return fail(ErrorKind::kCorrupt, fmt::format("{}, row {} of run {}: {}; see `pawl verify {}`", file,
-                                                   out.size() + 1, run_id, fault, run_id));
-    out.push_back(*std::move(facts));
+    if (!fault.empty()) return forged(fmt::format("{}, row {}", file, out.facts.size() + 1), run_id, fault);
+    out.facts.push_back(*std::move(facts));
   }
+  if (const auto fault = stated ? stated->differs(out) : ""; !fault.empty())
+    return forged(file, run_id, fault);
+  return out;
+}
+
+struct Tables {
+  StatedCosts::Lines<store::CostFacts> costs;
+  StatedCosts::Lines<store::UsageFacts> usage;
+  std::map<std::string, Step> steps;
+};
+
+// A run that goes on may write between two reads.
+Result<Tables> tables_of(store::Store& store, const std::string& run_id, Costs& to) {
+  Tables out;
+  PAWL_OK(store.read_together([&]() -> Status {
+    std::optional<StatedCosts> stated;
+    if (os::defences().costs) {
+      PAWL_TRY(stated, StatedCosts::read(store, run_id));
+    }
+    PAWL_TRY(auto usage, store.usage_rows(run_id, 0));
+    PAWL_TRY(out.usage, all_of(std::move(usage), store::read_usage_line, run_id, stated));
+    PAWL_TRY(auto costs, store.cost_rows(run_id, 0));
+    PAWL_TRY(out.costs, all_of(std::move(costs), store::read_cost_row, run_id, stated));
+    PAWL_TRY(out.steps, steps_of(store, run_id, stated, to));
+    return {};
+  }));
   return out;
 }
 
 }  // namespace
 
-// The order of reading is for a run that goes on: every usage then has its cost row, and every cost row its
-// step.
 Status add_run_costs(store::Store& store, const std::string& run_id, const Prices& prices, Costs& to) {
-  PAWL_TRY(const auto usage_lines, store.usage_rows(run_id, 0));
-  PAWL_TRY(const auto usage, all_of(usage_lines, store::read_usage_line, run_id, "cost/agent.jsonl"));
-  PAWL_TRY(const auto lines, store.cost_rows(run_id, 0));
-  PAWL_TRY(const auto rows, all_of(lines, store::read_cost_row, run_id, "cost/sandbox.jsonl"));
-  PAWL_TRY(auto steps, steps_of(store, run_id, to));
+  PAWL_TRY(auto tables, tables_of(store, run_id, to));
+  auto& steps = tables.steps;
   std::map<std::string, std::string> isolation;  // of the counted steps, by sandbox_run_id
-  for (const auto& row : rows) {
+  for (const auto& row : tables.costs.facts) {
     const auto step = steps.find(row.sandbox_run_id);
     if (step == steps.end() || !isolation.emplace(row.sandbox_run_id, row.gate_isolation_class).second)
-      return fail(ErrorKind::kCorrupt,
-                  fmt::format("cost/sandbox.jsonl of run {}: {} {}; see `pawl verify {}`", run_id,
-                              step == steps.end() ? "no step was started as" : "a second row of step",
-                              row.sandbox_run_id, run_id));
+      return forged(
+          "cost/sandbox.jsonl", run_id,
+          fmt::format("{} {}", step == steps.end() ? "no step was started as" : "a second row of step",
+                      row.sandbox_run_id));
     step->second.sum.microvm_ms = row.microvm_milliseconds;
     add({.workflow = row.workflow_id,
          .isolation = row.gate_isolation_class,
@@ -146,7 +183,7 @@ Status add_run_costs(store::Store& store, const std::string& run_id, const Price
          .at = rfc3339(row.emitted_at)},
         step->second.sum, to);
   }
-  for (const auto& used : usage)
+  for (const auto& used : tables.usage.facts)
     add({.workflow = used.workflow_id,
          .isolation = isolation[used.sandbox_run_id],
          .gate = "agent",

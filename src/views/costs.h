@@ -38,7 +38,8 @@ using Prices = std::map<std::string, Price>;
 // kInvalid names the file and what is wrong with it.
 Result<Prices> read_prices(const std::string& file);
 
-// Adds the costs of one run to `to`. kCorrupt: a row can't be read, or does not match the run's steps.
+// Adds the costs of one run to `to`. kForged: a row can't be read, or is not the one that the run's ledger names.
+// The ledger's own rows are not verified, which costs more than all sums.
 Status add_run_costs(store::Store& store, const std::string& run_id, const Prices& prices, Costs& to);
 Json to_json(const Sum& sum);
 Json to_json(const Costs& costs);

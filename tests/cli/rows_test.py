@@ -4,11 +4,14 @@ a signal."""
 
 import json
 import os
+import pathlib
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 import unittest
 
 from pawl_runs import AGENT, MEND, WithRun
@@ -123,7 +126,7 @@ class Rows(WithDatabase):
             self.assertIn(member, old)
             self.change(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old.replace(member, wrong), seq))
             with self.subTest(wrong):
-                said = self.pawl("cost", expect=1).stderr
+                said = self.pawl("cost", expect=13).stderr
                 self.assertIn(f"{file}, row 2 of run {self.run_of_rows}: its ", said)
                 self.assertIn(member.split('"')[1] if member.startswith('"') else "build_cache_hit", said)
                 self.pawl("verify", "last", expect=13)
@@ -132,7 +135,38 @@ class Rows(WithDatabase):
             self.change(f"UPDATE {table} SET line = ? WHERE {table}_seq = ?", (old, seq))
         row = self.db.execute("SELECT run_id, sandbox_run_id, line FROM cost LIMIT 1").fetchone()
         self.change("INSERT INTO cost (run_id, sandbox_run_id, line) VALUES (?, ?, ?)", row)
-        self.assertIn("a second row of step", self.pawl("cost", expect=1).stderr)
+        self.assertIn("a second row of step", self.pawl("cost", expect=13).stderr)
+
+    def test_well_formed_rows_of_cost_that_are_not_those_of_the_ledger_are_named(self):
+        """Whoever writes the file can write rows that Pawl could have written. Only the rows of the ledger show that it did not."""
+        def line(table, old, new):
+            return f"UPDATE {table} SET line = replace(line, '{old}', '{new}')"
+
+        honest = self.pawl_json("cost", "last")
+        for statement, told in ((line("cost", '"workflow_id":"mend"', '"workflow_id":"other"'), "cost/sandbox.jsonl"),
+                                (line("cost", "shared_kernel", "microvm"), "cost/sandbox.jsonl"),
+                                (line("cost", '"microvm_seconds":0.000', '"microvm_seconds":9.000'), "cost/sandbox.jsonl"),
+                                ("DELETE FROM cost WHERE cost_seq = (SELECT MAX(cost_seq) FROM cost)", "cost/sandbox.jsonl"),
+                                (line("usage", '"input_tokens":7504', '"input_tokens":1'), "cost/agent.jsonl"),
+                                (line("usage", '"usd":""', '"usd":"0.000000001"'), "cost/agent.jsonl"),
+                                (line("usage", '"workflow_id":"mend"', '"workflow_id":"other"'), "cost/agent.jsonl"),
+                                ("DELETE FROM usage WHERE usage_seq = (SELECT MIN(usage_seq) FROM usage)", "cost/agent.jsonl"),
+                                ("""UPDATE steps SET run = replace(run, '"duration_ms":', '"duration_ms":1')""", "pawl.db")):
+            with self.subTest(statement), tempfile.TemporaryDirectory() as kept:
+                for path in (self.root / "source/.pawl").glob("pawl.db*"):
+                    shutil.copy(path, kept)
+                self.change(statement)
+                for command in ["cost", "last"], ["cost"]:
+                    said = self.pawl(*command, expect=13).stderr
+                    self.assertIn(f"{told} of run {self.run_of_rows}: ", said)
+                    self.assertIn(f"`pawl verify {self.run_of_rows}`", said)
+                self.pawl("verify", "last", expect=13)
+                self.assertNotEqual(self.pawl_json("cost", "last", env={"PAWL_WALLS_OFF": "costs"}), honest, "well formed")
+                self.db.close()
+                for path in pathlib.Path(kept).iterdir():
+                    shutil.copy(path, self.root / "source/.pawl")
+                self.open_database()
+        self.assertEqual(self.pawl_json("cost", "last"), honest)
 
     def test_costs_add_up_by_workflow_and_isolation_together(self):
         cost = self.pawl_json("cost")
@@ -148,7 +182,8 @@ class Rows(WithDatabase):
         for run_id, in self.db.execute("SELECT run_id FROM runs").fetchall():
             seq, line = self.db.execute("SELECT cost_seq, line FROM cost WHERE run_id = ? AND line LIKE '%\"check\"%'", (run_id,)).fetchone()
             self.change("UPDATE cost SET line = ? WHERE cost_seq = ?", (line.replace("shared_kernel", "microvm"), seq))
-        both = self.pawl_json("cost")["by"]["workflow/isolation"]
+        self.pawl("cost", expect=13)
+        both = self.pawl_json("cost", env={"PAWL_WALLS_OFF": "costs"})["by"]["workflow/isolation"]
         self.assertEqual(sorted(both), ["mend/microvm", "mend/shared_kernel", "other/microvm", "other/shared_kernel"])
         for workflow in ("mend", "other"):
             self.assertEqual(both[f"{workflow}/microvm"]["steps"], 1)
