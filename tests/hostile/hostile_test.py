@@ -7,12 +7,14 @@ mechanism cannot be switched off (programs.py states why) runs outside of any sa
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import pathlib
 import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -70,7 +72,14 @@ class Hostile(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.further.add(program)
 
+    def hold_lock_of_the_host(self):
+        """Locks a file by its open description. Such a lock belongs to no process, so /proc/locks shows it in every pid namespace (fs/locks.c)."""
+        file = open(self.of_host / "locked", "w")
+        self.addCleanup(file.close)
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+
     def test_calls_and_files(self):
+        self.hold_lock_of_the_host()
         plan = self.root / "plan"
         plan.mkdir()
         ro = [f"{plan}:/plan"]

@@ -95,6 +95,7 @@ CALLS = [
     # A queue has no path, so no Landlock rule can allow it.
     ("message_queues", "", "quotas landlock", "nor message queues"),
     ("read", "/proc/diskstats", MASKS, "what others do with the disks"),
+    ("read", "/proc/locks", MASKS, "which files of the host are locked, whoever locked them"),
     ("read", "/proc/partitions", MASKS, "which disks there are"),
     ("read", "/proc/swaps", MASKS, "and what is on them"),
     ("read", "/proc/iomem", MASKS, "the hardware"),
