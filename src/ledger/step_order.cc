@@ -34,6 +34,8 @@ StepOrder::Row StepOrder::read(std::string_view line) {
   Row out{.attempt_id = value_of(line, "\"attempt_id\":\""),
           .label = value_of(line, "\"label\":\""),
           .layer = value_of(line, kLayer),
+          .id = value_of(line, "\"sandbox_run_id\":\""),
+          .spec_hash = value_of(line, "\"sandbox_spec_hash\":\""),
           .has_layer = line.find(kLayer) != line.npos};
   const auto at = out.label.rfind(kEpisode);
   if (at != out.label.npos && at > out.label.rfind(".attempt"))
@@ -50,7 +52,8 @@ std::string StepOrder::add(std::string_view line) {
 }
 
 std::string StepOrder::begin(const Row& row, std::int64_t execution) {
-  auto& step = steps_[{row.attempt_id, row.label}];
+  auto& step = steps_[{row.attempt_id, row.label, is_of_agent(row) ? std::string_view() : row.spec_hash}];
+  started_[row.id] = &step;
   const bool is_new = !step.has_result && execution > step.execution;
   step.execution = execution;
   if (!is_new) return "step " + std::string(row.label) + " began again, although it has a result";
@@ -63,7 +66,7 @@ std::string StepOrder::begin(const Row& row, std::int64_t execution) {
 }
 
 std::string StepOrder::end(const Row& row) {
-  steps_[{row.attempt_id, row.label}].has_result = true;
+  if (const auto step = started_.find(row.id); step != started_.end()) step->second->has_result = true;
   const Episode episode{row.attempt_id, row.episode};
   if (is_of_agent(row)) {
     work_[episode] = row.layer;

@@ -17,11 +17,14 @@ class StepOrderTest : public ::testing::Test {
   std::string begun(const std::string& step, Json more = Json::object(), int attempt = 1,
                     const std::string& end = "") {
     more["execution"] = more.value("execution", 1);
+    more["sandbox_spec_hash"] = more.value("sandbox_spec_hash", "h");
+    more["sandbox_run_id"] = "s" + std::to_string(++begun_);
     return add("pre_execute", label(step, attempt, end), attempt, std::move(more));
   }
   std::string ended(const std::string& step, const std::string& layer = "", int attempt = 1,
                     const std::string& end = "") {
-    return add("executed", label(step, attempt, end), attempt, {{"layer", layer}});
+    return add("executed", label(step, attempt, end), attempt,
+               {{"layer", layer}, {"sandbox_run_id", "s" + std::to_string(begun_)}});
   }
   // A step that runs once and ends.
   std::string ran(const std::string& step, const std::string& layer = "", int attempt = 1,
@@ -47,6 +50,7 @@ class StepOrderTest : public ::testing::Test {
   }
   std::list<std::string> lines_;
   StepOrder order_{"p"};
+  int begun_ = 0;
 };
 
 constexpr auto kAgent = "agent.run";
@@ -87,6 +91,18 @@ TEST_F(StepOrderTest, AStepThatHasAResultDoesNotRunAgain) {
       EXPECT_EQ(ran(step), "");
       EXPECT_NE(begun(step, {{"execution", execution}}), "") << step << execution;
     }
+}
+
+// The plan may have gate `a` with step `b.c`, and gate `a.b` with step `c`.
+TEST_F(StepOrderTest, TwoGatesMayHaveOneLabelAndAnAgentHasItsOwn) {
+  for (const std::string hash : {"h", "i"}) {
+    EXPECT_EQ(begun("a.b.c", {{"sandbox_spec_hash", hash}}), "");
+    EXPECT_EQ(ended("a.b.c"), "");
+  }
+  EXPECT_NE(begun("a.b.c", {{"sandbox_spec_hash", "h"}, {"execution", 2}}), "");
+  again();
+  EXPECT_EQ(ran(kAgent), "");
+  EXPECT_NE(begun(kAgent, {{"sandbox_spec_hash", "i"}, {"execution", 2}}), "") << "whatever it was shown";
 }
 
 TEST_F(StepOrderTest, AnExecutionOfAStepIsThereOnce) {
