@@ -27,14 +27,11 @@ Result<bool> ReadingStore::is_over(const std::string& run_id, const std::string&
 Result<bool> ReadingStore::has_begun(const std::string& run_id, const std::string& phase_id) {
   bool begun = false;
   PAWL_OK(each_checked_row(run_id, phase_id, [&](const LedgerRow& row) -> Status {
-    // An operator ends the phase, or queues it anew.
-    if (row.line.find("\"type\":\"operator\"") != std::string::npos) begun = false;
+    if (row.line.find("\"type\":\"attempt\"") != std::string::npos) begun = false;
     if (row.line.find("\"type\":\"pre_execute\"") != std::string::npos) begun = true;
     return {};
   }));
-  if (!begun) return false;
-  PAWL_TRY(const bool over, is_over(run_id, phase_id));
-  return !over;
+  return begun;
 }
 
 // The first phase that is open by the rows has to be in the tier of `phase`, and in a tier that is not parallel

@@ -105,7 +105,7 @@ class ReadingStore : public Store {
   // --- the order of phases by the trusted rows (phase_order.cc)
   // kForged: by the rows, an earlier phase is open that this one has to wait for.
   Status check_order(const PhaseRow& phase);
-  // Whether, by the rows, the phase has begun since it was queued last.
+  // Whether, by the rows, the phase has an unfinished attempt with a step.
   Result<bool> has_begun(const std::string& run_id, const std::string& phase_id);
   Result<bool> is_over(const std::string& run_id, const std::string& phase_id);
   Status check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
