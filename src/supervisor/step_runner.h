@@ -104,7 +104,7 @@ class StepRunner : public StepFinder {  // thread-safe
   virtual Result<std::string> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
                                            const std::string& to_attempt_id,
                                            const secrets::Redactor::Values& credentials) = 0;
-  // Removes HOME of each agent of an attempt that has ended. Not durable, idempotent.
+  // Removes HOME of each agent of an attempt that has ended, or whose agents have not begun. Not durable, idempotent.
   virtual void forget_homes(const std::string& run_id, const std::string& attempt_id) = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace pawl::views {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 1000;
+constexpr std::size_t kLinesAtOnce = 1000;
 
 // Most rows are of other types, and are not parsed.
 bool may_state_costs(std::string_view line) {
@@ -29,9 +29,9 @@ Result<StatedCosts> StatedCosts::read(store::Store& store, const std::string& ru
   PAWL_TRY(const auto chains, store.chains(run_id));
   for (const auto& chain : chains)
     for (std::int64_t next = 1; next > 0;) {
-      PAWL_TRY(const auto rows, store.ledger(run_id, chain, next, kRowsAtOnce));
+      PAWL_TRY(const auto rows, store.ledger(run_id, chain, next, kLinesAtOnce));
       for (const auto& row : rows) PAWL_OK(out.add(run_id, row));
-      next = rows.size() < kRowsAtOnce ? 0 : rows.back().seq + 1;
+      next = rows.size() < kLinesAtOnce ? 0 : rows.back().seq + 1;
     }
   return out;
 }

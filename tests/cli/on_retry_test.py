@@ -207,6 +207,20 @@ class Anew(WithRetries):
         self.assertEqual(self.begins()[:2], ["", "credentials"])
         self.assertNotIn("Zk3r9Wq7LmX2", "".join(self.pawl("logs", "last", "p1", "--attempt", n, expect=None).stdout for n in "12"))
 
+    def test_with_another_value_after_a_crash_that_had_handed_home_on(self):
+        self.make(wanted="12")
+        text = (self.root / "plan.yaml").read_text()
+        self.write("plan.yaml", text.replace("agent: {run:", f"agent: {{credentials: {{TOKEN: {{file: {self.root}/token}}}}, run:"))
+        self.write("token", "token-one-Zk3r9Wq7LmX2")
+        self.pawl("run", "plan.yaml", expect=-9, env={
+            "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "2", "PAWL_CRASH_LABEL": "homes.rename.fsync_dir",
+            "PAWL_CRASH_COUNT": str(self.root / "count")})
+        self.assertEqual(len(list(self.root.glob("source/.pawl/homes/*.p1.2/p1.2/tries"))), 1)
+        self.write("token", "token-two-Zk3r9Wq7LmX2")
+        self.pawl("resume", "last", expect=None)
+        self.assertEqual(self.begins()[:2], ["", "credentials"])
+        self.assertEqual(self.log()[1], "continues [] feedback [yes] home [] built []")
+
     def test_a_wait_in_the_second_attempt_goes_on(self):
         limited = """if [ $PAWL_ATTEMPT = 2 ] && [ ! -e ~/waited ]; then touch ~/waited
 printf '{"type":"result","is_error":true,"result":"Claude AI usage limit reached|%s"}\\n' $(($(date +%s) + 2)); exit 1; fi"""
