@@ -16,7 +16,7 @@ namespace pawl::executor {
 // not a folder, or it is a state folder.
 Result<std::string> source_folder(const plan::Plan& plan, const std::string& plan_folder);
 // The state folders in the source and in the plan's folder that no step sees, whatever their names; absolute.
-// Those named .pawl are not among them. A commit has none (Workspaces::snapshot_git()).
+// Folders named .pawl are not among them. A commit has no such folder (Workspaces::snapshot_git()).
 std::vector<std::string> unseen_state_folders(const plan::Plan& plan, const std::string& plan_file);
 
 struct RunInput {

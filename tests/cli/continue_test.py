@@ -41,7 +41,11 @@ class WithAgent(WithRun):
     def start_and_wait(self, *words, k):
         process = self.start(*words)
         self.wait_until(lambda: self.waited(k), f"the agent waits in call {k}")
+        self.wait_until(self.has_said_so, "the supervisor has what it printed")
         return process
+
+    def has_said_so(self):
+        return all(b"continues" in (step / "output").read_bytes() for step in self.steps_at_work("agent"))
 
     def kill_supervisor(self):
         for pid in self.supervisors():
