@@ -1,5 +1,6 @@
 #include "ledger/step_order.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "store/step_rows.h"
@@ -35,7 +36,6 @@ StepOrder::Row StepOrder::read(std::string_view line) {
           .label = value_of(line, "\"label\":\""),
           .layer = value_of(line, kLayer),
           .id = value_of(line, "\"sandbox_run_id\":\""),
-          .spec_hash = value_of(line, "\"sandbox_spec_hash\":\""),
           .has_layer = line.find(kLayer) != line.npos};
   const auto at = out.label.rfind(kEpisode);
   if (at != out.label.npos && at > out.label.rfind(".attempt"))
@@ -45,6 +45,12 @@ StepOrder::Row StepOrder::read(std::string_view line) {
 
 bool StepOrder::is_of_agent(const Row& row) const { return store::is_label_of_agent(row.label, phase_id_); }
 
+// Names may have dots: gate `a` with step `b.c`, and gate `a.b` with step `c`. No member of a row tells them apart.
+bool StepOrder::may_be_of_two_gates(std::string_view label) const {
+  const auto names = label.substr(std::min(phase_id_.size() + 1, label.size()));
+  return std::ranges::count(names.substr(0, names.rfind(".attempt")), '.') > 1;
+}
+
 std::string StepOrder::add(std::string_view line) {
   const auto row = read(line);
   if (row.attempt_id.empty()) return "";
@@ -52,9 +58,9 @@ std::string StepOrder::add(std::string_view line) {
 }
 
 std::string StepOrder::begin(const Row& row, std::int64_t execution) {
-  auto& step = steps_[{row.attempt_id, row.label, is_of_agent(row) ? std::string_view() : row.spec_hash}];
+  auto& step = steps_[{row.attempt_id, row.label}];
   started_[row.id] = &step;
-  const bool is_new = !step.has_result && execution > step.execution;
+  const bool is_new = may_be_of_two_gates(row.label) || (!step.has_result && execution > step.execution);
   step.execution = execution;
   if (!is_new) return "step " + std::string(row.label) + " began again, although it has a result";
   if (!row.has_layer || !is_of_agent(row)) return "";

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <utility>
 
 #include "base/json.h"
 
@@ -28,23 +28,23 @@ class StepOrder {
     bool has_result = false;
   };
   struct Row {
-    std::string_view attempt_id, label, layer, id, spec_hash;
+    std::string_view attempt_id, label, layer, id;
     bool has_layer = false;
     std::string_view episode;  // the digits behind ".episode"; empty for the only one
   };
   static Row read(std::string_view line);
   bool is_of_agent(const Row& row) const;
+  bool may_be_of_two_gates(std::string_view label) const;
   std::string begin(const Row& row, std::int64_t execution);
   std::string end(const Row& row);
 
   std::string_view phase_id_;
-  // By attempt_id, label, and for a gate the hash of its sandbox: two gates whose names have dots may have one label.
-  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, Step> steps_;
-  std::map<std::string_view, Step*> started_;                     // by sandbox_run_id
-  using Episode = std::pair<std::string_view, std::string_view>;  // attempt_id, number
-  std::set<Episode> judged_;                                      // a gate's step has a result
-  std::map<Episode, std::string_view> work_;                      // layer of the agent's result
-  Episode last_;                                                  // of the newest entry in work_
+  std::map<std::pair<std::string_view, std::string_view>, Step> steps_;  // by attempt_id, label
+  std::map<std::string_view, Step*> started_;                            // by sandbox_run_id
+  using Episode = std::pair<std::string_view, std::string_view>;         // attempt_id, number
+  std::set<Episode> judged_;                                             // a gate's step has a result
+  std::map<Episode, std::string_view> work_;                             // layer of the agent's result
+  Episode last_;                                                         // of the newest entry in work_
 };
 
 }  // namespace pawl::ledger

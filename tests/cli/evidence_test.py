@@ -54,6 +54,22 @@ class Evidence(PawlTest):
     def files(self):
         return {str(p.relative_to(self.honest)): p.read_bytes() for p in sorted(self.honest.rglob("*")) if p.is_file()}
 
+    def test_gates_whose_names_have_dots_may_share_a_label(self):
+        self.write("source/a", "x\n")
+        self.write("plan.yaml", """\
+version: 1
+workflow: dots
+source: {path: source}
+gates:
+  a: {steps: [{name: b.c, run: "true"}]}
+  a.b: {steps: [{name: c, run: "true"}]}
+tiers: [{phases: [{id: p.1, goal: g, agent: {run: "echo hi > f"}, gates: [a, a.b]}]}]
+""")
+        self.pawl("run", "plan.yaml")
+        self.pawl("verify", "last")
+        self.pawl("export", "last", "dots")
+        self.pawl("verify", "dots")
+
     def test_an_honest_export_verifies_in_three_ways(self):
         self.assertTrue(self.by_pawl(self.honest)["ok"])
         self.assertEqual(self.by_shell(self.honest), "")

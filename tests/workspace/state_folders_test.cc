@@ -81,7 +81,7 @@ TEST_F(StateFoldersTest, ACommitWithOneIsRefusedUntilItIsExcluded) {
   EXPECT_FALSE(workspaces_->may_have(rest->base_id, "deep/st8"));
   sh("cd " + source_ + " && git rm -rq --cached deep/st8/pawl.db && git commit -q -m less");
   EXPECT_TRUE(take()) << "a key alone";
-  make_state(".", "objects");
+  make_state(".", "keys/redaction.key");
   commit();
   EXPECT_FALSE(take()) << "the source itself";
 }
