@@ -118,7 +118,7 @@ Sum sum_of(const store::UsageFacts& usage, const Prices& prices) {
 
 // Reads each row of `lines` with `read`. kForged names the file of the run's export and the row in it.
 template <typename Facts>
-Result<StatedCosts::Lines<Facts>> all_of(std::vector<std::string> lines,
+Result<StatedCosts::Lines<Facts>> all_of(std::vector<std::string>&& lines,
                                          Result<Facts> (*read)(std::string_view), const std::string& run_id,
                                          const std::optional<StatedCosts>& stated) {
   const std::string file =

@@ -164,7 +164,7 @@ class Promised(unittest.TestCase):
             self.assertNotEqual(each.ok(0), each.ok(1e12), each)
 
     def test_what_is_needed_can_be_built(self):
-        known = {*build.RELEASE_TARGETS, *build.DEV_TARGETS, build.SAVERS}
+        known = {*build.RELEASE_TARGETS, *build.DEV_TARGETS, build.SAVERS, build.PROGRAMS}
         for group in figures.GROUPS:
             for each in group.parts:
                 self.assertTrue(each.needs and each.needs <= known, each)
