@@ -62,11 +62,7 @@ Result<supervisor::KeptWork> take_previous_work(const World& world, const store:
                                                    claim.attempt.attempt_id, credentials));
   }
   PAWL_OK(forget_homes_before(world, claim));
-  if (!missing.empty()) {
-    // A process that died had handed HOME on, and since then something else is missing.
-    world.sandboxes.forget_homes(claim.run.run_id, claim.attempt.attempt_id);
-    return supervisor::KeptWork{.layer = {}, .missing = std::move(missing)};
-  }
+  if (!missing.empty()) return supervisor::KeptWork{.layer = {}, .missing = std::move(missing)};
   return supervisor::KeptWork{.layer = claim.previous_agent->layer, .missing = {}};
 }
 

@@ -150,7 +150,8 @@ class Session {
     std::optional<supervisor::AgentStep> agent;
     if (step.role == StepRole::kAgent)
       agent = {.context = agent_of(claim_, one.episode.phase(), step.episode, *begun, spent),
-               .credentials = std::move(credentials)};
+               .credentials = std::move(credentials),
+               .fresh_home = !start.not_continued.empty()};
     if (!starts_before_its_marker())
       PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, claim_.run.backend, spec, context, agent));
     one.episode.look_beside();

@@ -57,6 +57,7 @@ class SupervisedSteps final : public StepRunner {
     if (agent) {
       job.agent = agent->context;
       job.credentials = spool.seals_of(agent->credentials);
+      job.fresh_home = agent->fresh_home;
       handed_over.credentials = agent->credentials;
       const auto& key = agent->context.key;
       PAWL_OK(homes_.note(key.run_id, key.goal_id + "." + std::to_string(agent->context.attempt),

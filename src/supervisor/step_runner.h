@@ -34,6 +34,9 @@ struct AgentStep {
   // Variables of the command alone, without NUL characters. No file has them, and no other process than the
   // supervisor and the sandbox. Work that has such a value is not stored.
   secrets::Redactor::Values credentials = {};
+  // True: HOME is empty at first, also where a process that died had handed one on. The step's supervisor removes it: an
+  // executor may have lost its lease, and another agent may be at work in it.
+  bool fresh_home = false;
 };
 
 struct Salvage {
@@ -104,7 +107,7 @@ class StepRunner : public StepFinder {  // thread-safe
   virtual Result<std::string> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
                                            const std::string& to_attempt_id,
                                            const secrets::Redactor::Values& credentials) = 0;
-  // Removes HOME of each agent of an attempt that has ended, or whose agents have not begun. Not durable, idempotent.
+  // Removes HOME of each agent of an attempt that has ended. Not durable, idempotent.
   virtual void forget_homes(const std::string& run_id, const std::string& attempt_id) = 0;
 };
 

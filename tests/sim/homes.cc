@@ -28,12 +28,6 @@ std::vector<store::AttemptRow> SimHomes::attempts_of(const std::string& attempt_
   return World::must(store_.attempts(run_id_, phase_of(attempt_id)));
 }
 
-bool SimHomes::has_agent(const store::AttemptRow& attempt) const {
-  return std::ranges::any_of(World::must(store_.steps(run_id_, attempt.phase_id)), [&](const auto& step) {
-    return step.attempt_id == attempt.attempt_id && step.gate_id == store::kAgentGate;
-  });
-}
-
 bool SimHomes::hand_on(const std::string& from_attempt_id, const std::string& to_attempt_id) {
   const auto rows = attempts_of(to_attempt_id);
   const auto from = with_id(rows, from_attempt_id), to = with_id(rows, to_attempt_id);
@@ -46,8 +40,7 @@ bool SimHomes::hand_on(const std::string& from_attempt_id, const std::string& to
 void SimHomes::forget(const std::string& attempt_id) {
   const auto rows = attempts_of(attempt_id);
   const auto row = with_id(rows, attempt_id);
-  World::require(row != rows.end() && (row->finished || !has_agent(*row)),
-                 attempt_id + " loses HOME before its end");
+  World::require(row != rows.end() && row->finished, attempt_id + " loses HOME before its end");
   const auto phase = World::must(store_.phase(run_id_, phase_of(attempt_id)));
   const bool another_follows = row->verdict == store::AttemptVerdict::kFailedRetryable &&
                                !store::is_terminal(phase.state) && row->number == phase.attempts_total;

@@ -28,7 +28,6 @@ class SimHomes {
                                          const store::StepRow& marker) const;
 
  private:
-  bool has_agent(const store::AttemptRow& attempt) const;  // one that began
   // The same, from what the attempt before left.
   std::optional<std::string> work_of(const std::vector<store::StepRow>& steps,
                                      const store::AttemptRow& before, const store::AttemptRow& mine) const;
