@@ -42,8 +42,11 @@ void SimHomes::forget(const std::string& attempt_id) {
   const auto row = with_id(rows, attempt_id);
   World::require(row != rows.end() && row->finished, attempt_id + " loses HOME before its end");
   const auto phase = World::must(store_.phase(run_id_, phase_of(attempt_id)));
+  // An operator may queue an ended phase again before its executor forgets HOME. That is a new revision, which begins
+  // anew.
   const bool another_follows = row->verdict == store::AttemptVerdict::kFailedRetryable &&
-                               !store::is_terminal(phase.state) && row->number == phase.attempts_total;
+                               !store::is_terminal(phase.state) && row->number == phase.attempts_total &&
+                               row->revision == phase.revision;
   World::require(!phases_.contains(phase.phase_id) || !another_follows,
                  attempt_id + " loses HOME before the next attempt");
   homes_.erase(attempt_id);
