@@ -30,11 +30,6 @@ enum class KnownBy : char {
   kName = 'n',       // The name of another file.
 };
 
-std::string_view suffix_of(std::string_view name) {
-  const auto dot = name.rfind('.');
-  return dot == std::string_view::npos || dot == 0 ? std::string_view() : name.substr(dot);
-}
-
 // The part of `path` from the last name of `above` on. REQUIRES: `path` begins with `above`.
 std::string_view from(std::string_view path, std::string_view above) {
   return path.substr(above.size() - last_name(above).size());

@@ -50,6 +50,43 @@ Looks looks_of(const std::string& path) {
   return std::ranges::any_of(kMaybeCompiled, has) ? Looks::kMaybeCompiled : Looks::kText;
 }
 
+constexpr auto kSources = std::to_array<std::string_view>(
+    {".C", ".H",   ".S",   ".asm", ".c",   ".c++", ".cc",  ".cpp", ".cs",    ".cu",  ".cuh", ".cxx",  ".d",
+     ".f", ".f90", ".go",  ".h",   ".h++", ".hh",  ".hpp", ".hs",  ".hxx",   ".inc", ".inl", ".java", ".kt",
+     ".m", ".ml",  ".mli", ".mm",  ".nim", ".pas", ".rs",  ".s",   ".swift", ".tcc", ".zig"});
+// Suffixes of files that a tool makes a source of.
+constexpr auto kGenerators = std::to_array<std::string_view>(
+    {".asn1", ".g4", ".gperf", ".idl",  ".in",   ".l", ".lex", ".ll",   ".lpp", ".m4", ".proto",
+     ".pyx",  ".re", ".rl",    ".tmpl", ".vala", ".x", ".y",   ".yacc", ".ypp", ".yy"});
+constexpr std::size_t kProgramsLookedAtMax = 1000;
+
+// Whether a compiler reads the file, and no tool made it, as far as names tell.
+bool is_source(const View& all, const std::string& path) {
+  const auto suffix = suffix_of(last_name(path));
+  if (std::ranges::find(kSources, suffix) == kSources.end()) return false;
+  const std::string stem = path.substr(0, path.size() - suffix.size());
+  return std::ranges::none_of(kGenerators, [&](auto each) {
+    return all.find(stem + std::string(each)) || all.find(path + std::string(each));
+  });
+}
+
+// A number in a line of a manifest; 0 when it is not written. The key is found without a parser, because a
+// quotation mark inside a JSON string has a backslash before it.
+std::int64_t number_in(std::string_view line, std::string_view key) {
+  const auto at = line.find(key);
+  std::int64_t out = 0;
+  if (at == line.npos) return out;
+  const auto number = line.substr(at + key.size());
+  std::from_chars(number.data(), number.data() + number.size(), out);
+  return out;
+}
+
+bool may_be_program(std::string_view line) {
+  constexpr auto kObjects = std::to_array<std::string_view>({".a\"", ".class\"", ".o\"", ".so\""});
+  return (number_in(line, "\"mode\":") & 0111) != 0 ||
+         std::ranges::any_of(kObjects, [&](auto each) { return line.find(each) != line.npos; });
+}
+
 Result<std::int64_t> written_ns(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return fail_errno(errno, "look at", path);
@@ -71,6 +108,29 @@ Status set_time(const std::string& path, std::int64_t ns) {
 class Lower {
  public:
   explicit Lower(const Workspaces& workspaces) : workspaces_(workspaces) {}
+
+  // Whether a folder's base has a compiled program or object: somebody built in it.
+  Result<bool> has_built(const std::string& base_id) {
+    if (!has_times_) return false;  // a git tree, in which nothing was built since its commit
+    const View base(workspaces_.trees_of(base_id, {}));
+    PAWL_TRY(const auto parts, parts_of(workspaces_, base_id));
+    PAWL_TRY(
+        const auto manifest,
+        os::MappedFile::open(manifest_path(workspaces_.folder(), "bases", parts.whole), kManifestBytesMax));
+    std::size_t looked_at = 0;
+    bool has = false;
+    for (const auto line : TextLines(manifest.bytes())) {
+      if (has || looked_at == kProgramsLookedAtMax) break;
+      if (!may_be_program(line)) continue;
+      ++looked_at;
+      PAWL_OK(each_entry_of(line, [&](const Entry& entry) -> Status {
+        const auto path = entry.type == EntryType::kFile ? base.find(entry.path) : std::nullopt;
+        has = path && looks_of(*path) == Looks::kCompiled;
+        return {};
+      }));
+    }
+    return has;
+  }
 
   Status add_base(const std::string& base_id) {
     PAWL_TRY(const auto parts, parts_of(workspaces_, base_id));
@@ -109,31 +169,24 @@ class Lower {
   }
 
   // Takes the times from the manifest of a folder's base, one for each line. The manifest of a git tree has
-  // none: all its files were written before the manifest. The key is found without a parser, because a
-  // quotation mark inside a JSON string has a backslash before it. A time of zero is not written.
+  // none: all its files were written before the manifest. A time of zero is not written.
   void add_lines(std::string_view text) {
     constexpr std::string_view kKey = "\"mtime_ns\":";
-    if (text.find(kKey) == std::string_view::npos) return;
-    for (const auto line : TextLines(text)) {
-      const auto at = line.find(kKey);
-      std::int64_t ns = 0;
-      if (at != std::string_view::npos) {
-        const auto number = line.substr(at + kKey.size());
-        std::from_chars(number.data(), number.data() + number.size(), ns);
-      }
-      add(ns);
-    }
+    has_times_ = text.find(kKey) != std::string_view::npos;
+    if (!has_times_) return;
+    for (const auto line : TextLines(text)) add(number_in(line, kKey));
   }
 
   const Workspaces& workspaces_;
+  bool has_times_ = false;  // the base has those of a folder
   std::int64_t oldest_ns_ = kOldNs + 2 * kSecondNs;
   std::int64_t newest_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 
 // The times for a layer's entries. `compiled_ns` is older than `new_ns`, and `new_ns` is older than
-// everything below.
+// everything below. `source_ns` is for new sources: where base has built programs, these are older.
 struct Given {
-  std::int64_t compiled_ns, new_ns, changed_ns;
+  std::int64_t compiled_ns, new_ns, changed_ns, source_ns;
 };
 
 Result<Given> given_to(const Workspaces& workspaces, const std::string& layer_id, const std::string& base_id,
@@ -144,9 +197,13 @@ Result<Given> given_to(const Workspaces& workspaces, const std::string& layer_id
   // The layer may have been stored long ago, by a run of another base.
   PAWL_TRY(const auto kept_ns, written_ns(manifest_path(workspaces.folder(), "layers", layer_id)));
   const std::int64_t old_ns = lower.oldest_ns() - 2 * kSecondNs;
-  return Given{.compiled_ns = old_ns,
-               .new_ns = old_ns + kSecondNs,
-               .changed_ns = std::max(kept_ns, lower.newest_ns() + kTickNs)};
+  Given out{.compiled_ns = old_ns,
+            .new_ns = old_ns + kSecondNs,
+            .changed_ns = std::max(kept_ns, lower.newest_ns() + kTickNs)};
+  out.source_ns = out.new_ns;
+  PAWL_TRY(const bool has_built, lower.has_built(base_id));
+  if (has_built) out.source_ns = out.changed_ns;
+  return out;
 }
 
 // The folders in the tree of a layer, changed by it or not.
@@ -187,11 +244,15 @@ class FoldersOfLayer {
   std::map<std::string, Known> folders_;
 };
 
-std::int64_t time_of(const Entry& entry, const std::string& path, const std::optional<std::string>& before,
-                     const Given& given) {
+struct Trees {
+  View lower, all;  // without the layer, and with it
+};
+
+std::int64_t time_of(const Entry& entry, const std::string& path, const Trees& trees, const Given& given) {
   const auto looks = entry.type == EntryType::kFile ? looks_of(path) : Looks::kText;
+  const auto before = trees.lower.find(entry.path);
   if (looks == Looks::kCompiled) return given.compiled_ns;
-  if (!before) return given.new_ns;
+  if (!before) return is_source(trees.all, entry.path) ? given.source_ns : given.new_ns;
   const bool is_compiled = looks == Looks::kMaybeCompiled && looks_of(*before) != Looks::kText;
   return is_compiled ? given.compiled_ns : given.changed_ns;
 }
@@ -202,15 +263,17 @@ Status Workspaces::set_times(const std::string& layer_id, const std::string& bas
                              const std::vector<std::string>& below) const {
   if (!os::defences().times) return {};
   PAWL_TRY(const auto given, given_to(*this, layer_id, base_id, below));
-  const View lower(trees_of(base_id, below));
+  auto with_layer = below;
+  with_layer.insert(with_layer.begin(), layer_id);
+  const Trees trees{.lower = View(trees_of(base_id, below)), .all = View(trees_of(base_id, with_layer))};
   const std::string tree = layer_tree(layer_id);
-  FoldersOfLayer folders(lower);
+  FoldersOfLayer folders(trees.lower);
   PAWL_OK(each_entry(*this, layer_id, [&](const Entry& entry) -> Status {
     PAWL_OK(folders.changed(parent_of(entry.path)));
     if (entry.type == EntryType::kDeleted) return {};
     if (entry.type == EntryType::kFolder) return folders.changed(entry.path);
     const std::string path = os::join(tree, entry.path);
-    return set_time(path, time_of(entry, path, lower.find(entry.path), given));
+    return set_time(path, time_of(entry, path, trees, given));
   }));
   return folders.set(tree, given);
 }

@@ -315,6 +315,11 @@ std::string parent_of(const std::string& path) {
 
 std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+std::string_view suffix_of(std::string_view name) {
+  const auto dot = name.rfind('.');
+  return dot == std::string_view::npos || dot == 0 ? std::string_view() : name.substr(dot);
+}
+
 std::optional<std::string> View::find(const std::string& path) const {
   for (const auto& tree : trees_) {
     struct stat status {};

@@ -137,6 +137,8 @@ Status walk_by_level(
 std::string child(const std::string& folder, std::string_view name);  // For "" just `name`.
 std::string parent_of(const std::string& path);                       // "" for a path without a slash.
 std::string_view last_name(std::string_view path);
+// The suffix of a name, with its dot; "" when it has none. The name ".x" has none.
+std::string_view suffix_of(std::string_view name);
 
 // Erases the keys below `path` from a map by path.
 void erase_below(auto& by_path, const std::string& path) {

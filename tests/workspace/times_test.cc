@@ -210,5 +210,26 @@ TEST_F(TimesTest, ATextThatBeginsLikeAProgramIsATextThatChanged) {
   for (const char* path : {"text", "exe", "pch"}) EXPECT_LT(time_in(id, path), time_seen({}, "tool")) << path;
 }
 
+// Programs that base has built are older than a new source. Other new files may be products that an agent left.
+TEST_F(TimesTest, ANewSourceIsNewerThanWhatBaseHasBuilt) {
+  const std::string work =
+      "echo x > new.c && echo x > new.h && echo x > dir/new.rs && echo x > stamp && echo x > new.txt && "
+      "echo x > parser.y && echo x > parser.c && echo x > config.h.in && echo x > config.h && ln -s new.h "
+      "link.h && "
+      "printf '\\177ELF' > fake.c";
+  const auto is_newer = [&](const std::string& id, const std::string& path) {
+    return time_in(id, path) > time_seen({}, "text");
+  };
+  const auto plain = judged(work);
+  for (const char* path : {"new.c", "new.h", "dir/new.rs"})
+    EXPECT_FALSE(is_newer(plain, path)) << path << ": nothing is built";
+  sh("cd " + source_ + " && printf '\\177ELF' > prog && chmod +x prog");
+  take_folder();
+  const auto id = judged(work);
+  for (const char* path : {"new.c", "new.h", "dir/new.rs", "link.h"}) EXPECT_TRUE(is_newer(id, path)) << path;
+  for (const char* path : {"stamp", "new.txt", "parser.c", "config.h", "fake.c"})
+    EXPECT_FALSE(is_newer(id, path)) << path;
+}
+
 }  // namespace
 }  // namespace pawl::workspace
