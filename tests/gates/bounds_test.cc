@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gates/policy/npm.h"
+#include "gates/policy/steering.h"
 #include "gates/reading/json_items.h"
 #include "gates/told_by.h"
 
@@ -109,6 +110,14 @@ TEST(Bounds, ManyMembersTakeTimeInProportion) {
       npm_findings({.path = "package-lock.json",
                     .after = FileVersion{.size = static_cast<std::int64_t>(lock.size()), .content = lock}})
           .empty());
+}
+
+// The words of a setting are an agent's.
+TEST(Bounds, ManyWordsOfACommandTakeTimeInProportion) {
+  std::string command = "pytest";
+  for (int i = 0; i < 1'000'000; ++i) command += fmt::format(" w{} -q", i);
+  EXPECT_EQ(steering_in(command), std::set<std::string>());
+  EXPECT_EQ(steering_in(command + " -k one"), std::set<std::string>{"-k one"});
 }
 
 TEST(Bounds, TextsThatAReaderStoresCount) {

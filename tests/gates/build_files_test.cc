@@ -45,6 +45,32 @@ TEST(BuildFiles, HonestCMakeIsNone) {
   EXPECT_EQ(words_for("docs/cmake.txt", "WILL_FAIL"), "");
 }
 
+// A reader that copies the conditions around each command would take 60 GB for the first of these.
+TEST(BuildFiles, CMakeOverTheLimitsIsFound) {
+  const auto times = [](int count, const std::string& text) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += text;
+    return out;
+  };
+  const std::string names[] = {"if(" + std::string(200'000, 'x') + ")\n" + times(300'000, "a()\n"),
+                               times(1'000'000, "if(a)\n"), "a(" + times(3'000'000, "x ") + ")",
+                               times(4'000'000, "a(")};
+  for (const auto& text : names)
+    EXPECT_NE(words_for("CMakeLists.txt", text).find("is too large to be read"), std::string::npos);
+  EXPECT_EQ(words_for("CMakeLists.txt", names[0], names[0]), "") << "base has it";
+  EXPECT_EQ(words_for("CMakeLists.txt", times(10'000, "add_library(x x.c)\n")), "");
+}
+
+TEST(BuildFiles, FlagsOfAReleaseAreFree) {
+  const std::string set = "set(CMAKE_C_FLAGS -DNDEBUG)\n";
+  for (const std::string open :
+       {"if(CMAKE_BUILD_TYPE STREQUAL Release)\n", "if(a)\nelseif(CONFIG STREQUAL RELEASE)\n",
+        "if(a MATCHES Release)\nif(b)\nendif()\n"})
+    EXPECT_EQ(words_for("CMakeLists.txt", open + set + "endif()\n"), "") << open;
+  EXPECT_NE(words_for("CMakeLists.txt", "if(x STREQUAL Release)\nendif()\n" + set), "");
+  EXPECT_NE(words_for("CMakeLists.txt", "if(x)\n" + set + "endif()\n"), "");
+}
+
 TEST(BuildFiles, ANewTestOfCMakeMayHaveAnyProperty) {
   const std::string old = "add_test(NAME a COMMAND a)\n";
   const auto adds = [&](const std::string& text) { return words_for("CMakeLists.txt", old + text, old); };

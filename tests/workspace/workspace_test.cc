@@ -120,6 +120,14 @@ TEST_F(WorkspaceTest, PatchHasBinariesModesRenamesDeletionsAndLinks) {
   EXPECT_NE(patch.find("old mode 100755"), std::string::npos);
 }
 
+// The comparison of lines takes tens of bytes for each, and an agent chooses how many there are.
+TEST_F(WorkspaceTest, AFileOfMoreThanAMillionLinesIsNotComparedByLines) {
+  const std::string script = "yes '' | head -n 1000001 > text";
+  const auto id = layer(script);
+  expect_patch_gives({id}, script);
+  EXPECT_NE(workspaces_->diff(base_.base_id, {}, {id})->text.find("GIT binary patch"), std::string::npos);
+}
+
 TEST_F(WorkspaceTest, LayersAddUp) {
   const auto first = layer("rm -r dir; echo 1 >> text; echo a > added");
   const auto second = layer("mkdir dir; echo fresh > dir/new; rm added; echo 2 >> text", {first});

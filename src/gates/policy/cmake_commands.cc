@@ -1,6 +1,7 @@
 #include "gates/policy/cmake_commands.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "gates/policy/script_text.h"
@@ -9,12 +10,14 @@
 namespace pawl::gates {
 namespace {
 
+constexpr std::size_t kCommandsMax = 100'000, kWordsMax = 500'000;  // of a file
+
 class CmakeReader {
  public:
   explicit CmakeReader(std::string_view text) : text_(text) {}
 
-  std::vector<CmakeCommand> read() {
-    while (at_ < text_.size()) {
+  CmakeFile read() {
+    while (at_ < text_.size() && !out_.is_cut) {
       if (text_[at_] == '#') {
         skip_comment();
       } else if (is_word(text_[at_])) {
@@ -57,7 +60,7 @@ class CmakeReader {
   void take_words(CmakeCommand& to) {
     constexpr std::string_view kEnds = " \t\r\n()#\"";
     int open = 1;
-    while (at_ < text_.size() && open > 0) {
+    while (at_ < text_.size() && open > 0 && words_ < kWordsMax) {
       const char c = text_[at_];
       if (c == '#') {
         skip_comment();
@@ -65,10 +68,10 @@ class CmakeReader {
         const auto start = ++at_;
         while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
         at_ = std::min(at_, text_.size());
-        to.words.emplace_back(text_.substr(start, at_ - start));
+        add_word(to, start, at_);
         ++at_;
       } else if (const auto end = end_of_long(at_); end != text_.npos) {
-        to.words.emplace_back(text_.substr(at_, end - at_));
+        add_word(to, at_, end);
         at_ = end;
       } else if (kEnds.find(c) != kEnds.npos) {
         open += c == '(' ? 1 : c == ')' ? -1 : 0;
@@ -76,32 +79,55 @@ class CmakeReader {
       } else {
         const auto start = at_;
         at_ = std::min(text_.find_first_of(kEnds, at_), text_.size());
-        to.words.emplace_back(text_.substr(start, at_ - start));
+        add_word(to, start, at_);
       }
     }
   }
 
+  void add_word(CmakeCommand& to, std::size_t begin, std::size_t end) {
+    ++words_;
+    to.words.emplace_back(text_.substr(begin, end - begin));
+  }
+
   void finish(CmakeCommand command) {
     const auto& name = command.name;
-    if (name.starts_with("end") && !open_.empty()) open_.pop_back();
-    if (name == "else" && !open_.empty()) open_.back() += " else";
-    std::string words;
-    for (const auto& word : command.words) words += " " + word;
-    if (name == "elseif" && !open_.empty()) open_.back() += words;
+    if (name.starts_with("end")) close();
+    const bool names = std::ranges::any_of(command.words, names_release);
+    // The other branches of a condition count as the condition itself.
+    if (name == "elseif" && names && !open_.empty() && !open_.back()) {
+      open_.back() = true;
+      ++of_release_;
+    }
     command.is_sure = open_.empty();
-    for (const auto& each : open_) command.when += each;
-    if (is_any_of(name, {"block", "foreach", "function", "if", "macro", "while"})) open_.push_back(words);
-    out_.push_back(std::move(command));
+    command.is_of_release = of_release_ > 0;
+    if (is_any_of(name, {"block", "foreach", "function", "if", "macro", "while"})) {
+      open_.push_back(names);
+      of_release_ += names ? 1 : 0;
+    }
+    out_.commands.push_back(std::move(command));
+    out_.is_cut = out_.commands.size() >= kCommandsMax || words_ >= kWordsMax;
+  }
+
+  void close() {
+    if (open_.empty()) return;
+    of_release_ -= open_.back() ? 1 : 0;
+    open_.pop_back();
   }
 
   const std::string_view text_;
-  std::size_t at_ = 0;
-  std::vector<std::string> open_;  // the words of the blocks around
-  std::vector<CmakeCommand> out_;
+  std::size_t at_ = 0, words_ = 0;
+  std::vector<bool> open_;  // the blocks around, and whether each names a build of release
+  std::int64_t of_release_ = 0;
+  CmakeFile out_;
 };
 
 }  // namespace
 
-std::vector<CmakeCommand> cmake_commands(std::string_view text) { return CmakeReader(text).read(); }
+CmakeFile cmake_commands(std::string_view text) { return CmakeReader(text).read(); }
+
+bool names_release(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kNames = {"RELEASE", "Release", "MINSIZEREL", "RELWITHDEBINFO"};
+  return std::ranges::any_of(kNames, [&](auto name) { return text.find(name) != text.npos; });
+}
 
 }  // namespace pawl::gates

@@ -123,9 +123,10 @@ class CmakeComparison {
  public:
   CmakeComparison(std::string_view before, std::string_view after,
                   const std::function<bool(const std::string&)>& stays)
-      : before_(cmake_commands(before)), after_(cmake_commands(after)), stays_(stays) {}
+      : CmakeComparison(cmake_commands(before), cmake_commands(after), stays) {}
 
   std::string words() const {
+    if (is_cut_) return "is too large to be read for what it runs";
     for (const auto& [name, command] : tests_)
       if (const auto now = tests_now_.find(name); now != tests_now_.end() && now->second != command)
         if (auto why = changed(command, now->second); !why.empty())
@@ -136,6 +137,12 @@ class CmakeComparison {
   }
 
  private:
+  CmakeComparison(CmakeFile before, CmakeFile after, const std::function<bool(const std::string&)>& stays)
+      : is_cut_(after.is_cut && !before.is_cut),
+        before_(std::move(before.commands)),
+        after_(std::move(after.commands)),
+        stays_(stays) {}
+
   std::string changed(const CmakeWords& old, const CmakeWords& now) const {
     if (is_idle_command(now) && !is_idle_command(old)) return "run no program that can fail";
     if (const auto choice = choice_in(now); !choice.empty() && choice_in(old) != choice)
@@ -193,16 +200,12 @@ class CmakeComparison {
 
   // Flags of a release build alone are free.
   static bool turns_assert_off(const CmakeCommand& each) {
-    const auto is_of_release = [](std::string_view text) {
-      return text.find("RELEASE") != text.npos || text.find("Release") != text.npos ||
-             text.find("MINSIZEREL") != text.npos || text.find("RELWITHDEBINFO") != text.npos;
-    };
     const bool sets_flags = !each.words.empty() && is_any_of(each.name, {"list", "set", "string"}) &&
                             std::ranges::any_of(each.words, [&](const auto& word) {
-                              return word.find("_FLAGS") != word.npos && !is_of_release(word);
+                              return word.find("_FLAGS") != word.npos && !names_release(word);
                             });
     if ((!sets_flags && std::ranges::find(kFlagCommands, each.name) == kFlagCommands.end()) ||
-        is_of_release(each.when))
+        each.is_of_release)
       return false;
     return std::ranges::any_of(each.words, [](const auto& word) {
       const auto at = word.find("NDEBUG");
@@ -215,6 +218,7 @@ class CmakeComparison {
     return count(after_) > count(before_) ? "defines `NDEBUG`, with which assert() checks nothing" : "";
   }
 
+  const bool is_cut_;
   const Commands before_, after_;
   const std::function<bool(const std::string&)>& stays_;
   const std::map<std::string, CmakeWords> tests_ = tests_of(before_), tests_now_ = tests_of(after_);
@@ -241,7 +245,7 @@ std::string weakened_cmake_tests(std::string_view before, std::string_view after
   // Counts the properties that are switched on.
   const auto skips = [](std::string_view text) {
     std::map<std::string, std::int64_t> out;
-    for (const auto& each : cmake_commands(text))
+    for (const auto& each : cmake_commands(text).commands)
       if (const auto tests = tests_with_properties(each); !tests.empty())
         for (std::size_t i = 0; i + 1 < each.words.size(); ++i)
           if (std::ranges::find(kSkips, each.words[i]) != kSkips.end() &&
@@ -259,10 +263,10 @@ std::string weakened_cmake_tests(std::string_view before, std::string_view after
 std::string without_new_properties(std::string_view before, std::string_view after) {
   // A test of the same name, in whatever place, is not new.
   std::set<std::string> old, added;
-  for (const auto& each : cmake_commands(before)) old.insert(each.words.begin(), each.words.end());
+  for (const auto& each : cmake_commands(before).commands) old.insert(each.words.begin(), each.words.end());
   std::string out(after);
   std::vector<std::pair<std::size_t, std::size_t>> places;
-  for (const auto& each : cmake_commands(after)) {
+  for (const auto& each : cmake_commands(after).commands) {
     if (each.name == "add_test" && each.is_sure) added.insert(test_of(each).name);
     const auto tests = tests_with_properties(each);
     const bool is_new = !tests.empty() && std::ranges::all_of(tests, [&](const auto& test) {

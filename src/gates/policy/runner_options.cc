@@ -180,6 +180,13 @@ std::span<const RunnerOptions> choosing_options() { return kChoosing; }
 std::span<const RunnerOptions> idle_options() { return kIdle; }
 std::span<const RunnerOptions> widening_options() { return kWidening; }
 
+bool is_named_in(std::span<const RunnerOptions> table, std::string_view word) {
+  return std::ranges::any_of(table, [&](const auto& each) {
+    return std::ranges::find(each.programs, word) != each.programs.end() ||
+           std::ranges::find(each.commands, word) != each.commands.end();
+  });
+}
+
 std::string_view option_in(std::span<const RunnerOptions> table, std::string_view word,
                            std::string_view value, std::span<const std::string_view> programs) {
   if (!word.starts_with('-')) return {};

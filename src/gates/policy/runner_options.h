@@ -26,6 +26,9 @@ std::span<const RunnerOptions> idle_options();
 // Options without which a runner takes fewer tests.
 std::span<const RunnerOptions> widening_options();
 
+// Whether a line of `table` names the word as a program or its command.
+bool is_named_in(std::span<const RunnerOptions> table, std::string_view word);
+
 // The name of the option of `table` that `word` is behind `programs`; "" when it is none. `value`: the option's.
 std::string_view option_in(std::span<const RunnerOptions> table, std::string_view word,
                            std::string_view value, std::span<const std::string_view> programs);

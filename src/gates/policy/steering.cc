@@ -83,12 +83,18 @@ class SteeringSearch {
       if (words_[at_].starts_with('-'))
         option();
       else
-        programs_.push_back(program_name(words_[at_]));
+        note_program(program_name(words_[at_]));
     }
     return std::move(out_);
   }
 
  private:
+  // A line of an agent may have millions of words, and each option looks at all of these.
+  void note_program(std::string_view name) {
+    const bool counts = is_named_in(choosing_options(), name);
+    if (counts && std::ranges::find(programs_, name) == programs_.end()) programs_.push_back(name);
+  }
+
   std::string_view next() const { return at_ + 1 < words_.size() ? words_[at_ + 1] : std::string_view(); }
 
   // Takes the value of a variable that holds options for them.
@@ -102,8 +108,8 @@ class SteeringSearch {
     if (name == "PYTHONOPTIMIZE" && !is_any_of(value, {"", "0"})) out_.insert(std::string(name));
     const auto holder = std::ranges::find(kOptionVariables, name, &OptionVariable::name);
     if (holder != kOptionVariables.end()) {
-      programs_.push_back(holder->program);
-      if (!holder->command.empty()) programs_.push_back(holder->command);
+      note_program(holder->program);
+      if (!holder->command.empty()) note_program(holder->command);
     }
     // The value goes on as an option: of a runner, or of a compiler.
     if (value.starts_with('-')) word = value;
@@ -134,7 +140,7 @@ class SteeringSearch {
   std::vector<std::string_view> words_;
   std::size_t at_ = 0;
   bool in_python_ = false;                  // before the script or module of the interpreter
-  std::vector<std::string_view> programs_;  // the words before, by their names
+  std::vector<std::string_view> programs_;  // the words before that choosing_options() names, once each
   std::set<std::string> out_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/policy.h"
 #include "os/file.h"
 #include "workspace/git/sha256.h"
 #include "workspace/tree.h"
@@ -197,8 +198,10 @@ Status add_lines(const Read& before, const Read& after, std::string& out) {
   return {};
 }
 
+// The comparison of lines takes tens of bytes for each.
 bool is_text(const Read& side) {
-  return side.size <= kTextBytesMax && side.bytes.find('\0') == std::string::npos;
+  return side.size <= kTextBytesMax && side.bytes.find('\0') == std::string::npos &&
+         std::ranges::count(side.bytes, '\n') <= kPolicyLinesMax;
 }
 
 Status add_content(const PatchSide& from, const PatchSide& to, const Read& before, const Read& after,
