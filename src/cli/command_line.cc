@@ -157,6 +157,7 @@ void Command::on_run(std::function<int()> run) const {
 int run_command_line(int argc, char** argv, const std::vector<AddCommand>& commands) {
   os::hold_standard_descriptors();
   os::ignore_write_signals();
+  os::keep_owner_rights();
   // The object is never destroyed: the process ends with it, and a start of a sandbox is measured in
   // microseconds.
   static auto& app = *new CLI::App(

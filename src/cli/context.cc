@@ -50,6 +50,10 @@ void add_state_options(const Command& command, StateOptions& options) {
   add_json_option(command, options.json);
 }
 
+bool names_folder(const StateOptions& options) {
+  return !option_or_environment(options.dir, "PAWL_DIR").empty();
+}
+
 Result<std::string> find_folder(const StateOptions& options) {
   const std::string named = option_or_environment(options.dir, "PAWL_DIR");
   if (!named.empty()) {

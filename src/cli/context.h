@@ -36,6 +36,7 @@ using executor::State;
 // Finds the folder that `options` or the current directory names: --dir, PAWL_DIR, else .pawl here, in a
 // parent, or in exactly one folder below this one. kNotFound and kInvalid say what to do.
 Result<std::string> find_folder(const StateOptions& options);
+bool names_folder(const StateOptions& options);  // by --dir or PAWL_DIR
 // The .pawl of a new run: --dir, PAWL_DIR, else inside `source`. It may not exist yet.
 std::string folder_of_new_run(const StateOptions& options, const std::string& source);
 // The location of the store: --store, PAWL_STORE, else pawl.db in `folder`.

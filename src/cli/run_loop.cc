@@ -139,7 +139,11 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
   for (const auto& run_id : options.run_ids) {
     const auto run = store.run(run_id);
     const auto phases = store.phases(run_id);
-    if (!run || !phases) continue;
+    const auto held = worked ? store.check_run(run_id) : Status();
+    if (!held || !run || !phases) {
+      worst = std::max(worst, report(!held ? held.error() : !run ? run.error() : phases.error()));
+      continue;
+    }
     // The summary follows whatever happened, so that a projection that can't be written is not reported.
     static_cast<void>(ledger::project_run(store, state.folder, run_id));
     const RunWaits waits{.spent = views::spent_budget(store, *run),

@@ -258,7 +258,7 @@ Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust 
   }));
   out.report = verify(out.files, trust);
   if (!out.report.ok) return out;  // rows that do not verify cannot judge the tables
-  if (!*tables && tables->error().kind != ErrorKind::kCorrupt)
+  if (!*tables && tables->error().kind != ErrorKind::kCorrupt && tables->error().kind != ErrorKind::kForged)
     return std::unexpected(std::move(*tables).error());
   if (*tables)
     out.report.problems = contradictions(out.files, **tables);

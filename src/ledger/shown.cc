@@ -111,12 +111,12 @@ std::vector<std::string> differences_of_phase(const Rows& chain, const store::Ph
     if (attempt.attempt_id != phase_id + "." + std::to_string(attempt.number))
       out.push_back("the number of attempt " + attempt.attempt_id);
     const auto end = ends.find(attempt.attempt_id);
-    if (end == ends.end()) continue;
     std::vector<store::EpisodeRow> episodes;
     std::ranges::copy_if(of_phase(tables.episodes, phase_id), std::back_inserter(episodes),
                          [&](const auto& one) { return one.attempt_id == attempt.attempt_id; });
-    if (!is_same_attempt(*end->second, attempt, episodes))
-      out.push_back("attempt " + attempt.attempt_id + " or its episodes");
+    const bool is_same =
+        end == ends.end() ? episodes.empty() : is_same_attempt(*end->second, attempt, episodes);
+    if (!is_same) out.push_back("attempt " + attempt.attempt_id + " or its episodes");
   }
   compare_steps(chain, phase, tables, out);
   return out;

@@ -368,4 +368,6 @@ void hold_standard_descriptors() {
       static_cast<void>(open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
+void keep_owner_rights() { umask(umask(0) & 077); }
+
 }  // namespace pawl::os

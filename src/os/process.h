@@ -101,5 +101,7 @@ void ignore_write_signals();
 // Occupies closed standard descriptors, so that their use fails with EBADF. Otherwise the next opened file,
 // for example a database, would get the number and receive printed text.
 void hold_standard_descriptors();
+// The owner keeps all rights on what this process creates. What the umask takes from others stays.
+void keep_owner_rights();
 
 }  // namespace pawl::os

@@ -1,5 +1,7 @@
 #include "store/columns.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -12,13 +14,12 @@ namespace {
 Result<std::vector<std::string>> strings_of(std::string_view text) {
   if (text == "[]") return std::vector<std::string>();  // the usual value
   const auto parsed = parse_json(text);
-  if (!parsed) return fail(ErrorKind::kCorrupt, "a list of strings in the database is not JSON");
+  if (!parsed) return fail(ErrorKind::kForged, "a list of strings is not JSON");
   const Json& json = *parsed;
-  if (!json.is_array()) return fail(ErrorKind::kCorrupt, "a list of strings in the database is no list");
+  if (!json.is_array()) return fail(ErrorKind::kForged, "a list of strings is no list");
   std::vector<std::string> out;
   for (const auto& item : json) {
-    if (!item.is_string())
-      return fail(ErrorKind::kCorrupt, "a list of strings in the database holds something else");
+    if (!item.is_string()) return fail(ErrorKind::kForged, "a list of strings holds something else");
     out.push_back(item.get<std::string>());
   }
   return out;
@@ -56,7 +57,9 @@ Status set_member(RunState& to, const Query& query, int column) {
 Status set_member(StepState& to, const Query& query, int column) {
   const std::string_view state = query.view(column);
   to = state == "done" ? StepState::kDone : state == "lost" ? StepState::kLost : StepState::kOpen;
-  return {};
+  const bool is_known = to != StepState::kOpen || state == "open";
+  return is_known ? Status()
+                  : fail(ErrorKind::kForged, "not a step state: '" + printable(std::string(state)) + "'");
 }
 Status set_member(std::vector<std::string>& to, const Query& query, int column) {
   PAWL_TRY(to, strings_of(query.view(column)));
@@ -148,10 +151,15 @@ constexpr std::array kSteps = {PAWL_COLUMN(StepRow, sandbox_run_id),
 #undef PAWL_COLUMN
 
 template <typename Row>
-Result<Row> read_row(const auto& columns, const Query& query) {
+Result<Row> read_row(std::string_view table, const auto& columns, const Query& query) {
   Row row;
   int at = 0;
-  for (const auto& column : columns) PAWL_OK(column.read(row, query, at++));
+  for (const auto& column : columns) {
+    if (const auto read = column.read(row, query, at++); !read)
+      return fail(ErrorKind::kForged, fmt::format("table {}, column {}: {}. Pawl does not write this; see "
+                                                  "`pawl verify`, and restore the state folder from a backup",
+                                                  table, column.name, read.error().message));
+  }
   return row;
 }
 
@@ -187,10 +195,12 @@ std::string with_columns(std::string_view statements) {
   }
 }
 
-Result<RunRow> read_run(const Query& query) { return read_row<RunRow>(kRuns, query); }
-Result<PhaseRow> read_phase(const Query& query) { return read_row<PhaseRow>(kPhases, query); }
-Result<AttemptRow> read_attempt(const Query& query) { return read_row<AttemptRow>(kAttempts, query); }
-Result<StepRow> read_step(const Query& query) { return read_row<StepRow>(kSteps, query); }
+Result<RunRow> read_run(const Query& query) { return read_row<RunRow>("runs", kRuns, query); }
+Result<PhaseRow> read_phase(const Query& query) { return read_row<PhaseRow>("phases", kPhases, query); }
+Result<AttemptRow> read_attempt(const Query& query) {
+  return read_row<AttemptRow>("attempts", kAttempts, query);
+}
+Result<StepRow> read_step(const Query& query) { return read_row<StepRow>("steps", kSteps, query); }
 
 int columns_of_step() { return static_cast<int>(kSteps.size()); }
 

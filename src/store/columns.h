@@ -17,7 +17,7 @@ namespace pawl::store {
 // and so on. An unknown name aborts.
 std::string with_columns(std::string_view statements);
 
-// The row that `query` is at. kCorrupt: a column has a value that Pawl does not write.
+// The row that `query` is at. kForged: a column has a value that Pawl does not write.
 Result<RunRow> read_run(const Query& query);
 Result<PhaseRow> read_phase(const Query& query);
 Result<AttemptRow> read_attempt(const Query& query);

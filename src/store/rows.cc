@@ -15,7 +15,7 @@ template <typename T, std::size_t N>
 Result<T> find_name(const std::array<T, N>& values, std::string_view text, const char* what) {
   for (const T value : values)
     if (name(value) == text) return value;
-  return fail(ErrorKind::kCorrupt, std::string("not a ") + what + ": '" + std::string(text) + "'");
+  return fail(ErrorKind::kForged, std::string("not a ") + what + ": '" + printable(std::string(text)) + "'");
 }
 
 }  // namespace

@@ -422,6 +422,10 @@ class Verbs {
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
 
+  // Compares whether the run and its phases are over, and how, with the signed rows. Changes nothing. kForged: they
+  // differ.
+  virtual Status check_run(const std::string& run_id) = 0;
+
   // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. The caller
   // that settles one makes sure first that its process is gone. Empty `run_id`: of all runs.
   virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;

@@ -246,6 +246,9 @@ class Operators(WithRun):
 
     def test_a_service_may_resume_when_nothing_is_open(self):
         self.make_simple()
+        self.assertIn("no run is open", self.pawl("resume", "--if-any").stderr, "before the first run")
+        self.assertIn("no .pawl here", self.pawl("resume", expect=1).stderr)
+        self.assertIn("nowhere: no such state folder", self.pawl("resume", "--if-any", "--dir", "nowhere", expect=1).stderr)
         self.pawl("run", "plan.yaml")
         self.assertIn("no run is open", self.pawl("resume", expect=1).stderr)
         self.assertIn("no run is open", self.pawl("resume", "--if-any").stderr)

@@ -26,7 +26,7 @@ class PrivateState(PawlTest):
         self.write("plan.yaml", plan(agent="echo y >>file"))
 
     def test_nobody_else_reads_it_whatever_the_umask(self):
-        for umask, mode in (0, 0o755), (0o022, 0o2775), (0o077, 0o755), (0o002, 0o3777):
+        for umask, mode in (0, 0o755), (0o022, 0o2775), (0o077, 0o755), (0o002, 0o3777), (0o177, 0o755), (0o277, 0o755):
             with self.subTest(umask=oct(umask), folder=oct(mode)):
                 shutil.rmtree(self.root / "source", ignore_errors=True)
                 self.make()
@@ -36,6 +36,8 @@ class PrivateState(PawlTest):
                     self.pawl("run", "plan.yaml")
                 finally:
                     os.umask(before)
+                self.pawl("verify", "last")
+                self.pawl("diff", "last")
                 self.assertEqual((self.root / "source/.pawl").stat().st_mode & 0o777, 0o700)
                 self.assertEqual(self.others_may("keys", "spool"), [])
                 self.assertEqual((self.root / "source/.pawl/pawl.db").stat().st_mode & 0o777, 0o600)

@@ -14,9 +14,11 @@ namespace {
 
 constexpr std::string_view kAnotherResult = "";  // not by one statement
 
+using FoundBy = Attacker::FoundBy;
+
 struct Attack {
-  std::string what, sql;            // RUN stands for the run's id
-  bool is_of_next_attempt = false;  // only a claim has to detect it
+  std::string what, sql;  // RUN stands for the run's id
+  FoundBy found_by = FoundBy::kOperator;
 };
 
 // Each attack leaves the rest of the database as it is, so one signature, link or comparison alone can find
@@ -41,7 +43,13 @@ const std::vector<Attack>& attacks() {
        "chain = '' AND "
        "instr(line, '\"type\":\"phase_sealed\"') > 0"},
       {"the next agent is reported something else",
-       "UPDATE attempts SET feedback = feedback || ' ' WHERE run_id = 'RUN' AND finished = 1", true},
+       "UPDATE attempts SET feedback = feedback || ' ' WHERE run_id = 'RUN' AND finished = 1",
+       FoundBy::kClaim},
+      {"a run that goes on is over",
+       "UPDATE runs SET state = 'COMPLETE' WHERE run_id = 'RUN' AND state = 'EXECUTING'", FoundBy::kCheck},
+      {"a run that is over goes on",
+       "UPDATE runs SET state = 'EXECUTING' WHERE run_id = 'RUN' AND state <> 'EXECUTING'", FoundBy::kCheck},
+      {"a reservation is another one", "UPDATE budgets SET reserved = reserved + 1 WHERE run_id = 'RUN'"},
       {"a result after the newest head is another one", std::string(kAnotherResult)},
   };
   return all;
@@ -145,15 +153,25 @@ void Attacker::act(const std::string& run_id) {
   if (attack != nullptr) {
     world_.tell("who can write the database: " + attack->what);
     const auto writes = machine_.disk().writes();
-    const auto done = attack->is_of_next_attempt ? claim(run_id)
-                                                 : machine_.store().operator_max_attempts(
-                                                       run_id, 1 + dice_.below(6), {}, world_.clock.wall());
+    const auto done = verb(attack->found_by, run_id);
     World::require(!done && done.error().kind == ErrorKind::kForged,
                    "a verb goes on although " + attack->what);
-    World::require(machine_.disk().writes() == writes || attack->is_of_next_attempt,
+    World::require(machine_.disk().writes() == writes || attack->found_by == FoundBy::kClaim,
                    "a verb that was refused has written something");
   }
   machine_.without_store([&] { machine_.disk().put(before); });
+}
+
+Status Attacker::verb(FoundBy what, const std::string& run_id) {
+  switch (what) {
+    case FoundBy::kOperator:
+      return machine_.store().operator_max_attempts(run_id, 1 + dice_.below(6), {}, world_.clock.wall());
+    case FoundBy::kClaim:
+      return claim(run_id);
+    case FoundBy::kCheck:
+      return machine_.store().check_run(run_id);
+  }
+  return {};
 }
 
 // Fails as a claim does. When no attempt continues from a previous one, the result counts as a refusal.

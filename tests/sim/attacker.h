@@ -17,7 +17,10 @@ class Attacker {
   // REQUIRES: no executor is in a call.
   void act(const std::string& run_id);
 
+  enum class FoundBy { kOperator, kClaim, kCheck };  // the verb that has to detect a change
+
  private:
+  Status verb(FoundBy what, const std::string& run_id);
   Status claim(const std::string& run_id);
   // Runs the statement. True when it changed a row.
   static bool change(std::string sql, const std::string& run_id);

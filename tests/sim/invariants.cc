@@ -442,6 +442,7 @@ void Invariants::check_accepted(const workspace::ObjectStore& objects) {
 
 void Invariants::check_end(const SimSandboxes& sandboxes, const SimEpisodes& episodes,
                            const workspace::ObjectStore& objects) {
+  require(store_.check_run(run_id_).has_value(), "", "the tables of a run that is over contradict its rows");
   std::int64_t ended = 0;
   std::map<std::string, store::StepState> states;
   std::set<std::string> ended_by_operator;

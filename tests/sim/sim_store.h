@@ -149,6 +149,7 @@ class SimStore final : public store::Store {
     return done;
   }
 
+  Status check_run(const std::string& run_id) override { return real().check_run(run_id); }
   Status read_together(const std::function<Status()>& reads) override { return real().read_together(reads); }
   Result<store::RunRow> run(const std::string& run_id) override { return real().run(run_id); }
   Result<std::vector<store::RunRow>> runs(std::size_t most) override { return real().runs(most); }

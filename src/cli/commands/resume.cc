@@ -18,18 +18,29 @@ struct ResumeOptions {
   MaxAttempts max_attempts;
 };
 
-Result<std::vector<std::string>> runs_to_resume(store::Store& store, const std::vector<std::string>& named) {
-  std::vector<std::string> ids;
+struct Chosen {
+  std::vector<std::string> run_ids;
+  Status others;  // kForged: a run that its tables call over is not, by its rows
+};
+
+// A damaged run does not keep the others from going on.
+Result<Chosen> runs_to_resume(store::Store& store, const std::vector<std::string>& named) {
+  Chosen out;
   for (const auto& text : named) {
     PAWL_TRY(std::string id, store.resolve_run(text));
-    ids.push_back(std::move(id));
+    out.run_ids.push_back(std::move(id));
   }
-  if (!named.empty()) return ids;
+  if (!named.empty()) return out;
   constexpr std::size_t kRunsMax = 100'000;
   PAWL_TRY(const auto runs, store.runs(kRunsMax));
-  for (const auto& run : runs)
-    if (run.state == store::RunState::kExecuting) ids.push_back(run.run_id);
-  return ids;
+  for (const auto& run : runs) {
+    if (run.state == store::RunState::kExecuting) {
+      out.run_ids.push_back(run.run_id);
+    } else if (auto holds = store.check_run(run.run_id); !holds && out.others) {
+      out.others = std::move(holds);
+    }
+  }
+  return out;
 }
 
 Status check_acknowledged(const ResumeOptions& options, store::Store& store, const std::string& run_id) {
@@ -68,35 +79,49 @@ Status let_go_on(const State& state, const std::vector<std::string>& run_ids) {
   return {};
 }
 
-// Objects that somebody changed cost no attempt. A new run does not wait for this check: its first step ends
-// the run (docs/adr/0045).
-Status check_objects(const State& state, const std::vector<std::string>& run_ids) {
+// Tables and objects that somebody changed cost no attempt. A new run does not wait for this check: its first step
+// ends the run (docs/adr/0045).
+Status check_evidence(const State& state, const std::vector<std::string>& run_ids) {
   for (const auto& run_id : run_ids) {
+    PAWL_OK(state.store->check_run(run_id));
     PAWL_TRY(const auto run, state.store->run(run_id));
     if (run.state == store::RunState::kExecuting) PAWL_OK(views::check_content_of(state, run));
   }
   return {};
 }
 
-int resume(const ResumeOptions& options) {
-  const auto state = open_state(options.state);
-  if (!state) return report(state.error());
-  auto ids = runs_to_resume(*state->store, options.runs);
-  if (!ids) return report(ids.error());
-  if (ids->empty()) {
-    const Error none{.kind = ErrorKind::kNotFound, .message = "no run is open; `pawl status` lists them"};
-    if (!options.if_any) return report(none);
-    tell("pawl: {}\n", none.message);
-    return kDone;
-  }
-  if (const auto status = set_max_attempts(options, *state, *ids); !status) {
+int go_on(const ResumeOptions& options, const State& state, std::vector<std::string> run_ids) {
+  if (const auto status = check_evidence(state, run_ids); !status) return report(status.error());
+  if (const auto status = set_max_attempts(options, state, run_ids); !status) {
     const int code = report(status.error());
     return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
   }
-  if (const auto status = check_objects(*state, *ids); !status) return report(status.error());
   if (options.now)
-    if (const auto status = let_go_on(*state, *ids); !status) return report(status.error());
-  return run_loop(*state, {.state = options.state, .run_ids = *std::move(ids), .workers = options.workers});
+    if (const auto status = let_go_on(state, run_ids); !status) return report(status.error());
+  return run_loop(state, {.state = options.state, .run_ids = std::move(run_ids), .workers = options.workers});
+}
+
+int none_is_open(const ResumeOptions& options) {
+  const Error none{.kind = ErrorKind::kNotFound, .message = "no run is open; `pawl status` lists them"};
+  if (!options.if_any) return report(none);
+  tell("pawl: {}\n", none.message);
+  return kDone;
+}
+
+int resume(const ResumeOptions& options) {
+  // A service may start before the first run has made a state folder.
+  const bool is_service = options.if_any && options.runs.empty() && !names_folder(options.state);
+  if (is_service)
+    if (const auto folder = find_folder(options.state);
+        !folder && folder.error().kind == ErrorKind::kNotFound)
+      return none_is_open(options);
+  const auto state = open_state(options.state);
+  if (!state) return report(state.error());
+  auto chosen = runs_to_resume(*state->store, options.runs);
+  if (!chosen) return report(chosen.error());
+  const int others = chosen->others ? kDone : report(chosen->others.error());
+  if (!chosen->run_ids.empty()) return std::max(others, go_on(options, *state, std::move(chosen->run_ids)));
+  return others != kDone ? others : none_is_open(options);
 }
 
 }  // namespace

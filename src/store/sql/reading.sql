@@ -42,6 +42,11 @@ FROM steps WHERE run_id = ?1 AND phase_id = ?2;
 -- name: all_open_steps
 SELECT {steps}
 FROM steps WHERE state = 'open';
+-- name: open_steps_of_run
+SELECT {steps}
+FROM steps WHERE run_id = ?1 AND state = 'open';
+-- name: any_episode_of_attempt
+SELECT 1 FROM episodes WHERE run_id = ?1 AND phase_id = ?2 AND attempt_id = ?3 LIMIT 1;
 -- name: episodes_of_phase
 SELECT attempt_id, episode, outcome, gates_passed, failing_signals, changed_lines, kept_by
 FROM episodes WHERE run_id = ?1 AND phase_id = ?2 ORDER BY attempt_id, episode;

@@ -137,6 +137,7 @@ class GroupedStore final : public verbs::ReadingStore {
                          const Operator& who, WallTime now) override {
     return group_->run(&RunStore::operator_budget, run_id, unit, cap, who, now);
   }
+  Status check_run(const std::string& run_id) override { return group_->run(&RunStore::check_run, run_id); }
   Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) override {
     return group_->run(&RunStore::settle_usage, unsettled, reported, now);
   }

@@ -50,6 +50,7 @@ Result<std::vector<BudgetRow>> ReadingStore::known_budgets(const std::string& ru
   if (const auto known = memory_.budgets.find(run_id); known != memory_.budgets.end()) return known->second;
   PAWL_TRY(auto found, budgets(run_id));
   PAWL_OK(check_spent(run_id, found));
+  PAWL_OK(check_reserved(run_id, found));
   return memory_.budgets[run_id] = std::move(found);
 }
 

@@ -100,6 +100,12 @@ Result<bool> RunStore::seal_run_if_over(const std::string& run_id, WallTime now)
   return true;
 }
 
+Status RunStore::check_run(const std::string& run_id) {
+  PAWL_TRY(auto transaction, begin("check_run", run_id));
+  PAWL_OK(database_->check_what_claims_read());
+  return check_state(run_id);
+}
+
 // on_failure: stop. Skips every QUEUED phase of the run.
 Status RunStore::stop_queued(const PhaseRow& failed, WallTime now) {
   std::vector<PhaseRow> queued;

@@ -34,20 +34,26 @@ Result<bool> ReadingStore::has_begun(const std::string& run_id, const std::strin
   return begun;
 }
 
+Result<std::size_t> ReadingStore::first_open(const std::string& run_id) {
+  PAWL_TRY([[maybe_unused]] const auto* trusted, trust(run_id));
+  auto& known = trusted_.at(run_id);
+  const auto& listed = list_in(known.started, "phases");
+  for (; known.first_open < listed.size(); ++known.first_open) {
+    PAWL_TRY(const bool over, is_over(run_id, id_at(listed, known.first_open)));
+    if (!over) break;
+  }
+  return known.first_open;
+}
+
 // The first phase that is open by the rows has to be in the tier of `phase`, and in a tier that is not parallel
 // it has to be `phase`. A phase that began goes on when an operator queued an earlier one since.
 Status ReadingStore::check_order(const PhaseRow& phase) {
-  PAWL_TRY([[maybe_unused]] const auto* trusted, trust(phase.run_id));
-  auto& known = trusted_.at(phase.run_id);
+  PAWL_TRY(const auto place, first_open(phase.run_id));
+  const auto& known = trusted_.at(phase.run_id);
   const auto& listed = list_in(known.started, "phases");
-  const auto count = std::min(known.tiers.size(), listed.size());
-  for (; known.first_open < count; ++known.first_open) {
-    PAWL_TRY(const bool over, is_over(phase.run_id, id_at(listed, known.first_open)));
-    if (!over) break;
-  }
-  if (known.first_open == count) return {};
-  const std::string first = id_at(listed, known.first_open);
-  const auto first_tier = known.tiers[known.first_open];
+  if (place >= std::min(known.tiers.size(), listed.size())) return {};
+  const std::string first = id_at(listed, place);
+  const auto first_tier = known.tiers[place];
   if (first == phase.phase_id || first_tier > phase.tier_index) return {};
   if (first_tier == phase.tier_index) {
     PAWL_TRY(const auto own, tier(phase.run_id, phase.tier_index));

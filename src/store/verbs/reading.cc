@@ -92,7 +92,7 @@ Result<TierRow> ReadingStore::tier(const std::string& run_id, std::int64_t tier_
   PAWL_TRY(auto query, database_->query("select_tier"));
   query.bind(run_id).bind(tier_index);
   PAWL_TRY(const bool row, query.next());
-  if (!row) return fail(ErrorKind::kCorrupt, "run " + run_id + " lacks a tier");
+  if (!row) return fail(ErrorKind::kForged, "run " + run_id + " lacks a tier");
   PAWL_TRY(auto found, read_tier(query));
   memory_.last_tier.emplace(run_id, found);
   return found;

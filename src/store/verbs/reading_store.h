@@ -91,16 +91,21 @@ class ReadingStore : public Store {
 
   // --- tables against the trusted rows (trusted_tables.cc). kForged: they differ.
   Status check_claim(Claim& claim);
+  Status check_run_row(const RunRow& row);
   Status check_tables(const std::string& run_id);
   Status check_source(const std::string& run_id, const Json& started);
   Status check_doctor_calls(const std::string& run_id);
   Status check_places(const std::string& run_id, const Json& started);
   Status check_spent(const std::string& run_id, const std::vector<BudgetRow>& budgets);
+  Status check_reserved(const std::string& run_id, const std::vector<BudgetRow>& budgets);
+  // The claim's attempt is unfinished, so no episode of it was judged.
+  Status check_no_episodes(const AttemptRow& attempt);
   Status check_attempts(const PhaseRow& phase);  // REQUIRES: an unfinished attempt
   // Calls `visit` with each row of a phase's chain. kForged: the chain as a whole is not the trusted one.
   Status each_checked_row(const std::string& run_id, const std::string& phase_id,
                           const std::function<Status(const LedgerRow&)>& visit);
   Status check_ends(const std::string& run_id, const EndedPhases& ended);
+  Status check_state(const std::string& run_id);
 
   // --- the order of phases by the trusted rows (phase_order.cc)
   // kForged: by the rows, an earlier phase is open that this one has to wait for.
@@ -108,6 +113,9 @@ class ReadingStore : public Store {
   // Whether, by the rows, the phase has an unfinished attempt with a step.
   Result<bool> has_begun(const std::string& run_id, const std::string& phase_id);
   Result<bool> is_over(const std::string& run_id, const std::string& phase_id);
+  // The place of the first phase that is open by the rows, in the order of the run's first row; the number of its
+  // phases when all are over.
+  Result<std::size_t> first_open(const std::string& run_id);
   Status check_seals(const std::string& run_id, const std::vector<PhaseRow>& phases,
                      const std::vector<ChainHead>& heads);
   Status check_goal(const Claim& claim);

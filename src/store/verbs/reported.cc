@@ -43,13 +43,14 @@ Result<std::vector<Unsettled>> ReadingStore::unsettled(const std::string& run_id
 Status RunStore::settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) {
   StepRow ended = unsettled.step;
   PAWL_TRY(auto transaction, begin("settle_usage", ended.run_id));
+  PAWL_TRY(auto budgets,
+           known_budgets(ended.run_id));  // compared with the steps as they are before the change
   {
     PAWL_TRY(auto query, database_->query("settle_usage"));
     PAWL_OK(query.bind(ended.sandbox_run_id).run());
     if (database_->changes() == 0) return transaction.commit();  // settled already, from the same reports
   }
   ended.reserved_ms = 0;  // settled when the step ended
-  PAWL_TRY(auto budgets, known_budgets(ended.run_id));
   settle(budgets, ended, 0, reported);
   PAWL_OK(write_budgets(ended.run_id, budgets));
   if (reported.last_seq > 0) {

@@ -44,6 +44,7 @@ class RunStore : public ReadingStore {
                                                   WallTime now) override;
   Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                          const Operator& who, WallTime now) override;
+  Status check_run(const std::string& run_id) override;
   Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) override;
   Status put_inventory(const std::string& key, const std::string& text) override;
 

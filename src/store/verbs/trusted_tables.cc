@@ -19,6 +19,8 @@ namespace {
 // Mutants (base/mutant.h).
 bool compares_no_accepted_work() { return mutant("accepted_work_not_compared"); }
 bool compares_no_caps() { return mutant("caps_not_compared"); }
+bool compares_no_reservations() { return mutant("reservations_not_compared"); }
+bool compares_no_state() { return mutant("run_state_not_compared"); }
 
 std::unexpected<Error> contradicted(const std::string& run_id, const std::string& what) {
   return fail(ErrorKind::kForged, "the tables of run " + run_id + " are not what its ledger says: " + what +
@@ -60,17 +62,22 @@ EndedPhases ended_of(const Trusted& known) {
 
 }  // namespace
 
+Status ReadingStore::check_run_row(const RunRow& row) {
+  PAWL_TRY(const auto* known, trust(row.run_id));
+  const auto differs = [&](const char* key, const std::string& value) {
+    return known->started.contains(key) && text_in(known->started, key) != value;
+  };
+  const bool is_same = !differs("workflow_id", row.workflow_id) &&
+                       !differs("plan_content", row.plan_content) && !differs("base_id", row.base_id) &&
+                       !differs("base_commit", row.base_commit) && !differs("backend", row.backend) &&
+                       !differs("at", row.created_at);
+  return is_same ? Status() : contradicted(row.run_id, "its row is not what it was started with");
+}
+
 Status ReadingStore::check_claim(Claim& claim) {
   const std::string& run_id = claim.run.run_id;
-  PAWL_TRY(const auto* known, trust(run_id));
-  const Json& started = known->started;
-  const auto differs = [&](const char* key, const std::string& value) {
-    return started.contains(key) && text_in(started, key) != value;
-  };
-  if (differs("workflow_id", claim.run.workflow_id) || differs("plan_content", claim.run.plan_content) ||
-      differs("base_id", claim.run.base_id) || differs("base_commit", claim.run.base_commit) ||
-      differs("backend", claim.run.backend))
-    return contradicted(run_id, "its row is not what it was started with");
+  PAWL_OK(check_run_row(claim.run));
+  const Json& started = trusted_.at(run_id).started;
   if (const auto planned = started.find("planned"); planned != started.end()) {
     const bool same = (claim.common.empty() || text_in(*planned, "") == blake3_hex(claim.common)) &&
                       text_in(*planned, claim.phase.phase_id.c_str()) == blake3_hex(claim.planned);
@@ -80,6 +87,7 @@ Status ReadingStore::check_claim(Claim& claim) {
   PAWL_OK(check_tables(run_id));
   PAWL_OK(check_order(claim.phase));
   PAWL_OK(check_attempts(claim.phase));
+  PAWL_OK(check_no_episodes(claim.attempt));
   if (claim.continued) PAWL_OK(check_steps(claim));
   return mutant("previous_attempt_not_compared") ? Status() : check_previous(claim);
 }
@@ -180,6 +188,37 @@ Status ReadingStore::check_spent(const std::string& run_id, const std::vector<Bu
   return {};
 }
 
+// A forged reservation would let a run wait for ever, or spend more than its cap.
+Status ReadingStore::check_reserved(const std::string& run_id, const std::vector<BudgetRow>& budgets) {
+  if (!os::defences().signer) return {};
+  std::vector<StepRow> holders;
+  PAWL_TRY(auto open, database_->query("open_steps_of_run"));
+  open.bind(run_id);
+  for (;;) {
+    PAWL_TRY(const bool more, open.next());
+    if (!more) break;
+    PAWL_TRY(auto step, read_step(open));
+    holders.push_back(std::move(step));
+  }
+  PAWL_TRY(auto owed, unsettled(run_id));
+  for (auto& each : owed) {
+    each.step.reserved_ms = 0;  // settled with the end of the step
+    holders.push_back(std::move(each.step));
+  }
+  const auto unit = reserved_contradicted(budgets, holders);
+  return unit.empty() || compares_no_reservations()
+             ? Status()
+             : contradicted(run_id, "the reserved amount of " + std::string(unit));
+}
+
+Status ReadingStore::check_no_episodes(const AttemptRow& attempt) {
+  if (!os::defences().signer) return {};
+  PAWL_TRY(auto query, database_->query("any_episode_of_attempt"));
+  query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.attempt_id);
+  PAWL_TRY(const bool found, query.next());
+  return found ? contradicted(attempt.run_id, "the episodes of attempt " + attempt.attempt_id) : Status();
+}
+
 // One comparison serves until another connection commits: only this store writes until then.
 Status ReadingStore::check_attempts(const PhaseRow& phase) {
   if (memory_.tried.contains(key_of(phase.run_id, phase.phase_id)) || !os::defences().signer) return {};
@@ -226,6 +265,21 @@ Status ReadingStore::check_ends(const std::string& run_id, const EndedPhases& en
       std::ranges::find_if_not(listed, [&](const Json& id) { return over.contains(word_in(id)); });
   known.first_open = static_cast<std::size_t>(first - listed.begin());
   return {};
+}
+
+// A run is over exactly when its rows end all of its phases.
+Status ReadingStore::check_state(const std::string& run_id) {
+  if (!os::defences().signer) return {};
+  PAWL_OK(check_tables(run_id));
+  PAWL_TRY(const auto row, run(run_id));
+  PAWL_OK(check_run_row(row));
+  const auto& known = trusted_.at(run_id);
+  PAWL_TRY(const auto open, first_open(run_id));
+  auto by_rows = RunState::kExecuting;
+  if (open == list_in(known.started, "phases").size()) {
+    PAWL_TRY(by_rows, ended_of(known).state_of_run(known.started));
+  }
+  return row.state == by_rows || compares_no_state() ? Status() : contradicted(run_id, "its state");
 }
 
 // Called before the run is sealed. `phases` are all its phases, `heads` the ends of their chains.
