@@ -22,6 +22,7 @@ tiers:
 # A run that goes on, by its rows.
 OPEN = (
     "UPDATE runs SET state = 'COMPLETE'",
+    "UPDATE runs SET state = 'COMPLETE', ended_at = created_at",
     "UPDATE runs SET state = 'x'",
     "UPDATE runs SET plan_content = 'x'",
     "UPDATE runs SET created_at = '2020-01-01T00:00:00.000Z'",

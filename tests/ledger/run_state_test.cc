@@ -51,16 +51,19 @@ TEST_F(RunState, AnHonestRunHoldsAtEachMoment) {
 }
 
 TEST_F(RunState, ARunThatGoesOnIsNotOver) {
-  finds_each({"UPDATE runs SET state = 'COMPLETE'", "UPDATE runs SET state = 'FAILED'",
-              "UPDATE runs SET state = 'CANCELLED'",
+  finds_each({"UPDATE runs SET state = 'COMPLETE', ended_at = created_at",
+              "UPDATE runs SET state = 'FAILED', ended_at = created_at",
+              "UPDATE runs SET state = 'CANCELLED', ended_at = created_at",
               "UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE phase_id = 'two'",
-              "UPDATE phases SET state = 'SKIPPED', outcome = 'skipped'; UPDATE runs SET state = 'COMPLETE'",
-              "DELETE FROM phases WHERE phase_id = 'two'; UPDATE runs SET state = 'COMPLETE'"},
+              "UPDATE phases SET state = 'SKIPPED', outcome = 'skipped'; UPDATE runs SET state = 'COMPLETE', "
+              "ended_at = created_at",
+              "DELETE FROM phases WHERE phase_id = 'two'; UPDATE runs SET state = 'COMPLETE', ended_at = "
+              "created_at"},
              [&] { attempt("passed", "L"); });
 }
 
 TEST_F(RunState, ARunThatIsOverEndedAsItsRowsSay) {
-  finds_each({"UPDATE runs SET state = 'COMPLETE'", "UPDATE runs SET state = 'EXECUTING'",
+  finds_each({"UPDATE runs SET state = 'COMPLETE'", "UPDATE runs SET state = 'EXECUTING', ended_at = ''",
               "UPDATE phases SET state = 'COMPLETE', outcome = 'passed' WHERE phase_id = 'one'",
               "UPDATE phases SET outcome = 'escalate' WHERE phase_id = 'one'",
               "UPDATE phases SET state = 'QUEUED', outcome = '' WHERE phase_id = 'one'"},

@@ -46,9 +46,12 @@ const std::vector<Attack>& attacks() {
        "UPDATE attempts SET feedback = feedback || ' ' WHERE run_id = 'RUN' AND finished = 1",
        FoundBy::kClaim},
       {"a run that goes on is over",
-       "UPDATE runs SET state = 'COMPLETE' WHERE run_id = 'RUN' AND state = 'EXECUTING'", FoundBy::kCheck},
+       "UPDATE runs SET state = 'COMPLETE', ended_at = created_at WHERE run_id = 'RUN' AND state = "
+       "'EXECUTING'",
+       FoundBy::kCheck},
       {"a run that is over goes on",
-       "UPDATE runs SET state = 'EXECUTING' WHERE run_id = 'RUN' AND state <> 'EXECUTING'", FoundBy::kCheck},
+       "UPDATE runs SET state = 'EXECUTING', ended_at = '' WHERE run_id = 'RUN' AND state <> 'EXECUTING'",
+       FoundBy::kCheck},
       {"a reservation is another one", "UPDATE budgets SET reserved = reserved + 1 WHERE run_id = 'RUN'"},
       {"a result after the newest head is another one", std::string(kAnotherResult)},
   };
