@@ -8,6 +8,7 @@
 
 #include "base/glob.h"
 #include "base/hash.h"
+#include "cli/plan_beside.h"
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "cli/render/waiting.h"
@@ -127,13 +128,6 @@ void check_may_fail(const std::string& shown, plan::Parsed& parsed) {
     }
 }
 
-plan::Problem at_signals(const std::string& shown, const plan::Gate& gate, std::string message) {
-  return {.file = shown,
-          .line = gate.signals_at.line,
-          .column = gate.signals_at.column,
-          .message = "gate " + gate.name + ": " + std::move(message)};
-}
-
 // A report that no signal reads has no effect. check_may_fail() names the steps that may fail.
 void check_unread_reports(const std::string& shown, plan::Parsed& parsed) {
   for (const auto& [name, gate] : parsed.plan->gates)
@@ -166,55 +160,6 @@ void check_protection(const std::string& shown, const std::string& file, plan::P
       (each.is_error ? parsed.problems : parsed.warnings).push_back(std::move(problem));
     }
   }
-}
-
-// A file of `gate_files` is hidden in /plan only. Agents read it in /workspace when the source has it, too.
-void check_gate_files(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
-  const auto& plan = *parsed.plan;
-  const std::string folder = os::folder_of(file);
-  const auto source = executor::source_folder(plan, folder);
-  if (plan.gate_files.empty() || !source || !(folder + "/").starts_with(*source + "/")) return;
-  const std::string below = folder == *source ? "" : folder.substr(source->size() + 1) + "/";
-  std::vector<std::string> patterns;
-  for (const auto& pattern : plan.gate_files) patterns.push_back(below + pattern);
-  const auto covered = workspace::covered_in_source(*source, plan.source_ref, patterns);
-  for (std::size_t i = 0; covered && i < patterns.size(); ++i)
-    if ((*covered)[i].any && std::ranges::find(plan.source_exclude, patterns[i]) == plan.source_exclude.end())
-      parsed.warnings.push_back(
-          {.file = shown,
-           .message =
-               "gate_files: " + visible(patterns[i]) +
-               " lies in the source, too, where every agent reads it in /workspace: keep the plan in a "
-               "folder outside of the source, or name the files in `exclude` of `source`"});
-}
-
-// Returns the paths below /plan that a command names literally: without parts that a shell fills in.
-std::vector<std::string> plan_paths_in(const std::string& text) {
-  constexpr std::string_view kFolder = "/plan/", kEnds = " \t\n'\"`;&|()<>,:", kFilledIn = "$*?[{\\";
-  std::vector<std::string> out;
-  for (auto at = text.find(kFolder); at != std::string::npos; at = text.find(kFolder, at + 1)) {
-    const bool begins = at == 0 || kEnds.find(text[at - 1]) != std::string_view::npos || text[at - 1] == '=';
-    const auto start = at + kFolder.size();
-    const auto end =
-        std::min(text.find_first_of(std::string(kEnds) + std::string(kFilledIn), start), text.size());
-    const bool is_whole = end == text.size() || kFilledIn.find(text[end]) == std::string_view::npos;
-    if (begins && is_whole && end > start) out.push_back(text.substr(start, end - start));
-  }
-  return out;
-}
-
-// Warns of a file that no step finds, because /plan is the plan's folder.
-void check_plan_paths(const std::string& shown, const std::string& file, plan::Parsed& parsed) {
-  const std::string folder = os::folder_of(file);
-  for (const auto& [name, gate] : parsed.plan->gates)
-    for (const auto& step : gate.steps)
-      for (const auto& word : step.argv)
-        for (const auto& path : plan_paths_in(word))
-          if (!os::exists(os::join(folder, path)))
-            parsed.warnings.push_back(
-                at_signals(shown, gate,
-                           fmt::format("step {} names /plan/{}, which is not beside the plan", step.name,
-                                       visible(path))));
 }
 
 // In a sandbox the source is /workspace, so programs that name the source's folder may not run.
@@ -416,8 +361,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   check_may_fail(path, out.parsed);
   check_unread_reports(path, out.parsed);
   check_protection(path, out.file, out.parsed);
-  check_gate_files(path, out.file, out.parsed);
-  check_plan_paths(path, out.file, out.parsed);
+  check_files_beside(path, out.file, out.parsed);
   check_built(path, out.file, out.parsed);
   check_mounts(path, out.parsed);
   check_programs(path, out.parsed);

@@ -68,6 +68,27 @@ class Base(WithRun):
                 self.make(f'{{name: unit, run: "{run}"}}', "echo '#!/bin/sh' >made; chmod 755 made; echo >made.py")
                 self.pawl("run", "plan.yaml")
 
+    def test_a_script_in_a_file_that_can_hide_a_failure_is_told_at_check(self):
+        self.write("one.sh", "true\n")
+        self.write("two.sh", "sh test.sh\nsh lint.sh\n")
+        self.write("strict.sh", "set -e\nsh test.sh\nsh lint.sh\n")
+        self.write("source/ci.sh", "sh test.sh | tee log\n")
+        for run, told in (("sh /plan/two.sh", "/plan/two.sh"), ("cd x && bash -u /plan/two.sh", "/plan/two.sh"), ("sh ci.sh", "ci.sh"),
+                          ("sh /plan/one.sh", ""), ("sh -e /plan/two.sh", ""), ("sh /plan/strict.sh", ""), ("cat /plan/two.sh", "")):
+            with self.subTest(run):
+                self.make(f'{{name: unit, run: "{run}"}}')
+                said = self.pawl("check", "plan.yaml").stderr
+                self.assertEqual(f"step unit: {told} can pass although a command failed" in said, bool(told), said)
+
+    def test_a_gate_on_the_whole_folder_of_the_plan_is_told_at_check(self):
+        self.write("test_held_back.py", "")
+        for run, told in (("pytest /plan", True), ("cd /plan; pytest test_*.py", True), ("cp -r /plan/. /tmp/g", True),
+                          ("pytest /plan/test_held_back.py", False), ("ls /planned my/plan", False)):
+            with self.subTest(run):
+                self.make(f'{{name: unit, run: "{run}"}}')
+                said = self.pawl("check", "plan.yaml").stderr
+                self.assertEqual("step unit runs on the whole folder /plan, whose files agents see" in said, told, said)
+
     def test_a_file_of_the_plan_that_is_not_there_is_told_at_check(self):
         self.write("run.sh", "true\n")
         for run, told in (("sh /plan/run.sh", ""), ("sh /plan/typo.sh", "/plan/typo.sh"), ("cat /plan/run.sh '/plan/sub/a b'", "/plan/sub/a"),
