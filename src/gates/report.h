@@ -57,7 +57,8 @@ using Findings = std::deque<Finding>;
 // a hook that failed. It is not a test: a failed one fails the attempt, and Inventory::names never has it.
 struct NoTest {
   enum class What {
-    kLoaded,    // a file, a package or a class; names of its tests begin with "NAME::" or "NAME."
+    kLoaded,    // a file, a package or a class; names of its tests begin with "NAME::" or "NAME.", or its
+                // report is its own
     kFile,      // a file, by its path; its tests do not have its name
     kHook,      // a hook of a suite, or the suite: some of its tests may not have run
     kTeardown,  // ran after a test that ran
@@ -84,7 +85,7 @@ struct Report {
   std::string stopped;
   // Why the report is no evidence of work, although its tests could be read: it ends in the middle. No test
   // failed, or it ends inside a subtest, whatever failed before. "" for all other reports. What base has by it
-  // is a lower bound.
+  // is a lower bound; without a test it has nothing (signal_parts.h).
   std::string cut_short;
   // The least number of tests that the report counts but does not contain: those after the early end.
   std::int64_t not_run = 0;

@@ -9,6 +9,7 @@
 #include "base/mutant.h"
 #include "gates/hang.h"
 #include "gates/reading/collector.h"
+#include "gates/unloaded.h"
 
 namespace pawl::gates {
 namespace {
@@ -54,6 +55,8 @@ Result<Report> merged(const std::vector<StepFacts>& steps, std::string_view fami
       for (const auto& suite : file.report->suites) PAWL_OK(tests.add_suite("", suite));
       if (!file.report->lower_bound.empty()) tests.bound_from_below(file.report->lower_bound);
       if (!file.report->stopped.empty()) tests.stopped_early(file.report->stopped);
+      if (const auto loaded = loaded_file_of(step, file); !loaded.empty())
+        PAWL_OK(tests.add_no_test(NoTest::What::kLoaded, loaded, "", false));
       not_run += file.report->not_run;
       for (const auto& finding : file.report->findings)
         PAWL_OK(findings.add("", finding.name, finding.severity));
@@ -222,6 +225,10 @@ std::optional<std::string> unwritten_by(const StepFacts& step, std::string_view 
   return std::nullopt;
 }
 
+bool has_nothing(const Report& report) {
+  return !report.cut_short.empty() && report.tests.empty() && report.no_tests.empty();
+}
+
 Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family) {
   Reports out;
   for (const auto& step : steps) {
@@ -231,8 +238,9 @@ Reports all_reports(const std::vector<StepFacts>& steps, std::string_view family
     for (const auto& file : step.reports) {
       if (file.family != family) continue;
       const std::string problem = file.report ? file.report->cut_short : file.report.error().message;
-      out.parsed += file.report ? 1 : 0;
-      auto& told = file.report ? out.cut_short : out.problem;
+      const bool is_one = file.report && !has_nothing(*file.report);
+      out.parsed += is_one ? 1 : 0;
+      auto& told = is_one ? out.cut_short : out.problem;
       if (!problem.empty() && told.empty())
         told = printable((file.path + ": " + problem).substr(0, kProblemBytesMax));
     }

@@ -26,12 +26,16 @@ std::string shown(const std::vector<std::string>& names, std::size_t total);
 std::vector<std::string> beyond(const std::vector<std::string>& after,
                                 const std::vector<std::string>& before);
 
+// Whether a report ends before its first test. Such a text is no report, unless base could not load the file
+// that wrote it (unloaded.h).
+bool has_nothing(const Report& report);
+
 // All reports of a family as one report. Equal names from two reports stay two entries.
 struct Reports {
   Report all;
   bool declared = false;
   std::int64_t parsed = 0;
-  // The problem of the first report that does not parse, or why all reports together exceed a bound.
+  // The problem of the first report that does not parse or has nothing, or why all reports together exceed a bound.
   std::string problem;
   // The problem of the first report that is cut short. It proves no work, and base has what is in it.
   std::string cut_short;

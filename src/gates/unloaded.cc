@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/glob.h"
+#include "gates/signal_parts.h"
+
 namespace pawl::gates {
 namespace {
 
@@ -10,6 +13,27 @@ constexpr std::string_view kGoTests = "_test.go";  // the files of Go that conta
 bool is_path_or_package(std::string_view name) { return name.find('/') != name.npos; }
 
 std::int64_t depth_of(std::string_view name) { return std::ranges::count(name, '/'); }
+
+constexpr std::string_view kTap = "tap";
+
+// The path below the fixed folder of a pattern: "t/a.t" for "tap/t/a.t" and "tap/**". "" for the path itself.
+std::string below_folder_of(std::string_view pattern, const std::string& path) {
+  if (!any_covers(std::vector{std::string(pattern)}, path)) return "";
+  while (pattern.ends_with('/')) pattern.remove_suffix(1);
+  const auto wildcard = pattern.find_first_of("*?");
+  const auto folder = wildcard == pattern.npos ? pattern.size() : pattern.substr(0, wildcard).rfind('/');
+  if (folder == pattern.npos) return path;
+  return folder + 1 < path.size() ? path.substr(folder + 1) : "";
+}
+
+std::string test_file_of(const StepFacts& step, const ReportFacts& file) {
+  if (file.format != kTap) return "";
+  for (const auto& wanted : step.patterns) {
+    auto below = wanted.format == kTap ? below_folder_of(wanted.pattern, file.path) : "";
+    if (!below.empty()) return below;
+  }
+  return "";
+}
 
 // "a/tests/test_b.py" -> "a.tests.test_b": Python and Java name the contents of the file like this.
 std::string module_of(std::string_view path) {
@@ -88,6 +112,27 @@ UnloadedNames Unloaded::names_for(std::string_view path) const {
 }
 
 void Unloaded::see_removed(std::string_view path) { removed_.merge(names_for(path)); }
+
+std::string loaded_file_of(const StepFacts& step, const ReportFacts& file) {
+  const auto ran = [](const TestCase& test) { return test.status != TestStatus::kSkipped; };
+  return file.report && std::ranges::any_of(file.report->tests, ran) ? test_file_of(step, file) : "";
+}
+
+std::vector<StepFacts> with_unloaded_files(const std::vector<StepFacts>& steps) {
+  auto out = steps;
+  for (auto& step : out) {
+    const bool failed = step.outcome == "exited" && step.exit_code != 0;
+    const auto loaded = [&](const auto& file) { return !loaded_file_of(step, file).empty(); };
+    if (!failed || std::ranges::none_of(step.reports, loaded)) continue;
+    for (auto& file : step.reports) {
+      const auto name = test_file_of(step, file);
+      if (name.empty() || !file.report || !has_nothing(*file.report)) continue;
+      file.report = Report{.no_tests = {{.what = NoTest::What::kLoaded, .name = name}},
+                           .lower_bound = name + " could not be loaded"};
+    }
+  }
+  return out;
+}
 
 bool is_there(std::string_view name, const Report& report) {
   return std::ranges::any_of(report.tests,

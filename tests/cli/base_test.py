@@ -297,6 +297,22 @@ word=$(tr -dc a-z </dev/urandom | head -c 9)
         signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]
         self.assertIn("t::at ", next(s["details"]["gone_names"] for s in signals if s["kind"] == "tests"))
 
+    PROVE = """mkdir -p tap/t && printf 'ok 1 - old\\n1..1\\n' >tap/t/old.t
+[ -e made ] && printf "$(cat made)" >tap/t/new.t || >tap/t/new.t
+grep -q ok tap/t/new.t
+"""
+
+    def test_a_test_file_that_base_cannot_load_waits_for_the_work(self):
+        self.write("source/run.sh", self.PROVE)
+        self.write("source/t/new.t", "")
+        unit = '{name: unit, run: "sh run.sh", reports: {tap: ["tap/**"]}}'
+        for work, code in (("echo 'ok 1 - new\\\\n1..1' >made", 0), ("echo >made", 11), ("echo '1..0 # SKIP ok' >made", 11),
+                           ("echo 'ok 1 - new\\\\n1..1' >made; rm t/new.t", 11)):
+            with self.subTest(work):
+                self.make(unit, work, "signals: [tests]")
+                self.pawl("run", "plan.yaml", expect=code)
+                self.assertIn("agent.run.attempt1", self.ran())
+
     def test_a_second_run_on_base_is_made_once_and_never_for_names_that_stay(self):
         self.make('{name: unit, run: "sh run.sh", reports: {junit: [out.xml]}}', "touch made", "signals: [tests]")
         self.write("source/run.sh", self.MOVING)

@@ -226,7 +226,8 @@ std::string bound_of_tests(const std::vector<StepFacts>& steps, const Report& re
 }
 
 // The tests of base. Tests that base skips are left out: the work may skip them as well.
-Inventory tests_on_base(const std::vector<StepFacts>& steps) {
+Inventory tests_on_base(const std::vector<StepFacts>& as_they_ended) {
+  const auto steps = with_unloaded_files(as_they_ended);
   const Reports reports = all_reports(steps, kTestsFamily);
   Inventory out;
   out.reason = lacks_on_base(steps, reports, kTestsFamily);
