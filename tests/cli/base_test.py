@@ -60,10 +60,11 @@ class Base(WithRun):
         self.write("source/Makefile", "test:\n\tno-such-tox -q\nall:\n\t$(MAKE) test\nuse:\n\t./made\n")
         for run, missing in (("make test", "no-such-tox"), ("make all", "no-such-tox"), ("python3 -m nose2", "python3 -m nose2"),
                              ("python3 /plan/typo.py", "/plan/typo.py"), ("sh -c 'cat /plan/typo.txt'", "/plan/typo.txt"),
-                             ("sh /plan/typo.sh", "/plan/typo.sh"), ("git no-such-tool", "git no-such-tool")):
+                             ("sh /plan/typo.sh", "/plan/typo.sh"), ("git no-such-tool", "git no-such-tool"), ("no-such-tox || exit 1", "no-such-tox"),
+                             ("no-such-tox > log 2>&1 || { cat log; exit 1; }", "no-such-tox")):
             with self.subTest(run):
                 self.stops(f'{{name: unit, run: "{run}"}}', f"`{missing}` is not in the sandbox", "baseline: none")
-        for run in ("make use", "python3 -m made", "echo /plan/typo.py; test -e made", "sh made"):
+        for run in ("make use", "python3 -m made", "echo /plan/typo.py; test -e made", "sh made", "./made || exit 1", "no-such-tox || ./made || exit 1"):
             with self.subTest(run):
                 self.make(f'{{name: unit, run: "{run}"}}', "echo '#!/bin/sh' >made; chmod 755 made; echo >made.py")
                 self.pawl("run", "plan.yaml")

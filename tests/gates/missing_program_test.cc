@@ -38,6 +38,30 @@ TEST(MissingProgram, IsReadAlsoBehindAnotherExitCode) {
     EXPECT_EQ(found(command, output), "none") << output;
 }
 
+TEST(MissingProgram, IsReadWhereTheScriptEndsWithACodeOfItsOwn) {
+  const auto found = [](const std::string& command, const std::string& output) {
+    return missing_behind({"sh", "-c", "bash -c $1 || sh -c $2", "sh", "shopt || :", command}, output)
+        .value_or(MissingProgram{.name = "none"})
+        .name;
+  };
+  const std::string dash = "sh: 1: tox: not found\n", bash = "bash: line 1: tox: command not found\n";
+  for (const std::string command :
+       {"tox || exit 1", "tox -q > log 2>&1 || { cat log; exit 1; }",
+        "tox &>log ||\n{ cat log >&2\n exit 2\n}", "CI=1 tox || exit", "cd a && tox -q || exit $?",
+        "make -s || exit 1; tox || { echo no; exit 1; }", "x || true; tox || exit 1", "(tox || exit 3)"})
+    for (const auto& output : {dash, bash + "more\n"}) EXPECT_EQ(found(command, output), "tox") << command;
+  for (const std::string command :
+       {"tox || pytest", "tox || true", "tox || exit 0", "tox || exit 256",
+        "tox || { pip install tox; exit 1; }", "tox || { cat log; exit $?; }", "tox || { cat log; }",
+        "tox || echo no && exit 1", "sh test.sh || exit 1", "tox | tee log || exit 1",
+        "sh -c 'tox || exit 1'", "if tox || exit 1; then :; fi", "tox; x || exit 1",
+        "tox || { cat $(tox2); exit 1; }", "tox || { cat log | grep x; exit 1; }", "echo tox || exit 1"})
+    EXPECT_EQ(found(command, dash), "none") << command;
+  EXPECT_EQ(found("tox || exit 1", "./a.py: tox: command not found\n"), "none")
+      << "no shell of the step says it";
+  EXPECT_EQ(found("./t.sh || exit 1", "sh: 1: ./t.sh: not found\n"), "./t.sh");
+}
+
 // Texts of git 2.39, cargo 1.74 and prove 3.44.
 TEST(MissingProgram, IsReadWhereAnotherProgramCallsIt) {
   const auto found = [](const std::string& command, const std::string& output) {
@@ -58,6 +82,8 @@ TEST(MissingProgram, IsReadWhereAnotherProgramCallsIt) {
   EXPECT_EQ(found("git lfs pull", git), "git lfs");
   EXPECT_EQ(found("cargo nextest run", cargo("nextest")), "cargo nextest");
   EXPECT_EQ(found("cargo +nightly miri test", cargo("miri")), "cargo miri");
+  for (const std::string end : {" || exit 1", " >log 2>&1 || { cat log; exit 1; }"})
+    EXPECT_EQ(found("cargo nextest run" + end, cargo("nextest")), "cargo nextest") << end;
   EXPECT_EQ(found("prove --exec ruby-x z.t", prove), "ruby-x");
   EXPECT_EQ(found("prove --exec=ruby-x z.t", prove), "ruby-x");
   // Programs that the work may add: an alias of cargo, a program in another PATH, what a script of it calls; and a

@@ -7,6 +7,7 @@
 
 #include "gates/policy/python_names.h"
 #include "gates/policy/search_folders.h"
+#include "gates/reading/fallback.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -244,7 +245,23 @@ bool any_command(std::string_view text, const IsWanted& is_wanted) {
 bool may_do_without(const std::vector<std::string>& argv) {
   SearchFolders folders;
   folders.add(argv);
-  return !folders.programs.empty() || has_unknown_path(argv) || argv.back().find("||") != std::string::npos;
+  return !folders.programs.empty() || has_unknown_path(argv) || has_fallback(argv.back());
+}
+
+// The first word of a command that is not an assignment.
+std::string_view first_word_of(std::string_view command) {
+  for (const auto word : words_of_command(command))
+    if (word.find('=') == word.npos) return word;
+  return "";
+}
+
+// "tox" for "sh: 1: tox: not found" and "tox -q || exit 1": the script ends by it, with a code of its own.
+std::optional<MissingProgram> ended_by(std::string_view line, std::string_view script) {
+  const auto found = in_line(line);
+  const auto by = line.substr(0, line.find(':'));
+  if (!found || std::ranges::find(kShells, by) == kShells.end()) return std::nullopt;
+  const auto starts_it = [&](const auto command) { return first_word_of(command) == found->name; };
+  return std::ranges::any_of(commands_it_ends_by(script), starts_it) ? found : std::nullopt;
 }
 
 }  // namespace
@@ -288,6 +305,10 @@ std::optional<MissingProgram> missing_behind(const std::vector<std::string>& arg
   if (auto found =
           in_last_lines(output, kLinesMost, [&](std::string_view line) { return module_in(line, command); }))
     return found;
+  if (!argv.empty())
+    if (auto found = in_last_lines(output, kLinesMost,
+                                   [&](std::string_view line) { return ended_by(line, argv.back()); }))
+      return found;
   const auto by_make = in_last_lines(output, kLinesMost, [](std::string_view line) {
     return says_not_found(line) ? std::optional(MissingProgram()) : std::nullopt;
   });

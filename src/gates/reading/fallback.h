@@ -1,0 +1,16 @@
+// What a script of a shell does when a program of it fails: the right sides of its `||`.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace pawl::gates {
+
+// Whether the right side of some `||` may end with 0, or runs another program in place of the left one. "tox
+// || exit 1" and "tox >log || { cat log; exit 1; }" do not: they only say how the script ends.
+bool has_fallback(std::string_view script);
+
+// The commands whose failure ends the script by such a right side: "tox -q" for "tox -q || exit 1".
+std::vector<std::string_view> commands_it_ends_by(std::string_view script);
+
+}  // namespace pawl::gates
