@@ -168,10 +168,12 @@ class Episode {
   std::string key_of_baseline(const plan::Gate& gate, const FromHost& host, bool again) const;
   Status add_mounts(gates::AttemptFacts& to) const;  // the signal that they changed, if they did
   void add_base(gates::AttemptFacts& to) const;
+  // Why no attempt can pass a step of a gate (gates::absent_still); "" otherwise.
+  std::string absent_still(const PlannedStep& step, const gates::StepFacts& facts) const;
   std::string inventories_hash() const;  // over all known results on base, by gate; "" when none is known
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;
-  void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a baseline's step
+  void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a step of a gate
   void add_searched(const PlannedStep& step, const gates::MissingProgram& program,
                     gates::StepFacts& to) const;
   bool agent_decides() const;  // by its work or its outcome: the gates are not run

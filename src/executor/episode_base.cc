@@ -134,6 +134,11 @@ void Episode::add_base(gates::AttemptFacts& to) const {
   }
 }
 
+std::string Episode::absent_still(const PlannedStep& step, const gates::StepFacts& facts) const {
+  const auto known = on_base_.find(step.gate_id);
+  return known == on_base_.end() ? "" : gates::absent_still(step.gate_id, known->second, facts);
+}
+
 // Whether the work can never have a file at `path`, and no step of the gate can create one from the work.
 bool Episode::is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                           const std::string& path) const {

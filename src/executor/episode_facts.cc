@@ -136,7 +136,7 @@ void Episode::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
   to.reports = reports_of(step, run);
   add_stop_option(step, to);
   if (run.outcome == sandbox::Outcome::kTimedOut) to.last_test = last_test_of(step, run, to.output_tail);
-  if (step.role == StepRole::kBaseline) add_program(step, to);
+  if (step.role == StepRole::kBaseline || step.role == StepRole::kGate) add_program(step, to);
   if (step.step->trace) add_trace(run, to);
 }
 

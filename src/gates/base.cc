@@ -96,6 +96,16 @@ std::string why_stopped(const std::string& gate_id, const std::vector<StepFacts>
   return "";
 }
 
+std::map<std::string, std::string> absent_behind_failed(const std::vector<StepFacts>& steps) {
+  std::map<std::string, std::string> out;
+  bool failed = false;
+  for (const auto& step : steps) {
+    if (failed && !step.program.empty() && !not_started(step).empty()) out[step.step_name] = step.program;
+    failed = failed || !step_held(step);
+  }
+  return out;
+}
+
 Json json_of(const Inventory& inventory) {
   Json out = {{"state", kStates.at(static_cast<std::size_t>(inventory.state))},
               {"reason", inventory.reason},
@@ -142,6 +152,12 @@ bool read_on_base(const Json& json, OnBase& to) {
   for (const auto& path : changed) {
     if (!path.is_string()) return false;
     to.changed.insert(path.get<std::string>());
+  }
+  const Json absent = json.value("absent", Json::object());
+  if (!absent.is_object()) return false;
+  for (const auto& [step, program] : absent.items()) {
+    if (!program.is_string()) return false;
+    to.absent[step] = program.get<std::string>();
   }
   const Json kinds = json.value("inventories", Json());
   return kinds.is_object() && std::ranges::all_of(kinds.items(), [&](const auto& item) {
@@ -193,7 +209,15 @@ OnBase on_base(const std::string& gate_id, const std::vector<std::string>& requi
   if (out.no_sandbox) return out;
   const std::string why = why_stopped(gate_id, steps, out.inventories);
   if (!why.empty()) out.stop = fmt::format("{}; {}", why, kWayOut);
+  out.absent = absent_behind_failed(steps);
   return out;
+}
+
+std::string absent_still(const std::string& gate_id, const OnBase& base, const StepFacts& step) {
+  const auto absent = base.absent.find(step.step_name);
+  if (absent == base.absent.end() || absent->second != step.program || step_held(step)) return "";
+  const auto why = not_started(step);
+  return why.empty() ? "" : where(gate_id, step) + why;
 }
 
 std::string text_of(const OnBase& found) {
@@ -201,6 +225,7 @@ std::string text_of(const OnBase& found) {
   for (const auto& [kind, inventory] : found.inventories) kinds[kind] = json_of(inventory);
   Json out = {{"green", found.green}, {"inventories", std::move(kinds)}};
   if (!found.changed.empty()) out["changed"] = found.changed;
+  if (!found.absent.empty()) out["absent"] = found.absent;
   return canonical(out);
 }
 

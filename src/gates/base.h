@@ -58,6 +58,9 @@ struct OnBase {
   std::string stop;
   Inventories inventories;
   std::set<std::string> changed;  // files that its steps change, although the plan protects them
+  // By step, for those behind the first one that did not hold: the program that was absent. That step may make
+  // it, so base is no reason to stop before an attempt.
+  std::map<std::string, std::string> absent;
 
   bool is_usable() const { return stop.empty() && !no_sandbox; }
   bool operator==(const OnBase&) const = default;
@@ -67,6 +70,10 @@ struct OnBase {
 // that did not hold only contribute names: they may lack what that step did not make.
 OnBase on_base(const std::string& gate_id, const std::vector<std::string>& required,
                const std::vector<StepFacts>& steps);
+
+// For a person: why no attempt can pass a step of the gate that an attempt reached. The program that base lacked
+// is still absent, and the work cannot bring it. "" where another attempt may pass.
+std::string absent_still(const std::string& gate_id, const OnBase& base, const StepFacts& step);
 
 // A signal of the kind `base`, for the attempt that the result was taken for.
 Signal base_signal(const std::string& gate_id, const OnBase& found);

@@ -100,7 +100,7 @@ struct StepFacts {
   bool may_fail = false;  // the plan lets the step exit with 1 to 125
   // The exit code is the number of failed tests: with may_fail, any code is allowed.
   bool counts_failures = false;
-  std::string program;           // the program that could not start, when the step ended with 126 or 127
+  std::string program;           // of a gate's step: the program that could not start
   bool program_missing = false;  // the step ended with another code because `program` is missing
   bool program_is_work = false;  // `program` is a file of the workspace that does not exist yet
   // `program` can never be part of the work: ignored, a cache, or installed.
@@ -184,7 +184,8 @@ struct AttemptFacts {
   std::vector<std::string> non_retryable;  // kinds that the failing gate does not retry
   bool timeout_retryable = false, oom_retryable = false;
   bool backend_error = false;  // a step ended as setup_failed
-  std::string stop;            // OnBase::stop of a gate: the attempt ended before an agent was paid
+  // OnBase::stop of a gate: the attempt ended before an agent was paid. Or absent_still() of a step.
+  std::string stop;
   // Gates of the phase that have not passed; with one left, the attempt cannot pass.
   std::vector<std::string> open_gates;
   std::string model;                                        // the model that worked on the attempt

@@ -90,6 +90,23 @@ class Base(WithRun):
                 said = self.pawl("check", "plan.yaml").stderr
                 self.assertEqual("step unit runs on the whole folder /plan, whose files agents see" in said, told, said)
 
+    def test_what_is_missing_behind_a_red_step_stops_at_the_first_attempt_that_reaches_it(self):
+        red = '{name: unit, run: "test -e made"}, '
+        for lint in ('"no-such-ruff check"', '"no-such-ruff || exit 1"'):
+            with self.subTest(lint):
+                self.make(red + f"{{name: lint, run: {lint}}}", "touch made", "")
+                said = self.pawl("run", "plan.yaml", expect=11).stdout
+                self.assertIn("gate check, step lint: `no-such-ruff` is not in the sandbox (", said)
+                self.assertNotIn("baseline: none", said)
+                self.assertEqual([name for name in self.ran() if name.startswith("agent.")], ["agent.run.attempt1"])
+                self.pawl("verify", "last")
+        for lint, agent in (("./lint", "touch made; [ $PAWL_ATTEMPT = 1 ] || { echo true >lint; chmod 755 lint; }"),
+                            ("test -e more", "touch made; [ $PAWL_ATTEMPT = 1 ] || touch more")):
+            with self.subTest(lint):
+                self.make(red + f'{{name: lint, run: "{lint}"}}', agent, "")
+                self.pawl("run", "plan.yaml")
+                self.assertEqual([name for name in self.ran() if name.startswith("agent.")], ["agent.run.attempt1", "agent.run.attempt2"])
+
     def test_a_file_of_the_plan_that_is_not_there_is_told_at_check(self):
         self.write("run.sh", "true\n")
         for run, told in (("sh /plan/run.sh", ""), ("sh /plan/typo.sh", "/plan/typo.sh"), ("cat /plan/run.sh '/plan/sub/a b'", "/plan/sub/a"),

@@ -34,5 +34,32 @@ TEST(OnBase, AStepThatFailedAloneIsNamed) {
                   .reason.starts_with("unit exited with 1"));
 }
 
+StepFacts without(const std::string& program, std::int64_t exit_code = 127) {
+  auto out = ended("lint", exit_code);
+  out.program = program;
+  return out;
+}
+
+TEST(OnBase, AProgramThatIsAbsentBehindAFailedStepIsForAPersonOnceAnAttemptReachesIt) {
+  const auto base = on_base("g", {"build"}, {ended("unit", 1), without("ruff")});
+  EXPECT_EQ(base.stop, "") << "the step before may make it";
+  const auto still = [&](const StepFacts& step) { return absent_still("g", base, step); };
+  EXPECT_TRUE(still(without("ruff")).starts_with("gate g, step lint: `ruff` is not in the sandbox (127)"));
+  EXPECT_EQ(still(ended("lint", 0)), "");
+  EXPECT_EQ(still(ended("lint", 1)), "") << "it is there now";
+  EXPECT_EQ(still(without("other")), "") << "base did not lack that one";
+  auto work = without("ruff");
+  work.program_is_work = true;
+  EXPECT_EQ(still(work), "");
+  EXPECT_EQ(absent_still("g", on_base("g", {"build"}, {ended("unit", 1), work}), without("ruff")), "");
+  EXPECT_EQ(absent_still("g", on_base("g", {"build"}, {ended("unit", 0), ended("lint", 1)}), without("ruff")),
+            "")
+      << "base had it";
+  EXPECT_EQ(absent_still("g", on_base("g", {"build"}, {ended("unit", 1), without("")}), without("")), "");
+  auto allowed = without("ruff", 1);
+  allowed.program_missing = allowed.may_fail = true;
+  EXPECT_EQ(still(allowed), "") << "it holds";
+}
+
 }  // namespace
 }  // namespace pawl::gates

@@ -231,12 +231,14 @@ TEST(OnBase, IsKeptAsTextAndReadBack) {
   OnBase found = on_base("g", {"tests", "build"}, {unit(kRed, 1)});
   found.inventories["trace"] = {.state = State::kLowerBound, .reason = "cut", .names = {"runs /bin/sh"}};
   found.inventories["tests"].files = {"a.test.js"};
+  found.absent = {{"lint", "ruff"}};
   const auto read = on_base_of_text(text_of(found));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, found);
   for (
       const char* text :
       {"", "[]", "{}", R"(["a"])", R"({"green":true})", R"({"green":1,"inventories":{}})",
+       R"({"green":true,"inventories":{},"absent":{"lint":1}})",
        R"({"green":true,"inventories":{"tests":["a"]}})",
        R"({"green":true,"inventories":{"tests":{"state":"empty","reason":"","names":[],"failing":[]}}})",
        R"({"green":true,"inventories":{"tests":{"state":"known","reason":"","names":["b","a"],"failing":[]}}})",
