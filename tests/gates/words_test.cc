@@ -47,6 +47,22 @@ TEST(Words, TheLinesThatTellAreFoundAmongThoseThatPassed) {
     EXPECT_NE(telling_lines(line, 200), "") << line;
 }
 
+TEST(Words, WhatAFailedTestOfCtestSaidIsBelowItsLine) {
+  std::string passing;
+  for (int i = 2; i < 300; ++i)
+    passing += std::to_string(i) + "/300 Test #" + std::to_string(i) + ": ok ......   Passed    0.01 sec\n";
+  const std::string line = "  1/300 Test   #1: sum ......***Failed    0.01 sec\n";
+  EXPECT_EQ(telling_lines(line + "sum.c:9: got 6 want 5\nsee above\n\n" + passing, 4000),
+            line + "sum.c:9: got 6 want 5\nsee above\n");
+  EXPECT_EQ(telling_lines(line + "\nlater\n\nnot this\n" + passing, 4000), line + "...\nlater\n")
+      << "its output may begin with an empty line";
+  EXPECT_EQ(telling_lines(line + "        Start   2: ok\n" + passing + "no\n", 4000), line);
+  std::string much;
+  for (int i = 0; i < 90; ++i) much += "row\n";
+  EXPECT_LT(telling_lines(line + much + passing, 4000).size(), 200U);
+  EXPECT_EQ(telling_lines("*** it broke\nplain\n", 4000), "*** it broke\n") << "no test of CTest";
+}
+
 TEST(Words, AFailureIsFoundInAnyCaseAndSpelling) {
   std::string passing;
   for (int i = 0; i < 100; ++i)

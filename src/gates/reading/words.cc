@@ -280,16 +280,47 @@ std::string without_stacks(std::string_view text) {
   return out;
 }
 
+// The line of a test in CTest's output, or of its start: "  1/300 Test   #1: sum ......***Failed    0.01 sec".
+bool is_of_ctest(std::string_view line) {
+  const auto at = line.find("Test ");
+  const auto number = at == line.npos ? at : line.find_first_not_of(' ', at + 5);
+  return (number != line.npos && line[number] == '#' && digits_at(line, number + 1) > 0) ||
+         lead_trimmed(line).starts_with("Start ");
+}
+
+// The lines below the last one that reports a failure. Indented lines belong to it. With --output-on-failure,
+// CTest writes what a test said below the test's line, as the test wrote it.
+class LinesBelow {
+ public:
+  // Whether the next line belongs to the last one that reports a failure. `told`: the line reports one itself.
+  bool goes_with(std::string_view line, bool told) {
+    constexpr std::size_t kIndentedMost = 3, kOfTestMost = 12;
+    const bool blank = line.find_first_not_of(" \t\r") == line.npos;
+    const bool of_ctest = is_of_ctest(line);
+    if (told && of_ctest && line.find("***") != line.npos)
+      of_test_ = kOfTestMost;
+    else if (of_ctest || (blank && of_test_ < kOfTestMost))
+      of_test_ = 0;
+    const bool said = of_test_ > 0 && !of_ctest && !blank;
+    const bool indented = indented_ > 0 && !line.empty() && is_space(line.front()) && !of_ctest;
+    of_test_ -= said ? 1 : 0;
+    indented_ = told ? kIndentedMost : (indented ? indented_ - 1 : 0);
+    return said || indented;
+  }
+
+ private:
+  std::size_t indented_ = 0, of_test_ = 0;  // how many lines may still belong
+};
+
 template <class Belongs>
 std::string lines_that(const Belongs& belongs, std::string_view text, std::size_t bytes_max) {
-  constexpr std::size_t kLineMax = 300, kBelowMax = 3;
+  constexpr std::size_t kLineMax = 300;
   std::string out;
-  std::size_t below = 0;  // how many indented lines may still belong to the last line
+  LinesBelow below;
   bool left_out = false;
   for (const auto line : TextLines(text)) {
     const bool told = belongs(line);
-    const bool goes_with = below > 0 && !line.empty() && is_space(line.front());
-    below = told ? kBelowMax : (goes_with ? below - 1 : 0);
+    const bool goes_with = below.goes_with(line, told);
     if (!told && !goes_with) {
       left_out = true;
       continue;
