@@ -75,6 +75,16 @@ std::int64_t count_in(std::string_view text) {
   return count;
 }
 
+// Refuses a total that is not a number: "two" would hide what failed.
+Status check_counts(const XmlAttributes& attributes) {
+  for (const auto* key : {"tests", "failures", "errors"}) {
+    const auto text = attributes.get(key);
+    if (!text.empty() && count_in(text) < 0)
+      return fail(ErrorKind::kInvalid, fmt::format("the total `{}` of a suite is not a number", key));
+  }
+  return {};
+}
+
 // The totals that an element states, and the numbers that were found inside it.
 struct Suite {
   std::string name;
@@ -138,6 +148,7 @@ class JunitHandler final : public XmlHandler {
     text_ = nullptr;
     if (name == "testsuite" || name == "testsuites") {
       seen_ = true;
+      PAWL_OK(check_counts(attributes));
       suites_.push_back(suite_of(name, attributes));
     } else if (name == "testcase") {
       begin(attributes);
