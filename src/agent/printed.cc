@@ -80,6 +80,16 @@ std::vector<PrintedObject> PrintedObject::objects(std::string_view name, std::si
   return out;
 }
 
+std::optional<PrintedObject> qwen_code_result(std::string_view printed) {
+  // Inside of a string the quotes would be escaped.
+  const auto start = printed.rfind(R"({"type":"result")");
+  if (start == std::string_view::npos) return std::nullopt;
+  auto text = printed.substr(start);
+  text = text.substr(0, text.find('\n'));
+  while (text.ends_with(']') || text.ends_with('\r')) text.remove_suffix(1);
+  return PrintedObject::parse(std::string(text));
+}
+
 std::vector<Usage> usage_by_model(const PrintedObject& stats) {
   std::vector<Usage> out;
   const auto models = stats.object("models");

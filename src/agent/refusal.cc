@@ -2,19 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace pawl::agent {
 namespace {
 
 using enum RefusalKind;
 
+constexpr std::int64_t kRetryAfterSecondsMax = 30LL * 24 * 3600;  // more than any provider's window
+
 // Recorded lines of the programs:
 // - github.com/anthropics/claude-code/issues/21111, 24687, 51981 and 77978,
 // - github.com/openai/codex, codex-rs/core/src/error.rs.
+// - tests/agent/last_error_test.cc: opencode, pi and Qwen Code. The last two end with 0, whatever the provider says.
 // Gemini CLI ends with the lowest byte of the HTTP status, and retries for minutes before. Agents with the Agent
 // Client Protocol have one error for a login (-32000), and say all else in the code or message of an error.
-const std::array<std::pair<std::string_view, RefusalSigns>, 4>& known_signs() {
-  static const std::array<std::pair<std::string_view, RefusalSigns>, 4> all = {{
+const std::array<std::pair<std::string_view, RefusalSigns>, 7>& known_signs() {
+  static const std::array<std::pair<std::string_view, RefusalSigns>, 7> all = {{
       {"claude_code",
        {.provider = "anthropic",
         .credential = "ANTHROPIC_API_KEY, or the login that `claude /login` stored",
@@ -50,6 +54,20 @@ const std::array<std::pair<std::string_view, RefusalSigns>, 4>& known_signs() {
                   {401 & 0xFF, kUnauthorized, 401},
                   {403 & 0xFF, kUnauthorized, 403}},
         .lines = {{kLimited, 429, {"RESOURCE_EXHAUSTED"}}, {kLimited, 429, {"\"code\": 429"}}}}},
+      {"opencode",
+       {.provider = "opencode's provider",
+        .credential = "OPENAI_API_KEY, or the login that `opencode auth login` stored",
+        .last_error = &last_error_of_opencode}},
+      {"pi",
+       {.provider = "pi's provider",
+        .credential = "OPENAI_API_KEY, or the login that pi stored",
+        .last_error = &last_error_of_pi,
+        .may_end_with_0 = true}},
+      {"qwen_code",
+       {.provider = "Qwen Code's provider",
+        .credential = "OPENAI_API_KEY, or the login that qwen stored",
+        .last_error = &last_error_of_qwen_code,
+        .may_end_with_0 = true}},
       {"acp",
        {.provider = "the agent's provider",
         .credential = "what the agent signs in with",
@@ -123,6 +141,25 @@ std::vector<std::string_view> last_lines(std::string_view text) {
   return out;
 }
 
+std::optional<RefusalKind> kind_of(std::int64_t http_status) {
+  if (http_status == 429 || http_status == 503 || http_status == 529) return kLimited;
+  if (http_status == 401 || http_status == 403) return kUnauthorized;
+  return std::nullopt;
+}
+
+std::optional<Refusal> refusal_by_event(const RefusalSigns& signs, std::string_view tail,
+                                        const EndTime& ended) {
+  constexpr std::int64_t kMicros = 1'000'000;
+  auto error = signs.last_error(tail);
+  const auto kind = error ? kind_of(error->status) : std::nullopt;
+  if (!kind) return std::nullopt;
+  const auto after = error->retry_after_seconds;
+  const bool named = after && *after <= kRetryAfterSecondsMax;
+  auto reset =
+      named ? std::optional(WallTime{ended.at.micros + *after * kMicros}) : reset_in(error->message, ended);
+  return Refusal{.kind = *kind, .status = error->status, .reset = reset, .line = std::move(error->message)};
+}
+
 }  // namespace
 
 const RefusalSigns* refusal_signs(std::string_view program) {
@@ -131,9 +168,15 @@ const RefusalSigns* refusal_signs(std::string_view program) {
   return nullptr;
 }
 
+std::size_t refusal_tail_bytes(const RefusalSigns& signs, std::int64_t exit_code) {
+  if (exit_code == 0 && !signs.may_end_with_0) return 0;
+  return signs.last_error != nullptr ? kEventTailBytes : kRefusalTailBytes;
+}
+
 std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_code, std::string_view tail,
                                   const EndTime& ended) {
-  if (exit_code == 0) return std::nullopt;
+  if (refusal_tail_bytes(signs, exit_code) == 0) return std::nullopt;
+  if (signs.last_error != nullptr) return refusal_by_event(signs, tail, ended);
   std::optional<Refusal> out;
   // The newest line counts: a program may go on after an earlier refusal, and end for another reason.
   for (const auto line : last_lines(tail)) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/last_error.h"
 #include "base/time.h"
 
 namespace pawl::agent {
@@ -35,13 +36,18 @@ struct RefusalSigns {
   std::string whole_behind;
   std::vector<Exit> exits;  // exit codes that alone say it
   std::vector<Line> lines;  // near the end of the output, with any exit code but 0
+  // For programs with events: lines and exit codes are not looked at.
+  ReadLastError* last_error = nullptr;
+  bool may_end_with_0 = false;  // its last event says it, whatever its exit code is
 };
 
 // The signs of the program with this name in plans; null: none are known.
 const RefusalSigns* refusal_signs(std::string_view program);
 
-// The output whose lines are looked at: the end, where a program says why it ends.
+// The output whose lines are looked at: the end, where a program says why it ends. An event may be long, because some
+// repeat the whole conversation.
 constexpr std::size_t kRefusalTailBytes = 16 << 10, kRefusalLinesMax = 40, kRefusalLineBytesMax = 2048;
+constexpr std::size_t kEventTailBytes = 4 << 20;
 
 struct Refusal {
   RefusalKind kind = RefusalKind::kLimited;
@@ -55,6 +61,9 @@ struct EndTime {
   WallTime at;
   std::int64_t utc_offset_seconds = 0;
 };
+
+// The bytes of the output's end that refusal_in() needs; 0: none, because a program that ended so was not refused.
+std::size_t refusal_tail_bytes(const RefusalSigns& signs, std::int64_t exit_code);
 
 // No value: the program does not say that it was refused. `tail`: the end of its output.
 std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_code, std::string_view tail,

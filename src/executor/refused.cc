@@ -21,12 +21,13 @@ std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& 
                                          const plan::Phase& phase, const sandbox::SandboxRun& run) {
   if (mutant("refused_agents_fail")) return std::nullopt;
   if (step.role != StepRole::kAgent || !runs_again(phase)) return std::nullopt;
-  if (run.outcome != sandbox::Outcome::kExited || run.exit_code == 0) return std::nullopt;
+  if (run.outcome != sandbox::Outcome::kExited) return std::nullopt;
   const auto* signs = agent::refusal_signs(phase.agent_usage);
-  if (signs == nullptr) return std::nullopt;
+  const auto bytes = signs == nullptr ? 0 : agent::refusal_tail_bytes(*signs, run.exit_code);
+  if (bytes == 0) return std::nullopt;
   std::string tail;
   if (!run.logs.empty())
-    if (auto log = world.objects.blob_tail(run.logs, agent::kRefusalTailBytes)) tail = *std::move(log);
+    if (auto log = world.objects.blob_tail(run.logs, bytes)) tail = *std::move(log);
   const auto ended = parse_rfc3339(run.ended_at).value_or(world.clock.wall());
   return agent::refusal_in(*signs, run.exit_code, tail,
                            {.at = ended, .utc_offset_seconds = world.clock.utc_offset_seconds(ended)});

@@ -82,6 +82,16 @@ class Programs(WithAgent):
         [began] = [row for row in self.chains("last")["fix"] if row["type"] == "pre_execute" and "layer" in row]
         self.assertEqual(began["label"], "fix.agent.run.attempt2")
 
+    def waits_for_a_person(self, use):
+        """When the provider refuses its key in the middle of the work. Its exit code does not say so."""
+        with ScriptedModel(self.model_folder(), TURNS, [{"kind": "unauthorized", "at": 2, "times": 0, "everywhere": True}]) as model:
+            self.make(use, model)
+            self.pawl("run", "plan.yaml", expect=11)
+        [phase] = self.pawl_json("status", "last")["phases"]
+        self.assertEqual((phase["state"], phase["attempts_total"]), ("EXECUTING", 1), self.log())
+        [row] = [row for row in self.chains("last")["fix"] if row["type"] == "waited"]
+        self.assertEqual((row["refusal"], row["status"]), ("unauthorized", 401))
+
 
 def add(name, function):
     setattr(Programs, "test_" + name, function)
@@ -93,6 +103,9 @@ for program, use in enumerate(SIX):
     for order, victim in enumerate(VICTIMS):
         for call in CALLS if os.environ.get("WHOLE") else [1 + (program + order) % len(TURNS)]:
             add(f"{use}_goes_on_when_{victim}_ends_in_call_{call}", lambda self, of=(use, victim, call): self.goes_on(*of))
+
+for use in ("qwen", "opencode", "pi"):
+    add(f"{use}_waits_for_a_person", lambda self, use=use: self.waits_for_a_person(use))
 
 
 if __name__ == "__main__":

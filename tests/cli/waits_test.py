@@ -26,8 +26,21 @@ CLAUDE = ("""printf '{"type":"result","subtype":"success","is_error":true,"durat
 CODEX = """\
 echo '{"type":"error","message":"Rate limit reached for gpt-5 in organization o on tokens per min. Please try again in SECONDSs."}'
 echo '{"type":"turn.failed","error":{"message":"Rate limit reached for gpt-5."}}'"""
+# The others end with an event. pi and Qwen Code end with 0, whatever the provider says.
+OPENCODE = """\
+echo '{"type":"error","error":{"name":"APIError","data":{"message":"Rate limit reached","statusCode":429,"responseHeaders":{"retry-after":"SECONDS"}}}}'
+echo 'a line of standard error' >&2"""
+PI = """\
+echo '{"type":"agent_end","messages":[{"role":"assistant","stopReason":"error","errorMessage":"429 Slow down. Please try again in SECONDSs."}]}'
+echo '{"type":"auto_retry_end","success":false,"attempt":3,"finalError":"429 Slow down. Please try again in SECONDSs."}'"""
+QWEN = """\
+echo '[{"type":"result","is_error":false,"result":"[API Error: 429 Try again in SECONDSs.]","stats":{"models":{"m":{"api":{"totalErrors":7}}}}}]'"""
+TALK = """\
+echo '{"type":"agent_end","messages":[{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"429 Slow down"}]}]}'"""
 OVERLOADED = """echo 'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'"""
 NO_KEY = """echo 'Invalid API key · Please run /login'"""
+
+PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "opencode": "opencode's provider", "pi": "pi's provider", "qwen_code": "Qwen Code's provider"}
 
 SOON_S = 4
 WITHIN_S = 5  # of the reset
@@ -85,15 +98,15 @@ class Waits(WithRun):
 
 class Limited(Waits):
     def test_a_window_with_a_reset_costs_nothing_and_the_agent_goes_on_then(self):
-        for program, says in (("claude_code", CLAUDE), ("codex", CODEX)):
+        for program, says, code in (("claude_code", CLAUDE, 1), ("codex", CODEX, 1), ("opencode", OPENCODE, 1), ("pi", PI, 0), ("qwen_code", QWEN, 0)):
             with self.subTest(program):
-                self.make(says, program)
+                self.make(says, program, code=code)
                 said = self.pawl("run", "plan.yaml").stdout
                 self.assertIn("and nothing is spent", said)
                 self.assert_nothing_spent()
                 row, = self.rows_of("waited")
                 self.assertEqual((row["refusal"], row["source"], row["status"]), ("limited", "provider", 429))
-                self.assertEqual(row["provider"], {"claude_code": "anthropic", "codex": "openai"}[program])
+                self.assertEqual(row["provider"], PROVIDERS[program])
                 self.assert_on_time(row, seconds_of(row["reset"]))
                 self.assertEqual([each["execution"] for each in self.starts_of_agent()], [1, 2])
                 story = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]
@@ -184,6 +197,11 @@ class OtherEnds(Waits):
                 self.pawl("run", "plan.yaml", expect=None)
                 self.assertEqual(self.rows_of("attempt")[0]["verdict"], verdict)
                 self.assertEqual(self.rows_of("waited"), [])
+
+    def test_an_agent_that_only_talks_of_a_limit_does_not_wait(self):
+        self.make(TALK, "pi", code=0)
+        self.pawl("run", "plan.yaml", expect=None)
+        self.assertEqual(self.rows_of("waited"), [])
 
     def test_the_policy_of_the_phase_decides_about_an_agent_that_must_not_run_twice(self):
         self.make(CLAUDE, max_attempts=1, resume="escalate")

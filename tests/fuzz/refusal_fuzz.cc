@@ -12,10 +12,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
   const EndTime ended{.at = {1'795'874'400'000'000}, .utc_offset_seconds = 3600};
   constexpr pawl::WallTime kAfter{4'102'531'200'000'000};  // a day in 2100
-  for (const auto* program : {"claude_code", "codex", "gemini_cli", "acp"}) {
-    const auto found = refusal_in(*refusal_signs(program), data[0], text, ended);
+  for (const auto* program : {"claude_code", "codex", "gemini_cli", "acp", "opencode", "pi", "qwen_code"}) {
+    const auto& signs = *refusal_signs(program);
+    const auto found = refusal_in(signs, data[0], text, ended);
     if (!found) continue;
-    PAWL_CHECK(data[0] != 0);
+    PAWL_CHECK(data[0] != 0 || signs.may_end_with_0);
     PAWL_CHECK(found->line.size() <= kRefusalLineBytesMax);
     PAWL_CHECK(!found->reset || (found->reset->micros >= 0 && *found->reset < kAfter));
   }

@@ -1,0 +1,98 @@
+#include "agent/last_error.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "agent/printed.h"
+#include "agent/refusal.h"
+
+namespace pawl::agent {
+namespace {
+
+constexpr std::int64_t kMessageMax = 16 << 10;  // characters: some providers answer with a page of HTML
+constexpr std::int64_t kRetryAfterDigitsMax = 9;
+
+// The last line that is an event. Lines behind it are of standard error, or of programs that it started.
+std::optional<PrintedObject> last_event(std::string_view tail) {
+  for (std::size_t lines = 0; !tail.empty() && lines < kRefusalLinesMax; ++lines) {
+    const auto newline = tail.rfind('\n');
+    auto line = newline == tail.npos ? tail : tail.substr(newline + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with('{') && line.ends_with('}'))
+      if (auto event = PrintedObject::parse(std::string(line)); event && event->has("type")) return event;
+    tail = tail.substr(0, newline == tail.npos ? 0 : newline);
+  }
+  return std::nullopt;
+}
+
+std::optional<LastError> error_of(std::int64_t status, std::string_view message) {
+  if (status == 0) return std::nullopt;
+  return LastError{.status = status,
+                   .message = std::string(message.substr(0, kRefusalLineBytesMax)),
+                   .retry_after_seconds = std::nullopt};
+}
+
+// "429 Rate limit reached": so the clients of OpenAI and Anthropic write an error with a status.
+std::optional<LastError> error_with_status(std::string_view said) {
+  constexpr std::size_t kDigits = 3;
+  const auto space = said.find(' ');
+  if (space != kDigits) return std::nullopt;
+  return error_of(digits(said.substr(0, kDigits)).value_or(0), said.substr(kDigits + 1));
+}
+
+}  // namespace
+
+// {"type":"error","error":{"name":"APIError","data":{"message":"...","statusCode":429,"responseHeaders":{...}}}}
+std::optional<LastError> last_error_of_opencode(std::string_view tail) {
+  const auto event = last_event(tail);
+  if (!event || event->text("type") != "error") return std::nullopt;
+  const auto error = event->object("error");
+  const auto data = error ? error->object("data") : std::nullopt;
+  if (!data) return std::nullopt;
+  auto out = error_of(data->count("statusCode"), data->text("message", kMessageMax));
+  const auto headers = data->object("responseHeaders");
+  // RFC 9110, 10.2.3: seconds, or a date, which no provider of models sends.
+  const auto after = headers ? headers->text("retry-after", kRetryAfterDigitsMax) : "";
+  if (out) out->retry_after_seconds = digits(after);
+  return out;
+}
+
+// After its own retries {"type":"auto_retry_end","success":false,"finalError":"429 ..."}. An error that it does not retry
+// is its last message: {"type":"agent_end","messages":[..., {"stopReason":"error","errorMessage":"401 ..."}]}.
+std::optional<LastError> last_error_of_pi(std::string_view tail) {
+  const auto event = last_event(tail);
+  if (!event) return std::nullopt;
+  const std::string type = event->text("type");
+  if (type == "auto_retry_end") return error_with_status(event->text("finalError", kMessageMax));
+  std::optional<PrintedObject> last;
+  if (type == "message_end" || type == "turn_end") last = event->object("message");
+  if (type == "agent_end")
+    if (auto messages = event->objects("messages"); !messages.empty()) last = std::move(messages.back());
+  if (!last || last->text("stopReason") != "error") return std::nullopt;
+  return error_with_status(last->text("errorMessage", kMessageMax));
+}
+
+// The result of a list or stream of messages. It ends with 0 and "success", and the error is the text of the result:
+// "[API Error: 401 ...]". A model's text may say the same, so a call to the model must have failed.
+std::optional<LastError> last_error_of_qwen_code(std::string_view tail) {
+  constexpr std::string_view kBefore = "[API Error: ";
+  const auto result = qwen_code_result(tail);
+  if (!result) return std::nullopt;
+  const auto error = result->object("error");
+  const auto said = error ? error->text("message", kMessageMax) : result->text("result", kMessageMax);
+  if (!said.starts_with(kBefore)) return std::nullopt;
+  std::int64_t failed = error ? 1 : 0;
+  const auto stats = result->object("stats");
+  const auto models = stats ? stats->object("models") : std::nullopt;
+  if (models)
+    models->each_object([&](const std::string&, const PrintedObject& model) {
+      const auto calls = model.object("api");
+      if (calls) failed = std::max(failed, calls->count("totalErrors"));
+    });
+  if (failed == 0) return std::nullopt;
+  const auto message = std::string_view(said).substr(kBefore.size());
+  return error_with_status(message.substr(0, message.find_first_of("\n]")));
+}
+
+}  // namespace pawl::agent

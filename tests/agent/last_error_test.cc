@@ -1,0 +1,164 @@
+// The last events of agent programs that their provider refused. The lines are those of the real programs with a
+// scripted model (tests/agents) that refused all calls; ids, addresses and what a line repeats are left out.
+// Versions: opencode 1.18.33, pi 0.73.1, Qwen Code 0.15.10.
+#include "agent/last_error.h"
+
+#include <gtest/gtest.h>
+
+#include "agent/refusal.h"
+
+namespace pawl::agent {
+namespace {
+
+using enum RefusalKind;
+
+constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+constexpr EndTime kEndOfProgram{.at = {1'795'874'400 * kMicrosPerSecond}, .utc_offset_seconds = 0};
+
+// opencode ends with 1, the others with 0.
+std::optional<Refusal> last_refusal(std::string_view program, const std::string& tail) {
+  return refusal_in(*refusal_signs(program), program == "opencode" ? 1 : 0, tail, kEndOfProgram);
+}
+
+// What counts of a refusal: "limited 429 in 20 s", "unauthorized 401"; "": none.
+std::string words_of_refusal(const std::optional<Refusal>& refusal) {
+  if (!refusal) return "";
+  std::string out =
+      (refusal->kind == kLimited ? "limited " : "unauthorized ") + std::to_string(refusal->status);
+  if (refusal->reset)
+    out +=
+        " in " + std::to_string((refusal->reset->micros - kEndOfProgram.at.micros) / kMicrosPerSecond) + " s";
+  return out;
+}
+
+const std::string kLimit =
+    "Rate limit reached for coder in organization org-scripted on requests per min (RPM): Limit 3, Used 3, "
+    "Requested 1. Please try again in 20s.";
+const std::string kWrongKey =
+    "Incorrect API key provided: scripted. You can find your API key at "
+    "https://platform.openai.com/account/api-keys.";
+
+std::string opencode_error(const std::string& message, int status, const std::string& headers) {
+  return R"({"type":"error","timestamp":1795937218592,"sessionID":"ses_dd9c","error":{"name":"APIError","data":{"message":")" +
+         message + R"(","statusCode":)" + std::to_string(status) +
+         R"(,"isRetryable":true,"responseHeaders":{"content-length":"231","content-type":"application/json",)" +
+         headers +
+         R"("date":"Sun, 29 Nov 2026 07:26:58 GMT","x-request-id":"req_scripted"},"responseBody":"{\"error\": {\"code\": 429}}",)"
+         R"("metadata":{"url":"http://127.0.0.1:45335/v1/chat/completions"}}}})"
+         "\n";
+}
+
+constexpr char kOpencodeStep[] =
+    R"({"type":"step_finish","timestamp":1795937223004,"sessionID":"ses_dd9c","part":{"reason":"stop","type":"step-finish",)"
+    R"("tokens":{"total":7881,"input":7866,"output":15,"reasoning":0,"cache":{"write":0,"read":0}},"cost":0}})"
+    "\n";
+
+TEST(LastError, OpencodesLastEventHasTheStatusAndTheHeaders) {
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", kOpencodeStep + opencode_error(kLimit, 429, ""))),
+            "limited 429 in 20 s");
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error(kLimit, 429, R"("retry-after":"4",)"))),
+            "limited 429 in 4 s");
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("Overloaded", 529, ""))), "limited 529");
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("Busy", 503, ""))), "limited 503");
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error(kWrongKey, 401, ""))),
+            "unauthorized 401");
+  EXPECT_EQ(last_refusal("opencode", opencode_error(kWrongKey, 401, ""))->line, kWrongKey);
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("Bad Request: 429", 400, ""))), "");
+}
+
+TEST(LastError, OpencodeThatWentOnOrEndedWellWasNotRefused) {
+  const auto error = opencode_error(kLimit, 429, "");
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", error + kOpencodeStep)), "");
+  EXPECT_FALSE(refusal_in(*refusal_signs("opencode"), 0, error, kEndOfProgram));
+  EXPECT_EQ(words_of_refusal(last_refusal("opencode", error + "a line of standard error\n")),
+            "limited 429 in 20 s");
+}
+
+std::string pi_message(const std::string& content, const std::string& end) {
+  return R"({"role":"assistant","content":[)" + content +
+         R"(],"api":"openai-completions","provider":"endpoint","model":"coder","usage":{"input":0,"output":0,"cost":{"total":0}},)" +
+         end + "}";
+}
+
+std::string pi_error(const std::string& message) {
+  return pi_message("",
+                    R"("stopReason":"error","timestamp":1795937135871,"errorMessage":")" + message + "\"");
+}
+
+std::string pi_end(const std::string& last_message) {
+  return R"({"type":"agent_end","messages":[{"role":"user","content":[{"type":"text","text":"Fix it."}]},)" +
+         last_message + "]}\n";
+}
+
+std::string pi_retried(const std::string& message) {
+  return pi_end(pi_error(message)) +
+         R"({"type":"auto_retry_end","success":false,"attempt":3,"finalError":")" + message + "\"}\n";
+}
+
+TEST(LastError, PiEndsWith0AndItsLastMessageIsTheError) {
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_retried("429 " + kLimit))), "limited 429 in 20 s");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_retried("529 Overloaded"))), "limited 529");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("401 " + kWrongKey)))), "unauthorized 401");
+  EXPECT_EQ(words_of_refusal(last_refusal(
+                "pi", R"({"type":"message_end","message":)" + pi_error("401 " + kWrongKey) + "}\n")),
+            "unauthorized 401");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("400 the status was 429")))), "");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("Connection error.")))), "");
+}
+
+TEST(LastError, APiThatOnlyTalksOfOneOrThatWentOnWasNotRefused) {
+  const std::string talk = R"({"type":"text","text":"429 rate limit exceeded, 401 Unauthorized"})";
+  const auto said = pi_end(pi_message(talk, R"("stopReason":"stop")"));
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", said)), "");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("429 " + kLimit)) + said)), "");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("429 x")) + "{\"type\":\"agent_start\"}\n")),
+            "");
+}
+
+std::string qwen_end(const std::string& said, int errors) {
+  return R"([{"type":"system","subtype":"init"},{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":")" +
+         said + R"("}],"usage":{"input_tokens":0,"output_tokens":0}}},)" +
+         R"({"type":"result","subtype":"success","uuid":"1759","session_id":"6852","is_error":false,"num_turns":1,"result":")" +
+         said + R"(","usage":{"input_tokens":0,"output_tokens":0,"cache_read_input_tokens":0},)" +
+         R"("permission_denials":[],"stats":{"models":{"coder":{"api":{"totalRequests":7,"totalErrors":)" +
+         std::to_string(errors) + R"(,"totalLatencyMs":20883},"tokens":{"prompt":0}}}}}])" + "\n";
+}
+
+TEST(LastError, QwenCodeEndsWith0AndSuccess) {
+  EXPECT_EQ(words_of_refusal(last_refusal(
+                "qwen_code",
+                qwen_end("[API Error: 429 " + kLimit +
+                             R"(]\nPossible quota limitations in place or slow response times detected.)",
+                         7))),
+            "limited 429 in 20 s");
+  EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", qwen_end("[API Error: 529 Overloaded]", 7))),
+            "limited 529");
+  const auto refused = last_refusal("qwen_code", qwen_end("[API Error: 401 " + kWrongKey + "]", 1));
+  EXPECT_EQ(words_of_refusal(refused), "unauthorized 401");
+  EXPECT_EQ(refused->line, kWrongKey);
+  EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", qwen_end("[API Error: Connection error.]", 3))), "");
+}
+
+TEST(LastError, AQwenCodeThatOnlyTalksOfOneWasNotRefused) {
+  EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", qwen_end("[API Error: 429 Slow down]", 0))), "");
+  EXPECT_EQ(
+      words_of_refusal(last_refusal("qwen_code", qwen_end("I handle [API Error: 429 Slow down] now.", 2))),
+      "");
+  EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", "[API Error: 429 Slow down]\n")), "");
+}
+
+TEST(LastError, AnyBytesAreRead) {
+  for (const auto* tail :
+       {"", "\n\n", "{}", "{\"type\":\"error\"}", "{\"type\":\"error\",\"error\":7}",
+        "{\"type\":\"error\",\"error\":{\"data\":[]}}", "{\"type\":\"agent_end\",\"messages\":[7]}",
+        "{\"type\":\"agent_end\",\"messages\":[]}", "{\"type\":\"result\"",
+        "{\"type\":", "[{\"type\":\"result\",\"result\":\"[API Error: \",\"stats\":{\"models\":{\"\":1}}}]"})
+    for (const auto* program : {"opencode", "pi", "qwen_code"})
+      EXPECT_EQ(words_of_refusal(last_refusal(program, tail)), "");
+  const auto lots = last_refusal("pi", pi_end(pi_error("429 " + std::string(kRefusalLineBytesMax * 2, 'x'))));
+  ASSERT_TRUE(lots);
+  EXPECT_EQ(lots->line.size(), kRefusalLineBytesMax);
+}
+
+}  // namespace
+}  // namespace pawl::agent
