@@ -162,6 +162,8 @@ Verdict decide(const AttemptFacts& facts) {
   if (!decision.why.empty()) out.reason += (out.reason.empty() ? "" : ": ") + decision.why;
   if (const auto flaky = flaky_signals(facts.signals); !flaky.empty()) out.reason += "; " + flaky;
   out.reason += failing_before(facts.signals);
+  if (const auto last = last_line_of_agent(facts); !last.empty())
+    out.reason += "; the agent ended with: " + last;
   out.summary = summary_of(facts);
   return out;
 }

@@ -217,11 +217,26 @@ std::string unread_reports(const std::vector<StepFacts>& steps, std::size_t room
 
 }  // namespace
 
+std::string last_line_of_agent(const AttemptFacts& facts) {
+  constexpr std::size_t kLineMost = 200;
+  const auto signal = std::ranges::find(facts.signals, "agent", &Signal::kind);
+  const auto agent = std::ranges::find(facts.steps, true, &StepFacts::is_agent);
+  if (signal == facts.signals.end() || signal->passed || agent == facts.steps.end()) return "";
+  std::string_view last;
+  // Its supervisor adds lines of its own.
+  for (const auto line : TextLines(agent->output_tail))
+    if (const auto said = trimmed(line); !said.empty() && !said.starts_with("pawl: ")) last = said;
+  return std::string(whole_words(last, kLineMost));
+}
+
 std::string summary_of(const AttemptFacts& facts) {
   const auto failing = failing_of(facts);
+  const auto last_line = last_line_of_agent(facts);
   std::string out;
-  for (const auto& signal : facts.signals)
+  for (const auto& signal : facts.signals) {
     if (!signal.passed) out += describe(signal, !failing.empty());
+    if (signal.kind == "agent" && !last_line.empty()) out += "  it ended with: " + last_line + "\n";
+  }
   out =
       whole_words(valid_utf8(out), failing.empty() ? kSummaryBytesMax : kSignalBytesMax + kTestBytesMax / 2);
   if (!out.ends_with('\n') && !out.empty()) out += '\n';

@@ -38,6 +38,29 @@ std::string said_of(StepFacts failed, Json details = Json::object()) {
 
 bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
+AttemptFacts with_agent(std::string output, std::int64_t exit_code) {
+  StepFacts agent = ended("run", exit_code);
+  agent.is_agent = true;
+  agent.output_tail = std::move(output);
+  StepFacts unit = ended("unit", 1);
+  unit.output_tail = "1 test failed\n";
+  return {.signals = {{.kind = "agent", .gate_id = "agent", .passed = exit_code == 0},
+                      {.kind = "build", .gate_id = "g", .details = Json::object()}},
+          .steps = {std::move(agent), std::move(unit)}};
+}
+
+TEST(Summary, TheLastLineOfAFailedAgentIsInTheReasonToo) {
+  const auto verdict = decide(with_agent(
+      "I work.\nerror: unknown option '--nosuch'\n\n  \npawl: usage: the output has no report\n", 1));
+  EXPECT_EQ(verdict.reason, "agent.agent, g.build; the agent ended with: error: unknown option '--nosuch'");
+  EXPECT_TRUE(says(verdict.summary, "  it ended with: error: unknown option '--nosuch'\n"))
+      << verdict.summary;
+  EXPECT_EQ(decide(with_agent("done\n", 0)).reason, "g.build");
+  EXPECT_EQ(decide(with_agent("pawl: usage: x\n \n", 1)).reason, "agent.agent, g.build");
+  const auto lots = decide(with_agent(std::string(5000, 'x') + "\n", 1)).reason;
+  EXPECT_LT(lots.size(), 300U);
+}
+
 TEST(Summary, NewlyBrokenTestsComeBeforeThoseThatFailOnBase) {
   StepFacts unit = ended("unit", 1);
   give(unit, "tap", "not ok 1 old\nnot ok 2 broken\nok 3 fine\n1..3\n");
