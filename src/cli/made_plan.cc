@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "cli/render/say.h"
 #include "executor/agent_programs.h"
 #include "executor/credentials.h"
 #include "executor/programs.h"
@@ -57,13 +59,29 @@ Result<plan::Plan> parsed(const std::string& text) {
   return fail(ErrorKind::kInvalid, problem.file == kMadePlan ? problem.message : to_text(problem));
 }
 
-// The variable that the program takes its key from, where it is set. A login of the program is not in a sandbox.
-std::vector<std::string> key_at_hand(const plan::Plan& plan, const std::string& agent) {
-  const auto parsed = plan::parse_profile(plan.profiles.at(agent), agent);
-  const auto key = parsed.profile ? parsed.profile->key : std::string();
-  const auto value = key.empty() ? std::nullopt : os::environment_value(key);
-  return value && value->size() >= executor::kCredentialBytesMin ? std::vector{key}
-                                                                 : std::vector<std::string>();
+// The key of the program becomes its credential, where the variable is set. Elsewhere each attempt would fail at its
+// first call, so a person is told before one is spent. With --base-url the server may ask for no key. A login of the
+// program is not in a sandbox; but a profile of the user may have a way to one.
+Status take_key(const plan::Profile& profile, PlanRequest& request) {
+  if (profile.key.empty()) return {};
+  const auto value = os::environment_value(profile.key);
+  if (value && value->size() >= executor::kCredentialBytesMin) request.credentials = {profile.key};
+  if (value && !value->empty()) return {};
+  const auto what_to_do =
+      fmt::format("`export {}=...` sets it, and `--credential NAME` names another variable", profile.key);
+  const auto logins = executor::logins_of(profile);
+  if (request.base_url.empty() && logins.empty()) {
+    auto error = Error{.kind = ErrorKind::kDenied, .message = {}, .sys_errno = ENOKEY};
+    error.message =
+        fmt::format("{} has no key: {} is not set; {}", profile.program(), profile.key, what_to_do);
+    return std::unexpected(std::move(error).in("--agent " + request.agent));
+  }
+  if (request.base_url.empty())
+    tell("pawl: {} is not set, and no step sees the login in {}; {}\n", profile.key, logins.front(),
+         what_to_do);
+  else
+    tell("pawl: {} is not set: the agent works without a key; {}\n", profile.key, what_to_do);
+  return {};
 }
 
 // Adds the option and what to do to the message.
@@ -109,13 +127,14 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan) {
 Result<std::string> make_plan(PlanRequest request, const StateOptions& state) {
   PAWL_TRY(const std::string source, os::absolute_path(request.folder.empty() ? "." : request.folder));
   if (!os::is_folder(source)) return fail(ErrorKind::kInvalid, "-C " + source + " is not a folder");
-  PAWL_TRY(auto plan, parsed(text_of(request, source, {})));
-  if (request.credentials.empty()) {
-    request.credentials = key_at_hand(plan, request.agent);
-    PAWL_TRY(plan, parsed(text_of(request, source, {})));
-  }
+  PAWL_TRY(const auto plan, parsed(text_of(request, source, {})));
   const auto mounts = executor::mounts_for(plan);
   if (!mounts) return std::unexpected(in_words(mounts.error(), request.agent));
+  if (request.credentials.empty()) {
+    const auto profile = plan::parse_profile(plan.profiles.at(request.agent), request.agent).profile;
+    if (profile) PAWL_OK(take_key(*profile, request));
+    PAWL_OK(parsed(text_of(request, source, {})));
+  }
   PAWL_TRY(const auto opened, open_state(state, folder_of_new_run(state, source), true));
   os::SystemRandom random;
   const std::string made =

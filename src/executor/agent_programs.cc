@@ -91,12 +91,18 @@ AgentProgram of_profile(const std::string& name) {
   out.profile = std::move(parsed.profile);
   if (!out.profile) return out;
   out.has_key = !out.profile->key.empty() && !os::environment_value(out.profile->key).value_or("").empty();
-  for (const auto& path : out.profile->login)
-    if (home().starts_with('/') && os::exists(os::join(home(), path))) out.logins.push_back("~/" + path);
+  out.logins = logins_of(*out.profile);
   return out;
 }
 
 }  // namespace
+
+std::vector<std::string> logins_of(const plan::Profile& profile) {
+  std::vector<std::string> out;
+  for (const auto& path : profile.login)
+    if (home().starts_with('/') && os::exists(os::join(home(), path))) out.push_back("~/" + path);
+  return out;
+}
 
 Result<std::optional<plan::ProfileText>> own_profile(const std::string& name) {
   const std::string folder = own_folder();

@@ -16,6 +16,9 @@ namespace pawl::executor {
 // there is none. kExhausted: larger than a profile may be.
 Result<std::optional<plan::ProfileText>> own_profile(const std::string& name);
 
+// The files of a login that this user has, as "~/..."; never read. No step sees them.
+std::vector<std::string> logins_of(const plan::Profile& profile);
+
 struct AgentProgram {
   std::string name;                      // of the profile
   std::string own_file;                  // of a user's own profile; "": compiled in
@@ -24,7 +27,7 @@ struct AgentProgram {
   ProgramPlace place;
   std::string version;              // as it says itself; "": not known
   bool has_key = false;             // this process has the profile's variable for a key
-  std::vector<std::string> logins;  // files of a login that are there, as "~/..."; never read
+  std::vector<std::string> logins;  // logins_of() its profile
 };
 
 // All profiles, sorted by name: those of the user, and those that are compiled in and not replaced. A program that

@@ -334,6 +334,7 @@ class Made(WithPrograms):
 
     def setUp(self):
         super().setUp()
+        self.home["ANTHROPIC_API_KEY"] = "key-of-the-tests"
         self.write("home/.local/bin/claude", WORKS, 0o755)
         self.write("source/test.sh", "grep -q 'hello, world' greeting\n")
         self.write("source/greeting", "x\n")
@@ -387,6 +388,22 @@ class Made(WithPrograms):
         self.assertEqual(len(list((self.root / "short/plans").glob("*/plan.yaml"))), 1)
         missing = self.made("--dir", self.root / "none", "--credential", "OTHER_KEY", expect=11)
         self.assertIn("OTHER_KEY", missing.stdout + missing.stderr)
+
+    def test_without_a_key_no_attempt_is_spent(self):
+        self.home["ANTHROPIC_API_KEY"] = ""
+        said = self.made(expect=11).stderr
+        self.assertIn("--agent claude_code: claude has no key: ANTHROPIC_API_KEY is not set", said)
+        self.assertIn("`export ANTHROPIC_API_KEY=...`", said)
+        self.assertIn("`--credential NAME`", said)
+        self.assertFalse((self.root / "source/.pawl").exists())
+
+    def test_a_server_may_need_no_key_and_a_login_is_told(self):
+        self.home["ANTHROPIC_API_KEY"] = ""
+        said = self.made("--base-url", "http://127.0.0.1:9").stderr
+        self.assertIn("ANTHROPIC_API_KEY is not set: the agent works without a key", said)
+        self.write("home/.claude/.credentials.json", "{}")
+        said = self.made("--dir", self.root / "state").stderr
+        self.assertIn("ANTHROPIC_API_KEY is not set, and no step sees the login in ~/.claude/.credentials.json", said)
 
     def test_the_state_can_lie_elsewhere(self):
         self.made("--dir", self.root / "state")

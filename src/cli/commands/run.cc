@@ -10,6 +10,7 @@
 #include "cli/render/say.h"
 #include "cli/render/waiting.h"
 #include "cli/run_loop.h"
+#include "executor/credentials.h"
 #include "executor/start_run.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -127,6 +128,7 @@ std::variant<RunOptions, int> with_plan(RunOptions options) {
   auto file = make_plan(options.request, options.state);
   if (!file) {
     const int code = report(file.error());
+    if (executor::lacks_credential(file.error())) return kNeedsPerson;
     return file.error().kind == ErrorKind::kInvalid || file.error().kind == ErrorKind::kNotFound ? kUsage
                                                                                                  : code;
   }
