@@ -125,8 +125,11 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan) {
 }
 
 Result<std::string> make_plan(PlanRequest request, const StateOptions& state) {
-  PAWL_TRY(const std::string source, os::absolute_path(request.folder.empty() ? "." : request.folder));
-  if (!os::is_folder(source)) return fail(ErrorKind::kInvalid, "-C " + source + " is not a folder");
+  const std::string folder = request.folder.empty() ? "." : request.folder;
+  const auto found = os::absolute_path(folder);
+  if (!found || !os::is_folder(*found))
+    return fail(ErrorKind::kInvalid, "-C: " + folder + " is not a folder");
+  const std::string& source = *found;
   PAWL_TRY(const auto plan, parsed(text_of(request, source, {})));
   const auto mounts = executor::mounts_for(plan);
   if (!mounts) return std::unexpected(in_words(mounts.error(), request.agent));

@@ -135,6 +135,15 @@ void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Probl
   phase.exit_codes = profile->exit_codes;
 }
 
+// `claude` and `gemini-cli` mean claude_code and gemini: one name begins with the words of the other. No edit
+// distance finds these.
+std::optional<std::string> profile_meant(std::string name, const std::vector<std::string>& profiles) {
+  std::ranges::replace(name, '-', '_');
+  for (const auto& profile : profiles)
+    if ((profile + "_").starts_with(name + "_") || (name + "_").starts_with(profile + "_")) return profile;
+  return nearest(name, profiles);
+}
+
 }  // namespace
 
 const Profile* Profiles::find(const YAML::Node& use, Problems& problems) {
@@ -156,11 +165,11 @@ void Profiles::read(const std::string& name, const YAML::Node& use, Problems& pr
   const auto built_in = built_in_profile(name);
   if (!own && !built_in) {
     const auto names = built_in_profiles();
-    const auto near = nearest(name, names);
+    const auto near = profile_meant(name, names);
     std::string all;
     for (const auto& each : names) all += (all.empty() ? "" : ", ") + each;
     return problems.add(use, "use: no profile '" + name.substr(0, 60) + "'" +
-                                 (near ? "; did you mean '" + *near + "'?" : "; Pawl has " + all) +
+                                 (near ? "; did you mean '" + *near + "'?" : "; Pawl has " + all + ".") +
                                  " Your own lie in ~/.config/pawl/agents/NAME.yaml");
   }
   const std::string text = own ? own->text : std::string(*built_in);

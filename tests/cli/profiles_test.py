@@ -417,7 +417,7 @@ class Made(WithPrograms):
                             (["plan.yaml", "--goal", "g"], "need --agent"), (["plan.yaml", "--agent", "pi"], "not both"),
                             (["--agent", "pi", "--goal", "g", "--gate", "x"], "needs a model"),
                             (["--agent", "nobody", "--goal", "g", "--gate", "x"], "no profile 'nobody'"),
-                            (["--agent", "pi", "--goal", "g", "--gate", "x", "-C", "nowhere"], "nowhere")):
+                            (["--agent", "pi", "--goal", "g", "--gate", "x", "-C", "nowhere"], "-C: nowhere is not a folder")):
             with self.subTest(words):
                 self.assertIn(words, self.pawl("run", *args, cwd="source", env=self.home, expect=2).stderr)
         self.assertFalse((self.root / "source/.pawl").exists())

@@ -328,7 +328,11 @@ TEST(Profiles, OfAUserReplaceThoseThatAreCompiledIn) {
 TEST(Profiles, AreNamedInAPlanThatCannotHaveThem) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"use: codx", "did you mean 'codex'?"},
-      {"use: ../x", "no profile '../x'"},
+      {"use: ../x", "no profile '../x'; Pawl has aider, "},
+      {"use: nobody", "qwen_acp. Your own lie in ~/.config/pawl/agents/NAME.yaml"},
+      {"use: claude", "did you mean 'claude_code'?"},
+      {"use: gemini-cli", "did you mean 'gemini'?"},
+      {"use: qwen_code", "did you mean 'qwen'?"},
       {"use: own, run: x", "the profile of `use` has the command"},
       {"run: x, model: m", "model: needs `use: NAME`"},
       {"run: x, args: [a]", "args: needs `use: NAME`"},
