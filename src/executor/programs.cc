@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "executor/from_host.h"
 #include "os/file.h"
@@ -45,6 +46,14 @@ constexpr std::array kTooWide = {".local", ".local/share", ".config", ".cache", 
 
 bool lies_at_or_below(const std::string& path, const std::string& folder) {
   return !folder.empty() && (path == folder || path.starts_with(folder + "/"));
+}
+
+// Whether a path lies in a folder that is empty when a step starts, whatever the host has there.
+bool is_of_step(const std::string& path) {
+  namespace inside = sandbox::inside;
+  return std::ranges::any_of(
+      std::array{inside::kTemporary, inside::kLargeFiles, inside::kRun, inside::kSharedMemory},
+      [&](const char* place) { return lies_at_or_below(path, place); });
 }
 
 bool is_program(const std::string& path) {
@@ -135,10 +144,14 @@ class Host {
                                  [&](const auto& folder) { return is_shown(os::join(folder, name)); });
     if (!name.starts_with('/')) return true;  // of the workspace
     namespace inside = sandbox::inside;
-    for (const char* place : {inside::kWorkspace, inside::kPlan, inside::kPawl, inside::kTemporary,
-                              inside::kLargeFiles, inside::kRun, inside::kSharedMemory})
+    for (const char* place : {inside::kWorkspace, inside::kPlan, inside::kPawl})
       if (lies_at_or_below(name, place)) return true;
-    return is_shown_at(name);
+    return is_of_step(name) || is_shown_at(name);
+  }
+
+  // Whether this host has it where each step has an empty folder of its own. Only a step that makes it finds it.
+  bool is_hidden(const std::string& name) const {
+    return is_of_step(name) && is_program(name) && !is_shown_at(name);
   }
 
   // Where this host has it; "" when it is nowhere that was looked.
@@ -149,8 +162,8 @@ class Host {
     return {};
   }
 
-  ProgramPlace place_of(const std::string& name) const {
-    ProgramPlace out{.host_path = find(name), .is_seen = is_seen(name), .mounts = {}};
+  ProgramPlace place_of(const std::string& name, bool hidden = false) const {
+    ProgramPlace out{.host_path = find(name), .is_seen = !hidden && is_seen(name), .mounts = {}};
     if (out.is_seen || out.host_path.empty()) return out;
     add_mounts(out.host_path, out);
     if (!out.mounts.empty()) add_interpreter(out.host_path, out);
@@ -290,14 +303,18 @@ std::vector<ProgramPlace> find_programs(const std::vector<std::string>& names) {
 std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
   const Host host(plan);
   std::vector<UnseenProgram> out;
-  std::set<std::string> looked_up;
+  std::set<std::pair<std::string, bool>> looked_up;
   std::set<std::vector<std::string>> read;
   for (const auto& command : commands_of(plan)) {
     if (read.size() == kCommandsMax) break;
     if (!read.insert(*command.argv).second) continue;
+    const auto first = plan::first_program_of(*command.argv);
     for (const auto& name : plan::programs_of(*command.argv)) {
-      if (!looked_up.insert(name).second || host.is_seen(name)) continue;
-      out.push_back({.name = name, .user = command.user, .at = command.at, .place = host.place_of(name)});
+      // A later one may have been made by those before it.
+      const bool hidden = name == first && host.is_hidden(name);
+      if (!looked_up.emplace(name, hidden).second || (!hidden && host.is_seen(name))) continue;
+      out.push_back(
+          {.name = name, .user = command.user, .at = command.at, .place = host.place_of(name, hidden)});
     }
   }
   return out;

@@ -29,6 +29,10 @@ std::string text_of(const std::vector<std::string>& argv);
 // that sets PATH or runs code that it does not show (`eval`, `.`).
 std::vector<std::string> programs_of(const std::vector<std::string>& argv);
 
+// The program that a command starts before any other, as written, in any case: nothing in the step can have made it.
+// "": a condition, an expansion or what programs_of() leaves out decides which one that is.
+std::string first_program_of(const std::vector<std::string>& argv);
+
 // The simple commands that a command starts in any case, as plain words, without programs that start another one
 // (`env A=1`, `timeout 60`).
 std::vector<std::vector<std::string>> commands_of(const std::vector<std::string>& argv);

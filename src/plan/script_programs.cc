@@ -135,7 +135,56 @@ class Commands {
   int depth_ = 0;
 };
 
+// Builtins that make no file and start no program.
+bool only_prepares(const ScriptNode& node) {
+  if (node.kind == Kind::kAndOr || node.kind == Kind::kList)
+    return std::ranges::all_of(node.children, only_prepares);
+  if (node.kind != Kind::kSimple || !node.targets.empty()) return false;
+  const auto command = command_words(node.words);
+  return command.empty() || command[0] == "set" || command[0] == "cd" || command[0] == "export";
+}
+
+// The simple command that runs first; null: a condition or a loop decides.
+const ScriptNode* first_command(const ScriptNode& node) {
+  switch (node.kind) {
+    case Kind::kSimple:
+      return &node;
+    case Kind::kPipeline:
+    case Kind::kGroup:
+    case Kind::kSubshell:
+      return node.children.empty() ? nullptr : first_command(node.children.front());
+    case Kind::kList:
+    case Kind::kAndOr:
+      for (std::size_t i = 0; i < node.children.size(); ++i) {
+        if (i > 0 && node.marks[i] == '|') return nullptr;
+        if (!only_prepares(node.children[i])) return first_command(node.children[i]);
+      }
+      return nullptr;
+    case Kind::kIf:
+    case Kind::kWhile:
+    case Kind::kUntil:
+    case Kind::kFor:
+    case Kind::kCase:
+    case Kind::kFunction:
+      break;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::string first_program_of(const std::vector<std::string>& argv) {
+  const auto all = programs_of(argv);
+  const auto script = script_of(argv);
+  if (!script) return all.empty() ? "" : all.front();
+  const auto tree = read_script(*script);
+  const auto* command = first_command(tree.root);
+  if (command == nullptr ||
+      std::ranges::any_of(command->words, [](const auto& word) { return !word.commands.empty(); }))
+    return "";
+  const auto words = command_words(command->words);
+  return words.empty() || std::ranges::find(all, words[0]) == all.end() ? "" : words[0];
+}
 
 std::vector<std::string> programs_of(const std::vector<std::string>& argv) {
   Commands commands(true);

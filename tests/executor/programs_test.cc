@@ -69,6 +69,24 @@ TEST_F(ProgramsTest, AreNamedWhereTheHostHasNone) {
   EXPECT_EQ(unseen({"/no/such/program"}).size(), 1U);
 }
 
+// Each step has a /tmp of its own, and the host's is another one.
+TEST_F(ProgramsTest, BelowTmpOfTheHostAreNamedWhereNothingBeforeThemCouldMakeThem) {
+  char folder[] = "/var/tmp/programs-test-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string name = std::string(folder) + "/t";
+  EXPECT_THAT(unseen({name}), IsEmpty()) << "the host does not have it either";
+  ASSERT_TRUE(os::write_atomically(name, "#!/bin/sh\n", 0755));
+  const auto found = unseen({name, "--x"});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place.host_path, name);
+  EXPECT_THAT(found[0].place.mounts, ElementsAre(folder));
+  EXPECT_EQ(unseen({"sh", "-e", "-c", name + " --x; ls"}).size(), 1U);
+  EXPECT_THAT(unseen({"sh", "-e", "-c", "ls; " + name}), IsEmpty());
+  mount(folder);
+  EXPECT_THAT(unseen({name}), IsEmpty());
+  ASSERT_TRUE(os::remove_tree(folder));
+}
+
 TEST_F(ProgramsTest, AreShownByTheFolderAroundBin) {
   make_program(".nvm/versions/node/v20.1.0/bin/nodeish");
   make_program(".nvm/versions/node/v22.1.0/bin/nodeish");

@@ -34,6 +34,30 @@ TEST(Programs, OfAScriptAreThoseThatRunInAnyCase) {
       EXPECT_EQ(programs_of(script_argv(shell, script)), names) << script;
 }
 
+TEST(Programs, TheFirstOneIsThatWhichNothingCanHaveMade) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"/tmp/a --x", "/tmp/a"},
+      {"env A=1 /tmp/a && b", "/tmp/a"},
+      {"set -e; cd app && export X=1; /tmp/a | b", "/tmp/a"},
+      {"{ /tmp/a; }; b", "/tmp/a"},
+      {"(/tmp/a)", "/tmp/a"},
+      {"make; /tmp/a", "make"},
+      {"\"$TOOL\" y; /tmp/a", ""},
+      {"printf x >/tmp/a; /tmp/a", ""},
+      {"[ -x /tmp/a ] || make; /tmp/a", ""},
+      {"/tmp/a $(make)", ""},
+      {"if /tmp/a; then b; fi", ""},
+      {"f() { make; }; f; /tmp/a", ""},
+      {"eval x; /tmp/a", ""},
+      {"", ""},
+  };
+  for (const auto& [script, name] : cases)
+    EXPECT_EQ(first_program_of(script_argv(Shell::kSh, script)), name) << script;
+  EXPECT_EQ(first_program_of({"env", "A=1", "/tmp/a"}), "/tmp/a");
+  EXPECT_EQ(first_program_of({"sh", "-c", "/tmp/a"}), "sh");
+  EXPECT_EQ(first_program_of({}), "");
+}
+
 TEST(Programs, AreNotKnownWhereNamesMayMeanOthers) {
   for (const char* script : {"PATH=/opt/x:$PATH make", "export PATH=\"$HOME/bin\"; make", "make; . ./env.sh",
                              "eval x; make", "if a; then source b; fi; make", "x=$(PATH=/y z); make"})
