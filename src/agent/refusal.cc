@@ -11,14 +11,15 @@ using enum RefusalKind;
 
 constexpr std::int64_t kRetryAfterSecondsMax = 30LL * 24 * 3600;  // more than any provider's window
 
+using NamedSigns = std::pair<std::string_view, RefusalSigns>;
+
 // Recorded lines of the programs:
 // - github.com/anthropics/claude-code/issues/21111, 24687, 51981 and 77978,
 // - github.com/openai/codex, codex-rs/core/src/error.rs.
-// - tests/agent/last_error_test.cc: opencode, pi and Qwen Code. The last two end with 0, whatever the provider says.
 // Gemini CLI ends with the lowest byte of the HTTP status, and retries for minutes before. Agents with the Agent
 // Client Protocol have one error for a login (-32000), and say all else in the code or message of an error.
-const std::array<std::pair<std::string_view, RefusalSigns>, 7>& known_signs() {
-  static const std::array<std::pair<std::string_view, RefusalSigns>, 7> all = {{
+const std::array<NamedSigns, 4>& signs_in_words() {
+  static const std::array<NamedSigns, 4> all = {{
       {"claude_code",
        {.provider = "anthropic",
         .credential = "ANTHROPIC_API_KEY, or the login that `claude /login` stored",
@@ -54,20 +55,6 @@ const std::array<std::pair<std::string_view, RefusalSigns>, 7>& known_signs() {
                   {401 & 0xFF, kUnauthorized, 401},
                   {403 & 0xFF, kUnauthorized, 403}},
         .lines = {{kLimited, 429, {"RESOURCE_EXHAUSTED"}}, {kLimited, 429, {"\"code\": 429"}}}}},
-      {"opencode",
-       {.provider = "opencode's provider",
-        .credential = "OPENAI_API_KEY, or the login that `opencode auth login` stored",
-        .last_error = &last_error_of_opencode}},
-      {"pi",
-       {.provider = "pi's provider",
-        .credential = "OPENAI_API_KEY, or the login that pi stored",
-        .last_error = &last_error_of_pi,
-        .may_end_with_0 = true}},
-      {"qwen_code",
-       {.provider = "Qwen Code's provider",
-        .credential = "OPENAI_API_KEY, or the login that qwen stored",
-        .last_error = &last_error_of_qwen_code,
-        .may_end_with_0 = true}},
       {"acp",
        {.provider = "the agent's provider",
         .credential = "what the agent signs in with",
@@ -85,6 +72,27 @@ const std::array<std::pair<std::string_view, RefusalSigns>, 7>& known_signs() {
                   {kUnauthorized, 401, {"-32000"}},
                   {kUnauthorized, 401, {"401"}},
                   {kUnauthorized, 403, {"403"}}}}},
+  }};
+  return all;
+}
+
+// Recorded events are in tests/agent/last_error_test.cc. pi and Qwen Code end with 0, whatever the provider says.
+const std::array<NamedSigns, 3>& signs_in_events() {
+  static const std::array<NamedSigns, 3> all = {{
+      {"opencode",
+       {.provider = "opencode's provider",
+        .credential = "OPENAI_API_KEY, or the login that `opencode auth login` stored",
+        .last_error = &last_error_of_opencode}},
+      {"pi",
+       {.provider = "pi's provider",
+        .credential = "OPENAI_API_KEY, or the login that pi stored",
+        .last_error = &last_error_of_pi,
+        .may_end_with_0 = true}},
+      {"qwen_code",
+       {.provider = "Qwen Code's provider",
+        .credential = "OPENAI_API_KEY, or the login that qwen stored",
+        .last_error = &last_error_of_qwen_code,
+        .may_end_with_0 = true}},
   }};
   return all;
 }
@@ -163,7 +171,9 @@ std::optional<Refusal> refusal_by_event(const RefusalSigns& signs, std::string_v
 }  // namespace
 
 const RefusalSigns* refusal_signs(std::string_view program) {
-  for (const auto& [name, signs] : known_signs())
+  for (const auto& [name, signs] : signs_in_words())
+    if (name == program) return &signs;
+  for (const auto& [name, signs] : signs_in_events())
     if (name == program) return &signs;
   return nullptr;
 }

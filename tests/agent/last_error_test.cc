@@ -1,6 +1,7 @@
 // The last events of agent programs that their provider refused. The lines are those of the real programs with a
 // scripted model (tests/agents) that refused all calls; ids, addresses and what a line repeats are left out.
-// Versions: opencode 1.18.33, pi 0.73.1, Qwen Code 0.15.10.
+// Versions: opencode 1.18.33, pi 0.73.1, Qwen Code 0.15.10. Qwen Code tries again for more than 25 minutes when it gets 429:
+// its words about that are from its source (parseAndFormatApiError).
 #include "agent/last_error.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +16,12 @@ using enum RefusalKind;
 constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 constexpr EndTime kEndOfProgram{.at = {1'795'874'400 * kMicrosPerSecond}, .utc_offset_seconds = 0};
 
-// opencode ends with 1, the others with 0.
+// The exit code of opencode is 1, that of the others 0.
 std::optional<Refusal> last_refusal(std::string_view program, const std::string& tail) {
   return refusal_in(*refusal_signs(program), program == "opencode" ? 1 : 0, tail, kEndOfProgram);
 }
 
-// What counts of a refusal: "limited 429 in 20 s", "unauthorized 401"; "": none.
+// The kind, the status and the reset: "limited 429 in 20 s", "unauthorized 401"; "": none.
 std::string words_of_refusal(const std::optional<Refusal>& refusal) {
   if (!refusal) return "";
   std::string out =
