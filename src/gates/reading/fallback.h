@@ -1,4 +1,4 @@
-// What a script of a shell does when a program of it fails: the right sides of its `||`.
+// The right sides of `||` in a script of a shell: what it does when a program of it fails.
 #pragma once
 
 #include <string_view>
