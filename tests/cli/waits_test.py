@@ -34,7 +34,7 @@ PI = """\
 echo '{"type":"agent_end","messages":[{"role":"assistant","stopReason":"error","errorMessage":"429 Slow down. Please try again in SECONDSs."}]}'
 echo '{"type":"auto_retry_end","success":false,"attempt":3,"finalError":"429 Slow down. Please try again in SECONDSs."}'"""
 QWEN = """\
-echo '[{"type":"result","is_error":false,"result":"[API Error: 429 Try again in SECONDSs.]","stats":{"models":{"m":{"api":{"totalErrors":7}}}}}]'"""
+echo '[{"type":"result","is_error":false,"result":"[API Error: 429 Please try again in SECONDSs.]","stats":{"models":{"m":{"api":{"totalErrors":7}}}}}]'"""
 TALK = """\
 echo '{"type":"agent_end","messages":[{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"429 Slow down"}]}]}'"""
 OVERLOADED = """echo 'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'"""
