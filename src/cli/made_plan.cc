@@ -65,22 +65,27 @@ Result<plan::Plan> parsed(const std::string& text) {
 Status take_key(const plan::Profile& profile, PlanRequest& request) {
   if (profile.key.empty()) return {};
   const auto value = os::environment_value(profile.key);
-  if (value && value->size() >= executor::kCredentialBytesMin) request.credentials = {profile.key};
-  if (value && !value->empty()) return {};
+  if (value && value->size() >= executor::kCredentialBytesMin) {
+    request.credentials = {profile.key};
+    return {};
+  }
+  const auto is_bad = value && !value->empty()
+                          ? fmt::format("has less than {} bytes", executor::kCredentialBytesMin)
+                          : std::string("is not set");
   const auto what_to_do =
       fmt::format("`export {}=...` sets it, and `--credential NAME` names another variable", profile.key);
   const auto logins = executor::logins_of(profile);
   if (request.base_url.empty() && logins.empty()) {
     auto error = Error{.kind = ErrorKind::kDenied, .message = {}, .sys_errno = ENOKEY};
     error.message =
-        fmt::format("{} has no key: {} is not set; {}", profile.program(), profile.key, what_to_do);
+        fmt::format("{} has no key: {} {}; {}", profile.program(), profile.key, is_bad, what_to_do);
     return std::unexpected(std::move(error).in("--agent " + request.agent));
   }
   if (request.base_url.empty())
-    tell("pawl: {} is not set, and no step sees the login in {}; {}\n", profile.key, logins.front(),
+    tell("pawl: {} {}, and no step sees the login in {}; {}\n", profile.key, is_bad, logins.front(),
          what_to_do);
   else
-    tell("pawl: {} is not set: the agent works without a key; {}\n", profile.key, what_to_do);
+    tell("pawl: {} {}: the agent works without a key; {}\n", profile.key, is_bad, what_to_do);
   return {};
 }
 

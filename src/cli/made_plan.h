@@ -25,7 +25,8 @@ void add_plan_request(const Command& command, PlanRequest& request);
 Status check_plan_request(const PlanRequest& request, const std::string& plan);
 // Writes the plan into a new folder below the state folder, which is made if needed, and returns its path.
 // Durable when it returns. The plan mounts what its programs need. kInvalid: no such plan can be.
-// kNotFound: the agent's program is not on this host. executor::lacks_credential(): it has no key. REQUIRES: check_plan_request(), and request.agent is not "".
+// kNotFound: the agent's program is not on this host. executor::lacks_credential(): it has no key.
+// REQUIRES: check_plan_request(), and request.agent is not "".
 Result<std::string> make_plan(PlanRequest request, const StateOptions& state);
 
 }  // namespace pawl::cli

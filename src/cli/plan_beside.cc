@@ -69,8 +69,9 @@ void check_plan_paths(const std::string& shown, const std::string& file, plan::P
 }
 
 struct ScriptFile {
-  std::string path;               // as the command names it
-  std::vector<std::string> argv;  // the shell with the script's text
+  std::string path;                // as the command names it
+  std::vector<std::string> shell;  // the words before it
+  std::string text;
 };
 
 // The script that a command runs by a shell: of /plan, or of a source's folder. nullopt: it runs none that is there.
@@ -87,9 +88,15 @@ std::optional<ScriptFile> script_of_file(const std::string& folder, const std::o
   auto text = os::read_file(
       is_beside ? os::join(folder, path->substr(kPlan.size())) : os::join(*source, *path), kScriptBytesMax);
   if (!text) return std::nullopt;
-  ScriptFile out{.path = *path, .argv = {command.begin(), path}};
-  out.argv.insert(out.argv.end(), {"-c", *std::move(text)});
-  return out;
+  return ScriptFile{.path = *path, .shell = {command.begin(), path}, .text = *std::move(text)};
+}
+
+void warn_of_script(const std::string& shown, const plan::Gate& gate, const plan::Step& step,
+                    const ScriptFile& script, plan::Parsed& parsed) {
+  for (const auto& reason : plan::failures_hidden_in_file(script.shell, script.text))
+    parsed.warnings.push_back(at_signals(shown, gate,
+                                         fmt::format("step {}: {} can pass although a command failed: {}",
+                                                     step.name, visible(script.path), visible(reason))));
 }
 
 // A script in a file has no -e, unless it says so.
@@ -99,16 +106,16 @@ void check_scripts(const std::string& shown, const std::string& file, plan::Pars
   if (const auto found = executor::source_folder(*parsed.plan, folder); found && !parsed.plan->source_ref)
     source = *found;
   for (const auto& [name, gate] : parsed.plan->gates)
-    for (const auto& step : gate.steps)
-      for (const auto& command : plan::commands_of(step.argv)) {
-        const auto script = command.empty() ? std::nullopt : script_of_file(folder, source, command);
-        if (!script) continue;
-        for (const auto& reason : plan::hidden_failures(script->argv))
-          parsed.warnings.push_back(
-              at_signals(shown, gate,
-                         fmt::format("step {}: {} can pass although a command failed: {}", step.name,
-                                     visible(script->path), visible(reason))));
+    for (const auto& step : gate.steps) {
+      const auto commands = plan::commands_of(step.argv);
+      const bool moves = std::ranges::any_of(
+          commands, [](const auto& command) { return !command.empty() && command[0] == "cd"; });
+      for (const auto& command : commands) {
+        const auto script =
+            command.empty() ? std::nullopt : script_of_file(folder, moves ? std::nullopt : source, command);
+        if (script) warn_of_script(shown, gate, step, *script, parsed);
       }
+    }
 }
 
 // Whether a command names the folder /plan itself, and not a file in it.

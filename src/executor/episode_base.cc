@@ -136,7 +136,13 @@ void Episode::add_base(gates::AttemptFacts& to) const {
 
 std::string Episode::absent_still(const PlannedStep& step, const gates::StepFacts& facts) const {
   const auto known = on_base_.find(step.gate_id);
-  return known == on_base_.end() ? "" : gates::absent_still(step.gate_id, known->second, facts);
+  if (known == on_base_.end()) return "";
+  // An earlier step may install what the work names.
+  for (const auto& earlier : plan_->gates.at(step.gate_id).steps) {
+    if (earlier.name == step.step->name) break;
+    if (gates::ways_to_bring({.name = facts.program}, earlier.argv).by_command) return "";
+  }
+  return gates::absent_still(step.gate_id, known->second, facts);
 }
 
 // Whether the work can never have a file at `path`, and no step of the gate can create one from the work.

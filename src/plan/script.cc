@@ -47,6 +47,17 @@ std::vector<std::string> hidden_failures(Shell shell, std::string_view script, b
   return failures_hidden_in(script, {.pipefail = by_bash, .best = shell == Shell::kBest});
 }
 
+std::vector<std::string> failures_hidden_in_file(const std::vector<std::string>& shell,
+                                                 const std::string& text) {
+  auto command = shell;
+  command.insert(command.end(), {"-c", text});
+  const auto found = nested_shell(command);
+  const bool looks_itself = text.find("$?") != text.npos || text.find("PIPESTATUS") != text.npos;
+  if (!found || !found->script || looks_itself) return {};
+  return failures_hidden_in(
+      text, {.name = found->name, .errexit = found->errexit, .pipefail = found->pipefail, .is_file = true});
+}
+
 std::vector<std::string> hidden_failures(const std::vector<std::string>& argv) {
   if (const auto shell = nested_shell(argv)) return failures_hidden_in(*shell);
   const auto leniency = leniency_of(argv);

@@ -43,6 +43,11 @@ std::vector<std::vector<std::string>> commands_of(const std::vector<std::string>
 // `host_has_bash`: kBest is bash, since a sandbox shows the programs of the host.
 std::vector<std::string> hidden_failures(Shell shell, std::string_view script, bool host_has_bash = true);
 
+// The same for the text of a file. `shell`: the words of the command before the file, `bash -u`. No reason for a text
+// that looks at exit codes itself ($?, PIPESTATUS).
+std::vector<std::string> failures_hidden_in_file(const std::vector<std::string>& shell,
+                                                 const std::string& text);
+
 // The same for an argument list: checks its options, or the script when it starts a shell on one.
 std::vector<std::string> hidden_failures(const std::vector<std::string>& argv);
 

@@ -57,6 +57,8 @@ class Failures {
   void say_lost(const Context& at) {
     if (!shell_.errexit && in_substitution_) {
       say("`" + shell_.name + "` runs `$(...)` without -e: begin the script in it with `set -e;`");
+    } else if (!shell_.errexit && shell_.is_file) {
+      say("without -e it ends with its last command's exit code; begin it with `set -e`");
     } else if (!shell_.errexit) {
       say("a script of `" + shell_.name + " -c` without -e ends with its last command's exit code; say `" +
           shell_.name + " -e -c`");

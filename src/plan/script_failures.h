@@ -13,7 +13,8 @@ namespace pawl::plan {
 struct ScriptShell {
   std::string name;  // "" for a plan's own script, which always has -e
   bool errexit = true, pipefail = true, inherits = true;
-  bool best = false;  // Shell::kBest: where the host has bash, it has pipefail
+  bool best = false;     // Shell::kBest: where the host has bash, it has pipefail
+  bool is_file = false;  // the text of a file
 };
 
 // One sentence for each reason, without duplicates, at most 20.

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "base/lines.h"
 #include "os/defences.h"
@@ -64,7 +65,9 @@ constexpr std::size_t kProgramsLookedAtMax = 1000;
 bool is_source(const View& all, const std::string& path) {
   const auto suffix = suffix_of(last_name(path));
   if (std::ranges::find(kSources, suffix) == kSources.end()) return false;
-  const std::string stem = path.substr(0, path.size() - suffix.size());
+  // bison makes x.tab.c of x.y, and protoc x.pb.cc of x.proto.
+  const auto name = last_name(path);
+  const std::string stem = path.substr(0, path.size() - name.size() + name.find('.', 1));
   return std::ranges::none_of(kGenerators, [&](auto each) {
     return all.find(stem + std::string(each)) || all.find(path + std::string(each));
   });
@@ -202,7 +205,8 @@ Result<Given> given_to(const Workspaces& workspaces, const std::string& layer_id
             .changed_ns = std::max(kept_ns, lower.newest_ns() + kTickNs)};
   out.source_ns = out.new_ns;
   PAWL_TRY(const bool has_built, lower.has_built(base_id));
-  if (has_built) out.source_ns = out.changed_ns;
+  // Older than what the layer changed: a source that a tool made of a changed file is made again.
+  if (has_built) out.source_ns = std::exchange(out.changed_ns, out.changed_ns + kTickNs);
   return out;
 }
 

@@ -74,8 +74,10 @@ class Base(WithRun):
         self.write("two.sh", "sh test.sh\nsh lint.sh\n")
         self.write("strict.sh", "set -e\nsh test.sh\nsh lint.sh\n")
         self.write("source/ci.sh", "sh test.sh | tee log\n")
+        self.write("folder.sh", "set -eu\nDIR=$(cd x && pwd)\nsh $DIR/test.sh\n")
+        self.write("code.sh", "sh test.sh; rc=$?\nsh clean.sh\nexit $rc\n")
         for run, told in (("sh /plan/two.sh", "/plan/two.sh"), ("cd x && bash -u /plan/two.sh", "/plan/two.sh"), ("sh ci.sh", "ci.sh"),
-                          ("sh /plan/one.sh", ""), ("sh -e /plan/two.sh", ""), ("sh /plan/strict.sh", ""), ("cat /plan/two.sh", "")):
+                          ("bash /plan/folder.sh", ""), ("sh /plan/code.sh", ""), ("cd sub && sh ci.sh", ""), ("sh /plan/one.sh", ""), ("sh -e /plan/two.sh", ""), ("sh /plan/strict.sh", ""), ("cat /plan/two.sh", "")):
             with self.subTest(run):
                 self.make(f'{{name: unit, run: "{run}"}}')
                 said = self.pawl("check", "plan.yaml").stderr
@@ -100,6 +102,12 @@ class Base(WithRun):
                 self.assertNotIn("baseline: none", said)
                 self.assertEqual([name for name in self.ran() if name.startswith("agent.")], ["agent.run.attempt1"])
                 self.pawl("verify", "last")
+        with self.subTest("a step that installs it"):
+            self.write("source/install.sh", "test -e made || exit 1\nif [ -e tool ]; then mkdir -p .deps; cp tool .deps/no-such-ruff; fi\n")
+            self.write("source/Makefile", "lint:\n\tPATH=$$PWD/.deps:$$PATH no-such-ruff\n")
+            self.make('{name: install, run: "sh install.sh"}, {name: lint, run: "make lint"}',
+                      "touch made; [ $PAWL_ATTEMPT = 1 ] || { echo '#!/bin/sh' >tool; chmod 755 tool; }", "")
+            self.pawl("run", "plan.yaml")
         for lint, agent in (("./lint", "touch made; [ $PAWL_ATTEMPT = 1 ] || { echo true >lint; chmod 755 lint; }"),
                             ("test -e more", "touch made; [ $PAWL_ATTEMPT = 1 ] || touch more")):
             with self.subTest(lint):

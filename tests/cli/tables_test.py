@@ -67,6 +67,24 @@ class Tables(WithRun):
         self.pawl("resume", "last", expect=1)
         self.pawl("verify", "last")
 
+    def test_a_damaged_run_does_not_keep_another_from_going_on(self):
+        self.make_simple(gate="exit 1", max_attempts=1)
+        for _ in range(2):
+            self.pawl("run", "plan.yaml", expect=11)
+            self.pawl("retry", "last", "p1")
+        second, first = (run["run_id"] for run in self.pawl_json("status")["runs"])
+        with self.changed_in_database(f"UPDATE runs SET created_at = '2020-01-01T00:00:00.000Z' WHERE run_id = '{first}'"):
+            self.assertIn(f"run {first} are not what its ledger says", self.pawl("resume", "--if-any", expect=13).stderr)
+            states = {run["run_id"]: run["state"] for run in self.pawl_json("status")["runs"]}
+            self.assertEqual(states, {first: "EXECUTING", second: "FAILED"})
+
+    def test_a_run_of_another_state_folder_is_told(self):
+        self.make_simple()
+        self.pawl("run", "plan.yaml")
+        with self.changed_in_database("UPDATE heads SET public_key = 'x'"):
+            self.assertIn("is of another state folder, and is not looked at", self.pawl("resume", "--if-any").stderr)
+            self.pawl("resume", "last", expect=13)
+
     def test_a_run_that_is_over_ended_as_its_rows_say(self):
         self.make_simple(gate="exit 1", max_attempts=1)
         self.pawl("run", "plan.yaml", expect=11)

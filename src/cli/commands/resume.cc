@@ -20,25 +20,49 @@ struct ResumeOptions {
 
 struct Chosen {
   std::vector<std::string> run_ids;
-  Status others;  // kForged: a run that its tables call over is not, by its rows
+  Status others;  // the problem of a run that is left out
 };
 
-// A damaged run does not keep the others from going on.
-Result<Chosen> runs_to_resume(store::Store& store, const std::vector<std::string>& named) {
+// Tables and objects that somebody changed cost no attempt. A new run does not wait for this check: its first step
+// ends the run (docs/adr/0045).
+Status check_evidence(const State& state, const std::string& run_id) {
+  PAWL_OK(state.store->check_run(run_id));
+  PAWL_TRY(const auto run, state.store->run(run_id));
+  return run.state == store::RunState::kExecuting ? views::check_content_of(state, run) : Status();
+}
+
+// A store may have runs of several state folders. This one can't judge those of another key.
+Result<bool> is_of_another_key(const State& state, const std::string& run_id) {
+  PAWL_TRY(const auto head, state.store->head(run_id));
+  return head && head->public_key != state.sealer->public_key();
+}
+
+Result<Chosen> named_runs(const State& state, const std::vector<std::string>& named) {
   Chosen out;
   for (const auto& text : named) {
-    PAWL_TRY(std::string id, store.resolve_run(text));
+    PAWL_TRY(std::string id, state.store->resolve_run(text));
     out.run_ids.push_back(std::move(id));
   }
-  if (!named.empty()) return out;
+  for (const auto& run_id : out.run_ids) PAWL_OK(check_evidence(state, run_id));
+  return out;
+}
+
+// A damaged run does not keep the others from going on. A run that is over by its table alone is such a run.
+Result<Chosen> open_runs(const State& state) {
   constexpr std::size_t kRunsMax = 100'000;
-  PAWL_TRY(const auto runs, store.runs(kRunsMax));
+  Chosen out;
+  PAWL_TRY(const auto runs, state.store->runs(kRunsMax));
   for (const auto& run : runs) {
-    if (run.state == store::RunState::kExecuting) {
-      out.run_ids.push_back(run.run_id);
-    } else if (auto holds = store.check_run(run.run_id); !holds && out.others) {
-      out.others = std::move(holds);
+    const bool is_open = run.state == store::RunState::kExecuting;
+    PAWL_TRY(const bool is_others, is_of_another_key(state, run.run_id));
+    if (is_others && !is_open) {
+      tell("pawl: run {} is of another state folder, and is not looked at\n", run.run_id);
+      continue;
     }
+    if (auto holds = check_evidence(state, run.run_id); !holds)
+      out.others = std::move(holds);
+    else if (is_open)
+      out.run_ids.push_back(run.run_id);
   }
   return out;
 }
@@ -79,19 +103,7 @@ Status let_go_on(const State& state, const std::vector<std::string>& run_ids) {
   return {};
 }
 
-// Tables and objects that somebody changed cost no attempt. A new run does not wait for this check: its first step
-// ends the run (docs/adr/0045).
-Status check_evidence(const State& state, const std::vector<std::string>& run_ids) {
-  for (const auto& run_id : run_ids) {
-    PAWL_OK(state.store->check_run(run_id));
-    PAWL_TRY(const auto run, state.store->run(run_id));
-    if (run.state == store::RunState::kExecuting) PAWL_OK(views::check_content_of(state, run));
-  }
-  return {};
-}
-
 int go_on(const ResumeOptions& options, const State& state, std::vector<std::string> run_ids) {
-  if (const auto status = check_evidence(state, run_ids); !status) return report(status.error());
   if (const auto status = set_max_attempts(options, state, run_ids); !status) {
     const int code = report(status.error());
     return status.error().kind == ErrorKind::kInvalid ? kUsage : code;
@@ -117,7 +129,7 @@ int resume(const ResumeOptions& options) {
       return none_is_open(options);
   const auto state = open_state(options.state);
   if (!state) return report(state.error());
-  auto chosen = runs_to_resume(*state->store, options.runs);
+  auto chosen = options.runs.empty() ? open_runs(*state) : named_runs(*state, options.runs);
   if (!chosen) return report(chosen.error());
   const int others = chosen->others ? kDone : report(chosen->others.error());
   if (!chosen->run_ids.empty()) return std::max(others, go_on(options, *state, std::move(chosen->run_ids)));

@@ -43,8 +43,8 @@ Result<std::vector<Unsettled>> ReadingStore::unsettled(const std::string& run_id
 Status RunStore::settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) {
   StepRow ended = unsettled.step;
   PAWL_TRY(auto transaction, begin("settle_usage", ended.run_id));
-  PAWL_TRY(auto budgets,
-           known_budgets(ended.run_id));  // compared with the steps as they are before the change
+  // Compared with the steps as they are before the change.
+  PAWL_TRY(auto budgets, known_budgets(ended.run_id));
   {
     PAWL_TRY(auto query, database_->query("settle_usage"));
     PAWL_OK(query.bind(ended.sandbox_run_id).run());

@@ -68,9 +68,10 @@ Hook ginkgos_hook(std::string_view name) {
   return after ? Hook::kAfter : Hook::kNone;
 }
 
-// The number in "3" or "3.0"; -1 when the text is not a number.
+// The number in "3", "+3" or "3.0"; -1 when the text is not a number.
 std::int64_t count_in(std::string_view text) {
   std::int64_t count = -1;
+  text.remove_prefix(std::min(text.find_first_not_of(" +"), text.size()));
   std::from_chars(text.data(), text.data() + text.size(), count);
   return count;
 }

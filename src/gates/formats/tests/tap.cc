@@ -33,31 +33,6 @@ struct TapTotals {
   std::int64_t tests = 0, passed = 0, failed = 0, cancelled = 0, skipped = 0, todo = 0;
 };
 
-// Mocha and bats give a hook that failed the number of a test.
-bool is_hook(std::string_view name) {
-  return is_hook_of_mocha(name) || is_setup_of_bats(name) || is_teardown_of_bats(name);
-}
-
-// The numbers of the outermost tests. They count where each test has one and the first has 1, since a description
-// may begin with a number, too.
-class TestNumbers {
- public:
-  void see(std::string_view rest) {
-    std::int64_t number = 0;
-    const auto* const end = rest.data() + rest.size();
-    const auto [at, error] = std::from_chars(rest.data(), end, number);
-    const bool is_number = error == std::errc() && (at == end || *at == ' ');
-    count_ = count_ && is_number && (!seen_.empty() || number == 1);
-    if (count_ && !seen_.insert(number).second && !repeated_) repeated_ = number;
-  }
-  std::optional<std::int64_t> repeated() const { return count_ ? repeated_ : std::nullopt; }
-
- private:
-  std::set<std::int64_t> seen_;
-  std::optional<std::int64_t> repeated_;
-  bool count_ = true;
-};
-
 // The tests of one level. The line of the parent comes later and gives their prefix.
 struct Level {
   std::vector<Point> points;
@@ -90,8 +65,6 @@ class TapReader {
     if (const auto bad = totals_.failed + totals_.cancelled; bad > 0 && tests.no_failure())
       return fail_at(lines_, "it says that " + std::to_string(bad) + " failed, and none did");
     PAWL_OK(check_totals(levels_.front().points));
-    if (const auto twice = numbers_.repeated())
-      return fail_at(lines_, "two tests have the number " + std::to_string(*twice));
     return tests.take();
   }
 
@@ -255,7 +228,6 @@ class TapReader {
     // node reports "ok" for a todo test without a body, which did not run.
     if (starts_word(directive, "skip") || starts_word(directive, "todo")) status = TestStatus::kSkipped;
     PAWL_OK(close_levels_below(depth, name));
-    if (depth == 0 && !(failed && is_hook(name))) numbers_.see(rest);
     if (depth == 0 && !has_subtests_ && !heading_.empty()) name = heading_ + "::" + name;
     PAWL_OK(store(name));
     const bool explains = status == TestStatus::kFailed;
@@ -348,7 +320,6 @@ class TapReader {
   std::vector<Level> levels_;  // levels, the outermost first
   StoredBytes stored_;         // of names
   std::int64_t points_ = 0, setups_failed_ = 0, teardowns_failed_ = 0;
-  TestNumbers numbers_;
   bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
   std::optional<std::string> bailed_out_;  // the line that reports it
   std::string heading_;                    // the comment that names the tests that follow
