@@ -21,6 +21,8 @@ std::string run_name(int run) {
   return "01900000-0000-7000-8000-" + std::string(12 - digits.size(), '0') + digits;
 }
 
+pawl::WallTime start_of(int run) { return {1'767'225'600'000'000 + run}; }
+
 // A run with the ledger rows and the signed head that every new run has.
 pawl::store::NewRun new_run(int run) {
   pawl::store::NewRun out;
@@ -31,7 +33,7 @@ pawl::store::NewRun new_run(int run) {
              .source_path = "/s",
              .base_id = "b",
              .backend = "namespace",
-             .created_at = "2026-01-01T00:00:00.000000Z"};
+             .created_at = rfc3339(start_of(run))};
   out.tiers.push_back({.name = "t", .stop_on_failure = true});
   out.plan_text = "p";
   out.plan.common = "c";
@@ -47,8 +49,7 @@ pawl::store::NewRun new_run(int run) {
 
 struct FullDatabase : ScratchStore {
   FullDatabase() : ScratchStore("claim") {
-    for (int run = 0; run < kRuns; ++run)
-      PAWL_CHECK(store->create_run(new_run(run), {1'767'225'600'000'000 + run}));
+    for (int run = 0; run < kRuns; ++run) PAWL_CHECK(store->create_run(new_run(run), start_of(run)));
     sqlite3* raw = nullptr;
     PAWL_CHECK(sqlite3_open((folder + "/pawl.db").c_str(), &raw) == SQLITE_OK);
     PAWL_CHECK(sqlite3_exec(raw, "ANALYZE", nullptr, nullptr, nullptr) == SQLITE_OK);

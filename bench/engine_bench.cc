@@ -176,14 +176,15 @@ class Database : public ScratchStore {
     const auto rows = executor::rows_of(*plan::parse(text, "plan.yaml").plan);
     for (int i = 0; i < runs; ++i) {
       store::NewRun run;
-      run.run = {.run_id = os::uuid7(clock.wall(), random),
+      const auto now = clock.wall();
+      run.run = {.run_id = os::uuid7(now, random),
                  .workflow_id = "bench",
                  .plan_file = "/plan.yaml",
                  .plan_content = "content",
                  .source_path = "/",
                  .base_id = "base",
                  .backend = "namespace",
-                 .created_at = rfc3339(clock.wall())};
+                 .created_at = rfc3339(now)};
       run.plan_text = text;
       run.plan = rows;
       run.tiers.push_back({.tier_index = 0, .name = "t", .stop_on_failure = true, .parallel = true});
@@ -192,7 +193,7 @@ class Database : public ScratchStore {
                               .phase_id = "p" + std::to_string(phase),
                               .phase_index = phase,
                               .max_attempts = 5});
-      PAWL_CHECK(store->create_run(run, clock.wall()));
+      PAWL_CHECK(store->create_run(run, now));
     }
   }
 

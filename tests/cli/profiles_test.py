@@ -384,8 +384,7 @@ class Made(WithPrograms):
                 self.assertEqual(phase["agent"]["credentials"], {name: {"env": name} for name in names})
                 self.assertIn(sizes, self.pawl("logs", "last", "work", "--dir", state).stdout)
         self.home["ANTHROPIC_API_KEY"] = "short"
-        self.made("--dir", self.root / "short")
-        self.assertEqual(len(list((self.root / "short/plans").glob("*/plan.yaml"))), 1)
+        self.assertIn("ANTHROPIC_API_KEY has less than 8 bytes", self.made("--dir", self.root / "short", expect=11).stderr)
         missing = self.made("--dir", self.root / "none", "--credential", "OTHER_KEY", expect=11)
         self.assertIn("OTHER_KEY", missing.stdout + missing.stderr)
 
