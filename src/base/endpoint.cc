@@ -38,6 +38,24 @@ bool has_prefix(const std::uint8_t* bytes, const std::uint8_t* prefix, int bits)
   return rest == 0 || ((bytes[whole] ^ prefix[whole]) >> (8 - rest)) == 0;
 }
 
+// Addresses that no server has: "this host" (RFC 1122, 3.2.1.3), multicast and broadcast; and link-local ones of
+// IPv6, which mean nothing without an interface.
+constexpr Prefix kOfNoServer4[] = {{"0.0.0.0", 8}, {"224.0.0.0", 4}, {"255.255.255.255", 32}};
+constexpr Prefix kOfNoServer6[] = {{"::", 128}, {"fe80::", 10}, {"ff00::", 8}};
+
+bool is_in(const Address& address, const Prefix& prefix) {
+  std::array<std::uint8_t, 16> wanted{};
+  const bool v4 = address.is_v4();
+  inet_pton(v4 ? AF_INET : AF_INET6, prefix.text, wanted.data());
+  return has_prefix(address.bytes.data() + (v4 ? kMapped.size() : 0), wanted.data(), prefix.bits);
+}
+
+bool is_of_no_server(const Address& address) {
+  const auto holds = [&](const Prefix& prefix) { return is_in(address, prefix); };
+  return address.is_v4() ? std::ranges::any_of(kOfNoServer4, holds)
+                         : std::ranges::any_of(kOfNoServer6, holds);
+}
+
 Result<Endpoint> parse_entry(const std::string& entry) {
   const auto bad = [&](const std::string& why) {
     return fail(ErrorKind::kInvalid, "egress: \"" + entry.substr(0, 80) + "\": " + why);
@@ -49,13 +67,19 @@ Result<Endpoint> parse_entry(const std::string& entry) {
   const auto [after, error] = std::from_chars(entry.data() + colon + 1, end, out.port);
   if (error != std::errc() || after != end || out.port == 0) return bad("expected a port from 1 to 65535");
   std::string_view host(entry.data(), colon);
+  const auto with_address = [&]() -> Result<Endpoint> {
+    if (!is_of_no_server(out.address)) return out;
+    const auto port = std::to_string(out.port);
+    return bad("no server has this address; for a server of this host write \"127.0.0.1:" + port +
+               "\" or \"[::1]:" + port + "\"");
+  };
   if (host.starts_with('[') && host.ends_with(']')) {
     if (!parse_address(host.substr(1, host.size() - 2), out.address)) return bad("not an IPv6 address");
-    return out;
+    return with_address();
   }
   if (parse_address(host, out.address)) {
     if (!out.address.is_v4()) return bad("write an IPv6 address as [ADDRESS]:PORT");
-    return out;
+    return with_address();
   }
   if (host.starts_with("*.")) {
     out.below = true;
@@ -104,14 +128,9 @@ std::string to_text(const Address& address) {
 }
 
 bool is_special(const Address& address) {
-  const auto is_in = [&](const Prefix& prefix) {
-    std::array<std::uint8_t, 16> wanted{};
-    const bool v4 = address.is_v4();
-    inet_pton(v4 ? AF_INET : AF_INET6, prefix.text, wanted.data());
-    return has_prefix(address.bytes.data() + (v4 ? kMapped.size() : 0), wanted.data(), prefix.bits);
-  };
-  if (address.is_v4()) return std::ranges::any_of(kSpecial4, is_in);
-  return !is_in(kPublic6) || std::ranges::any_of(kSpecial6, is_in);
+  const auto holds = [&](const Prefix& prefix) { return is_in(address, prefix); };
+  if (address.is_v4()) return std::ranges::any_of(kSpecial4, holds);
+  return !holds(kPublic6) || std::ranges::any_of(kSpecial6, holds);
 }
 
 bool is_loopback(const Address& address) {

@@ -53,6 +53,18 @@ TEST(Endpoint, NamesOfTheSandboxItselfAreNoPlaceOutside) {
     EXPECT_TRUE(Allowlist::parse({other})) << other;
 }
 
+TEST(Endpoint, AnAddressThatNoServerHasIsNoPlaceToReach) {
+  for (const char* none : {"0.0.0.0:80", "0.1.2.3:80", "224.0.0.1:80", "239.1.1.1:80", "255.255.255.255:80",
+                           "[::]:80", "[::ffff:0.0.0.0]:80", "[ff02::1]:80", "[fe80::1]:80"}) {
+    const auto list = Allowlist::parse({none});
+    ASSERT_FALSE(list) << none;
+    EXPECT_NE(list.error().message.find("\"127.0.0.1:80\""), std::string::npos) << list.error().message;
+  }
+  for (const char* one :
+       {"1.1.1.1:80", "223.1.1.1:80", "255.255.255.254:80", "[::2]:80", "[fec0::1]:80", "[fd00::1]:80"})
+    EXPECT_TRUE(Allowlist::parse({one})) << one;
+}
+
 TEST(Endpoint, ANumberThatProgramsTakeForAnAddressIsToldAsOne) {
   for (const char* number : {"127.1", "0x7f000001", "0X7F.1", "2130706433", "0177.0.0.1", "127.0.0.1."}) {
     const auto list = Allowlist::parse({std::string(number) + ":80"});
