@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -106,6 +107,8 @@ class Totals {
 
 int run(const Arguments& arguments) {
   const testing::TempFolder folder;
+  // A connection creates the file of a new database itself, for its mode: not where this program was started.
+  PAWL_CHECK(chdir(folder.path().c_str()) == 0);
   const auto sealer = *ledger::open_sealer(folder.path());
   const auto formatted = Machine::formatted(sealer);
   std::unique_ptr<Machine> machine;
