@@ -101,6 +101,8 @@ GROUPS = (
     )),
     Group("programs", "real agent programs with a scripted model, against the same outside of Pawl", (
         part("a task for each of six programs, inside and outside in turns", programs.measure, [PAWL, PROGRAMS], *programs.FIGURES),
+        part(f"a usage limit of {programs.WAIT_S} s for each of them, left alone and killed", programs.resets, [PAWL, PROGRAMS],
+             *programs.RESET_FIGURES),
     )),
     Group("sim", "the simulator", (
         part(f"{in_process.HISTORIES} histories", in_process.simulator, [SIMULATOR],

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import statistics
@@ -19,6 +20,24 @@ from scripted_model import ScriptedModel  # noqa: E402
 SIX = ("claude_code", "codex", "gemini", "qwen", "opencode", "pi")
 ROUNDS = 5
 FIGURES = tuple((f"programs.{use}_by_outside", "ratio", "<= 1.05") for use in SIX)
+
+
+WAIT_S = 90
+RESET_FIGURES = tuple((f"programs.{use}_after_reset_s", "s", "<= 5") for use in SIX)
+WAITED = re.compile(r"^(\w+) +(?:killed|left alone) *: (-?[0-9.]+) s after the reset", re.MULTILINE)
+
+
+def resets(place):
+    """The later one of two runs: one is left alone, and everything of the other is killed while it waits. All run at once."""
+    environment = {**os.environ, "WAIT_SECONDS": str(WAIT_S), "PAWL": str(place.pawl), "PYTHONPATH": str(ROOT / "tests/support")}
+    done = subprocess.run([sys.executable, ROOT / "tests/agents/waits_test.py"], env=environment, stdout=subprocess.PIPE, text=True)
+    seconds = {}
+    for use, late in WAITED.findall(done.stdout):
+        seconds.setdefault(use, []).append(float(late))
+    for use in SIX:
+        if len(seconds.get(use, ())) != 2:
+            raise RuntimeError(f"{use} did not go on twice:\n{done.stdout}")
+        yield f"programs.{use}_after_reset_s", max(seconds[use])
 
 
 def measure(place):

@@ -163,8 +163,8 @@ std::optional<Refusal> refusal_by_event(const RefusalSigns& signs, std::string_v
   if (!kind) return std::nullopt;
   const auto after = error->retry_after_seconds;
   const bool named = after && *after <= kRetryAfterSecondsMax;
-  auto reset =
-      named ? std::optional(WallTime{ended.at.micros + *after * kMicros}) : reset_in(error->message, ended);
+  auto reset = named ? std::optional(Reset{.at = {ended.at.micros + *after * kMicros}})
+                     : reset_in(error->message, ended);
   return Refusal{.kind = *kind, .status = error->status, .reset = reset, .line = std::move(error->message)};
 }
 

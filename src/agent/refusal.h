@@ -49,11 +49,18 @@ const RefusalSigns* refusal_signs(std::string_view program);
 constexpr std::size_t kRefusalTailBytes = 16 << 10, kRefusalLinesMax = 40, kRefusalLineBytesMax = 2048;
 constexpr std::size_t kEventTailBytes = 4 << 20;
 
+// The end of a limit, as a program named it; it may have passed.
+struct Reset {
+  WallTime at;
+  std::int64_t within_ms =
+      0;  // the limit ends so much later at most: programs cut a time of the day to its minute
+};
+
 struct Refusal {
   RefusalKind kind = RefusalKind::kLimited;
   std::int64_t status = 0;
-  std::optional<WallTime> reset;  // as the program named it; it may have passed
-  std::string line;               // at most kRefusalLineBytesMax; "": the exit code said it
+  std::optional<Reset> reset;
+  std::string line;  // at most kRefusalLineBytesMax; "": the exit code said it
 };
 
 // When the program ended, and the offset of its local time from UTC.
@@ -73,6 +80,6 @@ std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_c
 // `retry in 35.2s`, `resets 3pm (UTC)`, `resets Feb 16, 11am`, `try again at Aug 8th, 2026 12:30 PM`. A time
 // of the day is the next one, or one that has just passed. No value: it names none, or one that is not of
 // this century.
-std::optional<WallTime> reset_in(std::string_view line, const EndTime& ended);
+std::optional<Reset> reset_in(std::string_view line, const EndTime& ended);
 
 }  // namespace pawl::agent

@@ -9,7 +9,7 @@
 namespace pawl::agent {
 namespace {
 
-constexpr std::int64_t kMicros = 1'000'000;
+constexpr std::int64_t kMicros = 1'000'000, kMinuteMs = 60'000;
 constexpr std::int64_t kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour;
 constexpr std::int64_t kEpochMax = 4'102'444'800;  // the year 2100
 // A time of the day that has passed since less than this is the one that was meant: a line is read late.
@@ -60,13 +60,13 @@ std::optional<std::string_view> behind(std::string_view line, std::string_view w
   return at == line.npos ? std::nullopt : std::optional(line.substr(at + word.size()));
 }
 
-std::optional<WallTime> at_seconds(std::int64_t seconds) {
+std::optional<Reset> at_seconds(std::int64_t seconds, std::int64_t within_ms = 0) {
   if (seconds < 0 || seconds > kEpochMax) return std::nullopt;
-  return WallTime{seconds * kMicros};
+  return Reset{.at = {seconds * kMicros}, .within_ms = within_ms};
 }
 
 // `limit reached|1760000000`, in seconds or milliseconds.
-std::optional<WallTime> epoch_in(std::string_view line) {
+std::optional<Reset> epoch_in(std::string_view line) {
   constexpr std::size_t kSecondsDigits = 10, kMillisDigits = 13;
   const auto rest = behind(line, "limit reached|");
   if (!rest) return std::nullopt;
@@ -85,11 +85,18 @@ std::int64_t seconds_of_unit(const std::string& unit) {
   return unit == "s" || unit == "sec" || unit == "second" || unit == "seconds" ? 1 : 0;
 }
 
+// Only for minutes: an agent asks again within this time, and often.
+std::int64_t within_ms_of(std::int64_t unit_seconds) { return unit_seconds == kMinute ? kMinuteMs : 0; }
+
+struct Duration {
+  std::int64_t seconds = 0, within_ms = 0;  // the second as in Reset
+};
+
 // `3 days 6 hours 8 minutes`, `1h2m3.5s`, `45s`; rounded up to seconds.
-std::optional<std::int64_t> duration_in(std::string_view text) {
+std::optional<Duration> duration_in(std::string_view text) {
   constexpr std::size_t kDigits = 6;
   Scanner scanner(text);
-  std::optional<std::int64_t> total;
+  std::optional<Duration> total;
   for (;;) {
     scanner.skip_spaces();
     const auto number = scanner.number(kDigits);
@@ -101,10 +108,11 @@ std::optional<std::int64_t> duration_in(std::string_view text) {
     }
     scanner.skip_spaces();
     const auto unit = scanner.word();
-    if (unit == "ms") return total.value_or(0) + 1;
+    if (unit == "ms") return Duration{.seconds = total.value_or(Duration()).seconds + 1};
     const auto seconds = seconds_of_unit(unit);
     if (seconds == 0) return std::nullopt;
-    total = total.value_or(0) + (*number + rounded_up) * seconds;
+    total = Duration{.seconds = total.value_or(Duration()).seconds + (*number + rounded_up) * seconds,
+                     .within_ms = within_ms_of(seconds)};
   }
 }
 
@@ -178,7 +186,7 @@ std::optional<std::int64_t> day_of(const Date& date, std::int64_t now_days) {
 
 // `3pm (UTC)`, `Feb 16, 11am (Europe/Berlin)`, `Aug 8th, 2026 12:30 PM`. A zone that is named and is not UTC
 // is the machine's: a program has it from there.
-std::optional<WallTime> clock_time_in(std::string_view text, const EndTime& ended) {
+std::optional<Reset> clock_time_in(std::string_view text, const EndTime& ended) {
   Scanner scanner(text);
   scanner.skip_spaces();
   if (scanner.take("at")) scanner.skip_spaces();
@@ -194,22 +202,22 @@ std::optional<WallTime> clock_time_in(std::string_view text, const EndTime& ende
   const auto today = now / kDay;
   if (date) {
     const auto day = day_of(*date, today);
-    return day ? at_seconds(*day * kDay + *clock - offset) : std::nullopt;
+    return day ? at_seconds(*day * kDay + *clock - offset, kMinuteMs) : std::nullopt;
   }
   auto out = today * kDay + *clock;
   if (out < now - kJustPassedSeconds) out += kDay;
-  return at_seconds(out - offset);
+  return at_seconds(out - offset, kMinuteMs);
 }
 
 }  // namespace
 
-std::optional<WallTime> reset_in(std::string_view line, const EndTime& ended) {
+std::optional<Reset> reset_in(std::string_view line, const EndTime& ended) {
   line = line.substr(0, kRefusalLineBytesMax);
   if (const auto epoch = epoch_in(line)) return epoch;
   for (const auto* word : {"try again in ", "retry in ", "Retry after ", "retry after ", "reset after "})
     if (const auto text = behind(line, word))
-      if (const auto seconds = duration_in(*text))
-        return at_seconds((ended.at.micros + kMicros - 1) / kMicros + *seconds);
+      if (const auto left = duration_in(*text))
+        return at_seconds((ended.at.micros + kMicros - 1) / kMicros + left->seconds, left->within_ms);
   for (const auto* word : {"resets ", "reset at ", "try again at ", "Try again at "})
     if (const auto text = behind(line, word))
       if (const auto time = clock_time_in(*text, ended)) return time;

@@ -139,6 +139,7 @@ store::WaitsSoFar Attempt::waits() const {
     if (!one.waits_for) continue;
     ++out.count;
     out.waited_ms += one.waits_for->delay_ms;
+    out.backoffs += one.waits_for->source == store::kWaitOfBackoff ? 1 : 0;
   }
   return out;
 }

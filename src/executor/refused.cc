@@ -15,6 +15,14 @@ std::string message_of(const agent::Refusal& refusal) {
   return std::string(utf8_prefix(valid_utf8(refusal.line), kMessageBytesMax));
 }
 
+// 0: no time is named, or one that is not believed. `left_ms`: until the reset. When the reset has passed and the limit
+// may end at any moment of the same minute, the agent asks again soon, a few times.
+std::int64_t named_wait_ms(std::int64_t left_ms, const agent::Reset& reset) {
+  if (left_ms > kResetMsMax) return 0;
+  if (left_ms > 0) return left_ms;
+  return left_ms + reset.within_ms > 0 ? kWithinMinuteWaitMs : 0;
+}
+
 }  // namespace
 
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
@@ -45,16 +53,16 @@ std::optional<store::Wait> wait_after(const agent::Refusal& refusal, std::string
                   .status = refusal.status};
   if (refusal.kind == agent::RefusalKind::kUnauthorized) {
     out.credential = signs == nullptr ? "" : signs->credential;
-    out.source = "person";
+    out.source = store::kWaitOfPerson;
     out.not_before = store::kUntilAPerson;
     return out;
   }
-  if (refusal.reset) out.reset = rfc3339(*refusal.reset);
-  const auto reset_ms = refusal.reset ? ms_between(ended, *refusal.reset) : 0;
-  const bool named = 0 < reset_ms && reset_ms <= kResetMsMax;
-  const auto doublings = std::min<std::int64_t>(so_far.count, 16);
-  out.source = named ? "provider" : "backoff";
-  out.delay_ms = (named ? reset_ms : std::min(kFirstWaitMs << doublings, kWaitMsMax)) + jitter_ms;
+  if (refusal.reset) out.reset = rfc3339(refusal.reset->at);
+  const auto named_ms =
+      refusal.reset ? named_wait_ms(ms_between(ended, refusal.reset->at), *refusal.reset) : 0;
+  const auto doublings = std::min<std::int64_t>(so_far.backoffs, 16);
+  out.source = named_ms > 0 ? store::kWaitOfProvider : store::kWaitOfBackoff;
+  out.delay_ms = (named_ms > 0 ? named_ms : std::min(kFirstWaitMs << doublings, kWaitMsMax)) + jitter_ms;
   out.not_before = rfc3339(ended.plus_ms(out.delay_ms));
   return out;
 }

@@ -23,6 +23,7 @@ std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& 
 constexpr std::int64_t kFirstWaitMs = 60'000, kWaitMsMax = 3'600'000;  // when no time is named; it doubles
 // A provider's longest window is a week. A time after this is not believed.
 constexpr std::int64_t kResetMsMax = 8LL * 24 * 3600 * 1000;
+constexpr std::int64_t kWithinMinuteWaitMs = 2'000;
 constexpr std::int64_t kJitterMsMax = 2000;  // so that phases that wait for one time do not start at once
 
 // The wait after a refusal. No value: no wait is left, and a person decides. `program`: its name in the plan.

@@ -86,6 +86,7 @@ struct ClaimRequest {
 // The waits that rows of an attempt say.
 struct WaitsSoFar {
   std::int64_t count = 0, waited_ms = 0;
+  std::int64_t backoffs = 0;  // of them, those for which no time was named
 };
 
 // The layers that rows name as work that an agent goes on from. By sandbox_run_id: of an open step, the work of the
@@ -215,6 +216,9 @@ struct StepEnd {  // the result of an open step
   Reported reported;        // of an agent's step
 };
 
+// The sources of a wait: who decides how long it is.
+constexpr char kWaitOfProvider[] = "provider", kWaitOfBackoff[] = "backoff", kWaitOfPerson[] = "person";
+
 // A wait for the provider that refused an agent. The step spends no execution, and its attempt goes on.
 struct Wait {
   std::int64_t number = 1;        // of its attempt, from 1
@@ -222,7 +226,7 @@ struct Wait {
   std::string credential;         // for people: where the agent takes it from; "" unless it was refused
   std::int64_t status = 0;        // HTTP; 0: unknown
   std::string reset;              // the end of the limit as the provider named it; "" when it did not
-  std::string source;             // of not_before: provider | backoff | person
+  std::string source;             // of not_before: one of the three above
   std::string not_before;         // kUntilAPerson: a person lets it go on
   std::int64_t delay_ms = 0;      // from the end of the step to not_before; 0 for a person
 };

@@ -28,7 +28,7 @@ std::string words_of_refusal(const std::optional<Refusal>& refusal) {
       (refusal->kind == kLimited ? "limited " : "unauthorized ") + std::to_string(refusal->status);
   if (refusal->reset)
     out +=
-        " in " + std::to_string((refusal->reset->micros - kEndOfProgram.at.micros) / kMicrosPerSecond) + " s";
+        " in " + std::to_string((refusal->reset->at.micros - kEndOfProgram.at.micros) / kMicrosPerSecond) + " s";
   return out;
 }
 

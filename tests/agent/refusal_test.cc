@@ -24,7 +24,7 @@ std::optional<Refusal> refusal_of(std::string_view program, const std::string& t
 // Seconds from the end of the program to the reset that the line names; -1: it names none.
 std::int64_t seconds_to_reset(std::string_view line) {
   const auto reset = reset_in(line, kEnded);
-  return reset ? reset->micros / kSecond - kEndedSeconds : -1;
+  return reset ? reset->at.micros / kSecond - kEndedSeconds : -1;
 }
 
 TEST(Refusal, ClaudeCodeSaysThatAWindowOrARateIsUsedUp) {
@@ -34,12 +34,14 @@ TEST(Refusal, ClaudeCodeSaysThatAWindowOrARateIsUsedUp) {
                                 "\n");
   ASSERT_TRUE(window);
   EXPECT_EQ(window->kind, kLimited);
-  EXPECT_EQ(window->reset, (WallTime{1'795'874'490 * kSecond}));
+  ASSERT_TRUE(window->reset);
+  EXPECT_EQ(window->reset->at, (WallTime{1'795'874'490 * kSecond}));
   EXPECT_EQ(window->line, "Claude AI usage limit reached|1795874490");
   const auto session =
       refusal_of("claude_code", "some work\nYou've hit your session limit · resets 3:30pm (UTC)\n");
   ASSERT_TRUE(session);
-  EXPECT_EQ(session->reset, (WallTime{(kEndedSeconds + kHour + 1800) * kSecond}));
+  ASSERT_TRUE(session->reset);
+  EXPECT_EQ(session->reset->at, (WallTime{(kEndedSeconds + kHour + 1800) * kSecond}));
   const auto rate = refusal_of(
       "claude_code",
       R"(API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"of your account"}})");
@@ -73,7 +75,8 @@ TEST(Refusal, CodexSaysBothInItsEvents) {
                R"({"type":"turn.failed","error":{"message":"You've hit your usage limit."}})"
                "\n");
   ASSERT_TRUE(window);
-  EXPECT_EQ(window->reset, (WallTime{(kEndedSeconds + 28 * 60) * kSecond}))
+  ASSERT_TRUE(window->reset);
+  EXPECT_EQ(window->reset->at, (WallTime{(kEndedSeconds + 28 * 60) * kSecond}))
       << "local time; the older line names it";
   EXPECT_EQ(refusal_of("codex", "ERROR: exceeded retry limit, last status: 429 Too Many Requests")->status,
             429);
@@ -161,6 +164,15 @@ TEST(ResetTime, IsReadInTheFormsThatProgramsPrint) {
   EXPECT_EQ(seconds_to_reset("resets Nov 30 at 2pm (UTC)"), 48 * kHour);
   EXPECT_EQ(seconds_to_reset("resets Jan 2, 2pm (UTC)"), 35 * 24 * kHour) << "of the next year";
   EXPECT_EQ(seconds_to_reset("try again at Nov 29th, 2026 3:00 PM."), 24 * kHour);
+}
+
+TEST(ResetTime, IsWithinAMinuteWhereNoSecondsAreNamed) {
+  for (const auto* line : {"try again at 10:29 AM.", "resets 3pm (UTC)", "resets Nov 30, 2pm (UTC)",
+                           "try again in 3 days 6 hours 8 minutes"})
+    EXPECT_EQ(reset_in(line, kEnded)->within_ms, 60'000) << line;
+  for (const auto* line :
+       {"limit reached|1795874490", "try again in 35.2s", "try again in 1h2m3s", "try again in 3 hours"})
+    EXPECT_EQ(reset_in(line, kEnded)->within_ms, 0) << line;
 }
 
 TEST(ResetTime, IsNoneInOtherText) {

@@ -10,7 +10,9 @@ said there. So a retry, a second start and a resumed session get what a model wo
 """
 
 import dataclasses
+import math
 import threading
+import time
 
 import intents
 
@@ -54,19 +56,22 @@ class Turn:
 @dataclasses.dataclass(frozen=True)
 class Fault:
     """What the provider does instead of responding, from main call number `at` on, `times` times. With `everywhere`, auxiliary calls get it, too,
-    as they do when a key or an account is refused."""
+    as they do when a key or an account is refused. With `lasts` it ends so many seconds after its first call, and says how many are left."""
     kind: str
     at: int = 1
     times: int = 1
     retry_after: int | None = None
     resets_in: int = 3600
     everywhere: bool = False
+    lasts: int | None = None
 
     def __post_init__(self):
         if self.kind not in FAULTS:
             raise ValueError(f"a fault is one of {', '.join(FAULTS)}, not {self.kind}")
 
     def holds(self, call):
+        if self.lasts is not None:
+            return call >= self.at
         return call >= self.at and (self.times == FOR_EVER or call < self.at + self.times)
 
 
@@ -85,18 +90,30 @@ class Script:
         self.faults = [Fault(**fault) for fault in document.get("faults", [])]
         self.lock = threading.Lock()
         self.calls = 0
+        self.ends = {}  # of each fault that lasts for a time: when
 
     def decide(self, request):
         kind = auxiliary_kind(request)
         with self.lock:
             self.calls += kind is None
             call = self.calls
+            fault = self.fault(max(call, 1), everywhere=bool(kind))
         if kind:
-            fault = next((fault for fault in self.faults if fault.everywhere and fault.holds(max(call, 1))), None)
             text = intents.json_of(request.schema) if request.schema else "A scripted title"
             return Decision(Turn(0, text, []), None, kind, fault)
-        fault = next((fault for fault in self.faults if fault.holds(call)), None)
         return Decision(self.turn(request), call, None, fault)
+
+    def fault(self, call, everywhere):
+        """The first fault that holds."""
+        for fault in self.faults:
+            if not fault.holds(call) or (everywhere and not fault.everywhere):
+                continue
+            if fault.lasts is None:
+                return fault
+            left = math.ceil(self.ends.setdefault(fault, time.time() + fault.lasts) - time.time())
+            if left > 0:
+                return dataclasses.replace(fault, resets_in=left, retry_after=None if fault.retry_after is None else left)
+        return None
 
     def turn(self, request):
         texts = {turn.get("text") for turn in self.turns}

@@ -272,6 +272,16 @@ class Faults(ServerTest):
         with self.model({"kind": "unauthorized", "times": 0, "everywhere": True}) as model:
             self.assertEqual([self.ask(model, path, each)[0] for each in (auxiliary, body, body, auxiliary)], [401] * 4)
 
+    def test_a_fault_that_lasts_says_how_long(self):
+        path, body, _, _ = FORMATS["chat"]
+        with self.model({"kind": "rate_limit", "lasts": 2, "retry_after": 0}) as model:
+            asked = [self.ask(model, path, body)]
+            time.sleep(1)
+            asked.append(self.ask(model, path, body))
+            time.sleep(1.1)
+            asked.append(self.ask(model, path, body))
+        self.assertEqual([(status, headers["retry-after"]) for status, headers, _ in asked], [(429, "2"), (429, "1"), (200, None)])
+
     def test_a_stream_that_is_cut_has_no_end(self):
         for form, (path, body, _, _) in FORMATS.items():
             with self.subTest(form), self.model({"kind": "cut", "times": 2}) as model:

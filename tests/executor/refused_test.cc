@@ -13,7 +13,9 @@ std::optional<store::Wait> after(const agent::Refusal& refusal, store::WaitsSoFa
   return wait_after(refusal, "codex", so_far, kEnded, 7);
 }
 
-agent::Refusal reset_in_ms(std::int64_t ms) { return {.status = 429, .reset = kEnded.plus_ms(ms)}; }
+agent::Refusal reset_in_ms(std::int64_t ms) {
+  return {.status = 429, .reset = agent::Reset{.at = kEnded.plus_ms(ms)}};
+}
 
 TEST(Refused, ItWaitsUntilTheTimeThatTheProviderNames) {
   const auto wait = after(reset_in_ms(90'000));
@@ -28,12 +30,28 @@ TEST(Refused, ItWaitsUntilTheTimeThatTheProviderNames) {
 
 TEST(Refused, WithoutATimeItWaitsAMinuteThatDoublesToAnHour) {
   for (const auto& [count, minutes] : {std::pair{0, 1}, {1, 2}, {5, 32}, {6, 60}, {99, 60}}) {
-    const auto wait = after({.status = 529}, {.count = count});
+    const auto wait = after({.status = 529}, {.count = count, .backoffs = count});
     ASSERT_TRUE(wait);
     EXPECT_EQ(wait->delay_ms, minutes * kMinuteMs + 7) << count;
     EXPECT_EQ(wait->source, "backoff");
     EXPECT_EQ(wait->number, count + 1);
   }
+}
+
+// A program that cuts the time to its minute names one that is up to a minute too early.
+TEST(Refused, AMinuteThatHasBegunIsAskedForSoonAndDoesNotMakeLaterWaitsLonger) {
+  const auto within = [](std::int64_t ms) {
+    return agent::Refusal{.status = 429,
+                          .reset = agent::Reset{.at = kEnded.plus_ms(ms), .within_ms = kMinuteMs}};
+  };
+  for (const auto ms : {std::int64_t{0}, 1 - kMinuteMs}) {
+    EXPECT_EQ(after(within(ms))->delay_ms, kWithinMinuteWaitMs + 7) << ms;
+    EXPECT_EQ(after(within(ms))->source, store::kWaitOfProvider);
+  }
+  EXPECT_EQ(after(within(kHourMs))->delay_ms, kHourMs + 7);
+  const auto later = after(within(-kMinuteMs), {.count = 20});
+  EXPECT_EQ(later->source, store::kWaitOfBackoff);
+  EXPECT_EQ(later->delay_ms, kMinuteMs + 7);
 }
 
 TEST(Refused, ATimeThatHasPassedOrIsTooFarAwayIsNotBelieved) {

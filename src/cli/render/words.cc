@@ -151,7 +151,7 @@ std::string wait_text(const std::string& phase_id, const store::Wait& wait) {
         phase_id, wait.provider, why, wait.credential);
   return fmt::format("phase {} waits until {:.19}Z, and nothing is spent: {} refused its agent for now{}{}",
                      phase_id, wait.not_before, wait.provider, why,
-                     wait.source == "backoff" ? "; it names no time" : "");
+                     wait.source == store::kWaitOfBackoff ? "; it names no time" : "");
 }
 
 std::string question_line(const views::OpenQuestion& open) {

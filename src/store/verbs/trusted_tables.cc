@@ -379,6 +379,7 @@ Result<WaitsSoFar> ReadingStore::waits_of(const Claim& claim) {
     if (!wait || text_in(json, "attempt_id") != claim.attempt.attempt_id) return {};
     ++out.count;
     out.waited_ms += wait->delay_ms;
+    out.backoffs += wait->source == kWaitOfBackoff ? 1 : 0;
     waited.erase(text_in(json, "sandbox_run_id"));
     return {};
   }));

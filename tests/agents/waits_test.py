@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Real agent programs whose provider refuses each call until a time that it says. Each goes on then, without an attempt for it, also when everything
+was killed before. A line for each says how late its first call was.
+
+    waits_test.py                    two programs that end when they are refused, and a refusal of SHORT_S
+    WAIT_SECONDS=90 waits_test.py    all six"""
+
+import os
+import time
+
+import at_once
+from agent_runs import WithAgent
+from agent_task import TURNS
+from scripted_model import ScriptedModel
+
+SHORT_S = 20
+WAIT_S = int(os.environ.get("WAIT_SECONDS", SHORT_S))
+# Providers with a format of their own say when the window of a subscription ends. The common format has a header only.
+WINDOW = {"kind": "usage_window"}
+HEADER = {"kind": "rate_limit", "retry_after": WAIT_S}
+REFUSALS = {"claude_code": WINDOW, "codex": WINDOW, "gemini": WINDOW, "qwen": HEADER, "opencode": HEADER, "pi": HEADER}
+# How long a program may go on to ask by itself.
+ENDS_S = 300
+
+
+class Waits(WithAgent):
+    def goes_on_at_the_reset(self, use, is_killed):
+        fault = REFUSALS[use] | {"at": 2, "times": 0, "everywhere": True, "lasts": WAIT_S}
+        with ScriptedModel(self.model_folder(), TURNS, [fault]) as model:
+            self.make(use, model)
+            run = self.start("run", "plan.yaml")
+            self.wait_until(lambda: len(model.calls()) > 1, "it is refused")
+            refused_at = model.calls()[1]["at"]
+            if is_killed:
+                time.sleep(WAIT_S / 3)
+                self.kill_all(run)
+                run = self.start("resume", "last")
+            run.wait(timeout=WAIT_S + ENDS_S)
+            calls = model.calls()
+        self.assert_passed()
+        on = next(call["at"] for call in calls[1:] if call["answered"] != fault["kind"])
+        waits = [row["source"] for row in self.chains("last")["fix"] if row["type"] == "waited"]
+        print(f"{use:12} {'killed' if is_killed else 'left alone':10}: {on - refused_at - WAIT_S:.1f} s after the reset; "
+              f"{len(calls)} calls; waits of Pawl: {', '.join(waits) or 'none'}", flush=True)
+
+
+def add(use, is_killed):
+    test = at_once.waits(lambda self: self.goes_on_at_the_reset(use, is_killed))
+    setattr(Waits, f"test_{use}_{'is_killed_and_' if is_killed else ''}goes_on_at_the_reset", test)
+
+
+for program in REFUSALS if "WAIT_SECONDS" in os.environ else ("claude_code", "codex"):
+    for killed in (False, True):
+        add(program, killed)
+
+if __name__ == "__main__":
+    at_once.main()
