@@ -43,6 +43,14 @@ std::optional<LastError> error_with_status(std::string_view said) {
 
 }  // namespace
 
+// {"type":"result","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 3pm (UTC)"}
+std::optional<LastError> last_error_of_claude_code(std::string_view tail) {
+  const auto event = last_event(tail);
+  if (!event || event->text("type") != "result" || event->json("is_error", sizeof "true") != "true")
+    return std::nullopt;
+  return error_of(event->count("api_error_status"), event->text("result", kMessageMax));
+}
+
 // {"type":"error","error":{"name":"APIError","data":{"message":"...","statusCode":429,"responseHeaders":{...}}}}
 std::optional<LastError> last_error_of_opencode(std::string_view tail) {
   const auto event = last_event(tail);

@@ -20,6 +20,6 @@ struct LastError {
 
 // `tail`: the end of the program's output. No value: its last event is no error of HTTP.
 using ReadLastError = std::optional<LastError>(std::string_view tail);
-ReadLastError last_error_of_opencode, last_error_of_pi, last_error_of_qwen_code;
+ReadLastError last_error_of_claude_code, last_error_of_opencode, last_error_of_pi, last_error_of_qwen_code;
 
 }  // namespace pawl::agent

@@ -35,7 +35,8 @@ const std::array<NamedSigns, 4>& signs_in_words() {
                   {kUnauthorized, 403, {"API Error: 403"}},
                   {kUnauthorized, 401, {"Invalid API key"}},
                   {kUnauthorized, 401, {"Please run /login"}},
-                  {kUnauthorized, 401, {"OAuth token has expired"}}}}},
+                  {kUnauthorized, 401, {"OAuth token has expired"}}},
+        .last_error = &last_error_of_claude_code}},
       {"codex",
        {.provider = "openai",
         .credential = "CODEX_HOME/auth.json, or the variable that env_key of config.toml names",
@@ -54,7 +55,10 @@ const std::array<NamedSigns, 4>& signs_in_words() {
                   {503 & 0xFF, kLimited, 503},
                   {401 & 0xFF, kUnauthorized, 401},
                   {403 & 0xFF, kUnauthorized, 403}},
-        .lines = {{kLimited, 429, {"RESOURCE_EXHAUSTED"}}, {kLimited, 429, {"\"code\": 429"}}}}},
+        .lines = {{kLimited, 429, {"RESOURCE_EXHAUSTED"}},
+                  {kLimited, 429, {"\"code\": 429"}},
+                  {kLimited, 429, {"Suggested retry after"}},
+                  {kLimited, 429, {"quota will reset after"}}}}},
       {"acp",
        {.provider = "the agent's provider",
         .credential = "what the agent signs in with",
@@ -186,8 +190,9 @@ std::size_t refusal_tail_bytes(const RefusalSigns& signs, std::int64_t exit_code
 std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_code, std::string_view tail,
                                   const EndTime& ended) {
   if (refusal_tail_bytes(signs, exit_code) == 0) return std::nullopt;
-  if (signs.last_error != nullptr) return refusal_by_event(signs, tail, ended);
   std::optional<Refusal> out;
+  if (signs.last_error != nullptr) out = refusal_by_event(signs, tail, ended);
+  if (out) return out;
   // The newest line counts: a program may go on after an earlier refusal, and end for another reason.
   for (const auto line : last_lines(tail)) {
     const auto sign =

@@ -36,7 +36,7 @@ struct RefusalSigns {
   std::string whole_behind;
   std::vector<Exit> exits;  // exit codes that alone say it
   std::vector<Line> lines;  // near the end of the output, with any exit code but 0
-  // For programs with events: lines and exit codes are not looked at.
+  // For programs with events: looked at before lines and exit codes.
   ReadLastError* last_error = nullptr;
   bool may_end_with_0 = false;  // its last event says it, whatever its exit code is
 };

@@ -41,11 +41,6 @@ Result<Job> job_in(const std::string& path, const std::string& text) {
   return job;
 }
 
-struct SpooledResult {
-  std::string spec_hash;
-  sandbox::SandboxRun run;
-};
-
 Result<SpooledResult> result_in(const std::string& path, const std::string& text) {
   auto json = parse_json(text);
   if (!json || !json->is_object() || !json->contains("run"))
@@ -112,11 +107,15 @@ Status Spool::write_result(const std::string& spec_hash, const sandbox::SandboxR
 }
 
 Result<sandbox::SandboxRun> Spool::read_result(const std::string& spec_hash) const {
-  PAWL_TRY(const std::string text, sealed_text(path(kResultFile), Seal(key_, kResultSeal)));
-  PAWL_TRY(auto result, result_in(path(kResultFile), text));
+  PAWL_TRY(auto result, read_result_of_any_spec());
   if (result.spec_hash != spec_hash)
     return fail(ErrorKind::kCorrupt, path(kResultFile) + ": the result of another spec");
   return std::move(result.run);
+}
+
+Result<SpooledResult> Spool::read_result_of_any_spec() const {
+  PAWL_TRY(const std::string text, sealed_text(path(kResultFile), Seal(key_, kResultSeal)));
+  return result_in(path(kResultFile), text);
 }
 
 Status Spool::write_abandoned() const {

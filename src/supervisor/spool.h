@@ -41,6 +41,11 @@ struct Job {
   bool fresh_home = false;  // AgentStep::fresh_home
 };
 
+struct SpooledResult {
+  std::string spec_hash;
+  sandbox::SandboxRun run;
+};
+
 class Spool {
  public:
   // REQUIRES: `key` is the key of this step (Seal::key_of_part), with kHashKeySize bytes.
@@ -69,6 +74,7 @@ class Spool {
   // kNotFound: there is none. kForged: it does not have the step's seal. kCorrupt: it does not parse, or has
   // another spec hash.
   Result<sandbox::SandboxRun> read_result(const std::string& spec_hash) const;
+  Result<SpooledResult> read_result_of_any_spec() const;  // errors likewise
 
   // Durable when it returns. REQUIRES: the caller holds the lock.
   Status write_abandoned() const;

@@ -128,6 +128,7 @@ class SupervisedSteps final : public StepRunner {
   // gc removes the rest.
   void forget_lost(const std::string& sandbox_run_id) override {
     forget_by(sandbox_run_id, [](const Spool& spool) {
+      keep_records(spool);
       // Remove job.json first: without it no supervisor starts, whatever files are left.
       static_cast<void>(os::remove_tree(spool.path(kJobFile)));
       const auto names = os::list_folder(spool.folder());
@@ -252,6 +253,20 @@ class SupervisedSteps final : public StepRunner {
 
   // The supervisor could not do its work, and reported why. This is not a crash, and an immediate retry would
   // not fix it.
+  // For `pawl logs`. The result of a step that ended and was given up is removed, and no row names its objects.
+  static void keep_records(const Spool& spool) {
+    const auto result = spool.read_result_of_any_spec();
+    const auto workspaces = workspace::Workspaces::open(spool.pawl_folder());
+    if (!result || !workspaces) return;
+    const auto keep = [&](StepFile file, const std::string& id) {
+      const std::string to = spool.path(kStepFiles[static_cast<std::size_t>(file)]);
+      if (!id.empty()) static_cast<void>(os::copy_file(workspaces->blob_path(id), to, 0600));
+    };
+    keep(StepFile::kOutput, result->run.logs);
+    keep(StepFile::kTrace, result->run.trace);
+    keep(StepFile::kNetwork, result->run.network_log);
+  }
+
   static Status supervisor_failed(const Spool& spool, int code) {
     std::string words = os::read_tail(spool.path("supervisor.log"), kLogTailBytesMax).value_or("");
     while (words.ends_with('\n')) words.pop_back();

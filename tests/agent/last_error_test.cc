@@ -1,6 +1,6 @@
 // The last events of agent programs that their provider refused. The lines are those of the real programs with a
 // scripted model (tests/agents) that refused all calls; ids, addresses and what a line repeats are left out.
-// Versions: opencode 1.18.33, pi 0.73.1, Qwen Code 0.15.10. Qwen Code tries again for more than 25 minutes when it gets 429:
+// Versions: Claude Code 2.1.197, opencode 1.18.33, pi 0.73.1, Qwen Code 0.15.10. Qwen Code tries again for more than 25 minutes when it gets 429:
 // its words about that are from its source (parseAndFormatApiError).
 #include "agent/last_error.h"
 
@@ -16,9 +16,10 @@ using enum RefusalKind;
 constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 constexpr EndTime kEndOfProgram{.at = {1'795'874'400 * kMicrosPerSecond}, .utc_offset_seconds = 0};
 
-// The exit code of opencode is 1, that of the others 0.
+// The exit code of Claude Code and opencode is 1, that of the others 0.
 std::optional<Refusal> last_refusal(std::string_view program, const std::string& tail) {
-  return refusal_in(*refusal_signs(program), program == "opencode" ? 1 : 0, tail, kEndOfProgram);
+  const bool fails = program == "claude_code" || program == "opencode";
+  return refusal_in(*refusal_signs(program), fails ? 1 : 0, tail, kEndOfProgram);
 }
 
 // The kind, the status and the reset: "limited 429 in 20 s", "unauthorized 401"; "": none.
@@ -27,8 +28,8 @@ std::string words_of_refusal(const std::optional<Refusal>& refusal) {
   std::string out =
       (refusal->kind == kLimited ? "limited " : "unauthorized ") + std::to_string(refusal->status);
   if (refusal->reset)
-    out +=
-        " in " + std::to_string((refusal->reset->at.micros - kEndOfProgram.at.micros) / kMicrosPerSecond) + " s";
+    out += " in " + std::to_string((refusal->reset->at.micros - kEndOfProgram.at.micros) / kMicrosPerSecond) +
+           " s";
   return out;
 }
 
@@ -65,6 +66,37 @@ TEST(LastError, OpencodesLastEventHasTheStatusAndTheHeaders) {
             "unauthorized 401");
   EXPECT_EQ(last_refusal("opencode", opencode_error(kWrongKey, 401, ""))->line, kWrongKey);
   EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("Bad Request: 429", 400, ""))), "");
+}
+
+std::string claude_end(const std::string& error, const std::string& said) {
+  return R"({"type":"result","subtype":"success",)" + error +
+         R"(,"duration_ms":1257,"duration_api_ms":0,"num_turns":1,"result":")" + said +
+         R"(","stop_reason":"stop_sequence","session_id":"dcf42d31","total_cost_usd":0,"usage":{"input_tokens":0},)" +
+         R"("modelUsage":{},"permission_denials":[],"terminal_reason":"completed"})" + "\n";
+}
+
+// With the key of an account the words have neither the status at their beginning nor a time.
+TEST(LastError, ClaudeCodeSaysTheStatusOfTheProvider) {
+  const auto error = [](int status) {
+    return R"("is_error":true,"api_error_status":)" + std::to_string(status);
+  };
+  const std::string rejected =
+      "API Error: Request rejected (429) · This request would exceed your account's rate limit. Please try "
+      "again later.";
+  EXPECT_EQ(words_of_refusal(last_refusal("claude_code", claude_end(error(429), rejected))), "limited 429");
+  EXPECT_EQ(last_refusal("claude_code", claude_end(error(429), rejected))->line, rejected);
+  EXPECT_EQ(
+      words_of_refusal(last_refusal(
+          "claude_code", claude_end(error(429), "You've hit your session limit · resets 3:30pm (UTC)"))),
+      "limited 429 in 5400 s");
+  EXPECT_EQ(words_of_refusal(last_refusal("claude_code", claude_end(error(529), "Busy"))), "limited 529");
+  EXPECT_EQ(words_of_refusal(last_refusal("claude_code", claude_end(error(401), "No"))), "unauthorized 401");
+  EXPECT_EQ(words_of_refusal(last_refusal("claude_code", claude_end(error(400), "Bad request"))), "");
+  EXPECT_EQ(
+      words_of_refusal(last_refusal("claude_code", claude_end(R"("is_error":false)", "I look at 429."))), "");
+  EXPECT_EQ(words_of_refusal(last_refusal(
+                "claude_code", claude_end(R"("is_error":false,"api_error_status":429)", "It is done."))),
+            "");
 }
 
 TEST(LastError, OpencodeThatWentOnOrEndedWellWasNotRefused) {
@@ -154,7 +186,7 @@ TEST(LastError, AnyBytesAreRead) {
         "{\"type\":\"error\",\"error\":{\"data\":[]}}", "{\"type\":\"agent_end\",\"messages\":[7]}",
         "{\"type\":\"agent_end\",\"messages\":[]}", "{\"type\":\"result\"",
         "{\"type\":", "[{\"type\":\"result\",\"result\":\"[API Error: \",\"stats\":{\"models\":{\"\":1}}}]"})
-    for (const auto* program : {"opencode", "pi", "qwen_code"})
+    for (const auto* program : {"claude_code", "opencode", "pi", "qwen_code"})
       EXPECT_EQ(words_of_refusal(last_refusal(program, tail)), "");
   const auto lots = last_refusal("pi", pi_end(pi_error("429 " + std::string(kRefusalLineBytesMax * 2, 'x'))));
   ASSERT_TRUE(lots);

@@ -88,6 +88,15 @@ TEST(Refusal, GeminiSaysItWithItsExitCode) {
   EXPECT_EQ(refusal_of("gemini_cli", "", 173)->status, 429);
   EXPECT_EQ(refusal_of("gemini_cli", "", 145)->kind, kUnauthorized);
   EXPECT_FALSE(refusal_of("gemini_cli", "", 1));
+  const auto named =
+      refusal_of("gemini_cli",
+                 "TerminalQuotaError: You exceeded your current quota.\n"
+                 "Suggested retry after 400s.\n    at classifyGoogleError (x.js:1:2) {\n"
+                 "{\n  \"error\": {\n    \"message\": \"You exceeded your current quota.\\nSuggested "
+                 "retry after 400s.\",\n    \"code\": 429\n  }\n}\n",
+                 173);
+  ASSERT_TRUE(named && named->reset);
+  EXPECT_EQ(named->reset->at, (WallTime{(kEndedSeconds + 400) * kSecond}));
 }
 
 TEST(Refusal, AnAgentWithAcpSaysItInTheCodeOrMessageOfAnError) {

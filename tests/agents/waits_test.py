@@ -6,6 +6,8 @@ was killed before. A line for each says how late its first call was.
     WAIT_SECONDS=90 waits_test.py    all six"""
 
 import os
+import pathlib
+import re
 import time
 
 import at_once
@@ -15,15 +17,31 @@ from scripted_model import ScriptedModel
 
 SHORT_S = 20
 WAIT_S = int(os.environ.get("WAIT_SECONDS", SHORT_S))
-# Providers with a format of their own say when the window of a subscription ends. The common format has a header only.
+# Claude Code and Codex say when the window of a subscription ends. The others have a rate limit; Gemini CLI names no time for a day's quota.
 WINDOW = {"kind": "usage_window"}
-HEADER = {"kind": "rate_limit", "retry_after": WAIT_S}
-REFUSALS = {"claude_code": WINDOW, "codex": WINDOW, "gemini": WINDOW, "qwen": HEADER, "opencode": HEADER, "pi": HEADER}
+LIMIT = {"kind": "rate_limit", "retry_after": WAIT_S}
+REFUSALS = {"claude_code": WINDOW, "codex": WINDOW, "gemini": LIMIT, "qwen": LIMIT, "opencode": LIMIT, "pi": LIMIT}
+PROFILE = pathlib.Path(__file__).resolve().parents[2] / "src/plan/profiles/claude_code.yaml"
+TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
 # How long a program may go on to ask by itself.
 ENDS_S = 300
 
 
 class Waits(WithAgent):
+    def make(self, use, model, top=""):
+        super().make(use, model, top)
+        if use == "claude_code":
+            self.subscribe()
+
+    def subscribe(self):
+        """Claude Code signs in with the token of a subscription. A profile of the user has no key, which would count before that."""
+        self.write("config/pawl/agents/claude_code.yaml", re.sub(r"^key: .*\n", "", PROFILE.read_text(), flags=re.MULTILINE))
+        text = (self.root / "plan.yaml").read_text()
+        self.write("plan.yaml", text.replace("agent: {", f"agent: {{credentials: {{{TOKEN}: {{env: {TOKEN}}}}}, "))
+
+    def environment(self, env):
+        return super().environment({"XDG_CONFIG_HOME": str(self.root / "config"), TOKEN: "sk-ant-oat01-scripted", **(env or {})})
+
     def goes_on_at_the_reset(self, use, is_killed):
         fault = REFUSALS[use] | {"at": 2, "times": 0, "everywhere": True, "lasts": WAIT_S}
         with ScriptedModel(self.model_folder(), TURNS, [fault]) as model:

@@ -114,6 +114,9 @@ class Limited(Waits):
                 self.assertEqual([each["state"] for each in story["steps"]], ["waited", "done", "done"])
                 self.assertEqual(self.pawl_json("stats", "last")["lost_steps"], 0)
                 self.assertIn("limited by", self.pawl("inspect", "last").stdout)
+                refused, last = [step["text"] for step in self.pawl_json("logs", "last", "p1")["steps"] if ".agent." in step["label"]]
+                self.assertTrue(refused.startswith("working\n"), refused)
+                self.assertNotIn("working", last)
 
     def test_a_kill_of_everything_does_not_change_that(self):
         self.make(CLAUDE, seconds=9)
