@@ -16,20 +16,22 @@ inline constexpr std::size_t kNestedMin = 4 * kHexBytesMin;  // in the shortest 
 inline constexpr std::size_t kSeparatorsMax = 24;
 
 // The classes of a byte, as bits.
-enum Class : unsigned char {
-  kEscape = 1,      // begins an escape that unescaped() knows
-  kEnd = 2,         // ends a line
-  kAdded = 4,       // added by quotes, forms and UTF-16
-  kBase64 = 8,      // a digit of base64 or base64url
-  kHex = 16,        // a hexadecimal digit
-  kSeparator = 32,  // between two hexadecimal digits
-  kTelling = 64,    // a run of digits with one is more than a word
-  kTerminal = 128,  // ESC and the set C1: a terminal's escape sequence begins
+enum Class : std::uint16_t {
+  kEscape = 1,       // begins an escape that unescaped() knows
+  kEnd = 2,          // ends a line
+  kAdded = 4,        // added by quotes, forms and UTF-16
+  kBase64 = 8,       // a digit of base64 or base64url
+  kHex = 16,         // a hexadecimal digit
+  kSeparator = 32,   // between two hexadecimal digits
+  kTelling = 64,     // a run of digits with one is more than a word
+  kTerminal = 128,   // ESC and the set C1: a terminal's escape sequence begins
+  kInvisible = 256,  // a control character, or begins a character without a width
+  kFiller = 512,     // may begin what stands between the parts of a secret
 };
 
-inline constexpr std::array<unsigned char, 256> kClasses = [] {
-  std::array<unsigned char, 256> out{};
-  const auto add = [&](std::string_view bytes, unsigned char bit) {
+inline constexpr std::array<std::uint16_t, 256> kClasses = [] {
+  std::array<std::uint16_t, 256> out{};
+  const auto add = [&](std::string_view bytes, Class bit) {
     for (const char c : bytes) out[static_cast<unsigned char>(c)] |= bit;
   };
   add("\\%&", kEscape);
@@ -41,18 +43,37 @@ inline constexpr std::array<unsigned char, 256> kClasses = [] {
   add("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", kTelling);
   out[0x1B] |= kTerminal;
   for (std::size_t c = 0x80; c < 0xA0; ++c) out[c] |= kTerminal;
+  for (std::size_t c = 0; c < 0x20; ++c)
+    if (std::string_view("\t\n\r\b\x1b").find(static_cast<char>(c)) == std::string_view::npos)
+      out[c] |= kInvisible;
+  add("\"'`$\r\b", kFiller);
+  add("\x7F\xC2\xCD\xD8\xE1\xE2\xEF\xF3", kInvisible);
   return out;
 }();
 
-inline bool is(char c, unsigned char classes) {
-  return (kClasses[static_cast<unsigned char>(c)] & classes) != 0;
-}
+inline bool is(char c, unsigned classes) { return (kClasses[static_cast<unsigned char>(c)] & classes) != 0; }
 
 // The offset of the first byte of these classes; the size of the text when there is none.
-inline std::size_t first_of(std::string_view text, unsigned char classes) {
+inline std::size_t first_of(std::string_view text, unsigned classes) {
   std::size_t at = 0;
   while (at < text.size() && !is(text[at], classes)) ++at;
   return at;
+}
+
+// Whether `text` has another byte than those of printable ASCII, tabs and ends of lines. Most text has none.
+inline bool has_unplain(std::string_view text) {
+  // A loop without an exit is many times faster: compilers turn it into vector instructions.
+  constexpr std::size_t kPart = 4096;
+  for (std::size_t at = 0; at < text.size(); at += kPart) {
+    unsigned char found = 0;
+    for (const char c : text.substr(at, kPart)) {
+      const auto byte = static_cast<unsigned char>(c);
+      found |= static_cast<unsigned char>((byte < 0x20) & (byte != '\n') & (byte != '\t') & (byte != '\r'));
+      found |= static_cast<unsigned char>(byte > 0x7E);
+    }
+    if (found != 0) return true;
+  }
+  return false;
 }
 
 inline int hex_digit(char c) {

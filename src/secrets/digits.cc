@@ -22,7 +22,7 @@ static_assert(kLeast <= kRunMin);
 
 // The run of bytes of these classes around `at`, not before `from`; empty when the byte at `at` is not in
 // them.
-Range around(std::string_view text, std::size_t from, std::size_t at, unsigned char classes) {
+Range around(std::string_view text, std::size_t from, std::size_t at, unsigned classes) {
   Range out{.begin = at, .end = at};
   if (!is(text[at], classes)) return out;
   while (out.begin > from && is(text[out.begin - 1], classes)) --out.begin;

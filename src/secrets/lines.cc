@@ -41,29 +41,6 @@ bool joins(char c) {
 
 bool is_alphanumeric(char c) { return is(c, kBase64) && c != '+' && c != '-' && c != '/' && c != '_'; }
 
-// How often the kind of character changes within `digits` as it does in no word: not at a capital that begins
-// a word, nor at the number that ends one. `line-3`, `Test1` and `README` have none, `readFile` has one.
-std::size_t turns_in(std::string_view digits) {
-  enum Kind : unsigned char { kSign, kLower, kUpper, kNumber };
-  const auto kind_of = [](char c) {
-    if (c >= 'a' && c <= 'z') return kLower;
-    if (c >= 'A' && c <= 'Z') return kUpper;
-    return c >= '0' && c <= '9' ? kNumber : kSign;
-  };
-  std::size_t turns = 0;
-  Kind before = kSign;
-  for (std::size_t at = 0; at < digits.size(); ++at) {
-    const Kind now = kind_of(digits[at]);
-    const bool is_capital = before == kUpper && now == kLower;
-    const auto number_end = now == kNumber ? digits.find_first_not_of("0123456789", at) : 0;
-    const bool ends_a_word =
-        now == kNumber && (number_end == digits.npos || kind_of(digits[number_end]) == kSign);
-    if (before != kSign && now != kSign && now != before && !is_capital && !ends_a_word) ++turns;
-    before = now;
-  }
-  return turns;
-}
-
 struct Line {
   std::size_t begin = 0, end = 0, next = 0;  // `end`: without the newline; `next`: where the next line begins
   std::size_t size() const { return end - begin; }
@@ -220,7 +197,7 @@ std::size_t packed_end(std::string_view lines) {
   for (std::size_t begin = first; begin > 0;) {
     std::size_t end = begin - 1;
     if (end > 0 && lines[end] == '\n' && lines[end - 1] == '\r') --end;
-    const auto before = lines.substr(0, end).find_last_of("\n\r");
+    const auto before = lines.substr(0, end).rfind('\n');
     begin = before == std::string_view::npos ? 0 : before + 1;
     const auto line = lines.substr(begin, end - begin);
     const Place place = place_of(line);
@@ -238,6 +215,29 @@ constexpr std::pair<std::string_view, std::string_view> kKeys[] = {{"-----BEGIN 
                                                                    {"---- BEGIN ", "---- END "}};
 
 }  // namespace
+
+// Not at a capital that begins a word, nor at the number that ends one. `line-3`, `Test1` and `README` have no
+// turns, `readFile` has one.
+std::size_t turns_in(std::string_view digits) {
+  enum Kind : unsigned char { kSign, kLower, kUpper, kNumber };
+  const auto kind_of = [](char c) {
+    if (c >= 'a' && c <= 'z') return kLower;
+    if (c >= 'A' && c <= 'Z') return kUpper;
+    return c >= '0' && c <= '9' ? kNumber : kSign;
+  };
+  std::size_t turns = 0;
+  Kind before = kSign;
+  for (std::size_t at = 0; at < digits.size(); ++at) {
+    const Kind now = kind_of(digits[at]);
+    const bool is_capital = before == kUpper && now == kLower;
+    const auto number_end = now == kNumber ? digits.find_first_not_of("0123456789", at) : 0;
+    const bool ends_a_word =
+        now == kNumber && (number_end == digits.npos || kind_of(digits[number_end]) == kSign);
+    if (before != kSign && now != kSign && now != before && !is_capital && !ends_a_word) ++turns;
+    before = now;
+  }
+  return turns;
+}
 
 Decoded unwrapped(std::string_view text) {
   Decoded out(text);
@@ -326,7 +326,8 @@ Range with_value(std::string_view text, Range line) {
 }
 
 std::size_t safe_cut(std::string_view text) {
-  const auto line = text.find_last_of("\n\r");
+  // Not behind \r alone: a secret may have it in between.
+  const auto line = text.rfind('\n');
   std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
   const std::string_view lines = text.substr(0, cut);
   for (const auto& [first, last] : kKeys)

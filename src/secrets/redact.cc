@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
-#include <deque>
 #include <iterator>
 #include <mutex>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/hash.h"
 #include "os/defences.h"
@@ -67,6 +68,15 @@ bool has_any(std::string_view text, std::string_view bytes) {
 }
 
 bool is_key(std::string_view match) { return match == "-----BEGIN" || match == "---- BEGIN"; }
+
+// Whether a shape that was found in parts is put together from words: templates and arguments of commands. Its
+// first `whole` bytes are a secret without the other parts.
+bool is_of_words(std::string_view kind, std::string_view match, std::size_t whole) {
+  constexpr std::size_t kTurnsMin = 2;
+  const bool has_sign = std::ranges::any_of(
+      match, [](unsigned char c) { return std::isdigit(c) != 0 || std::isupper(c) != 0; });
+  return !has_sign || kind == "password_in_url" || (whole > 0 && turns_in(match.substr(whole)) < kTurnsMin);
+}
 
 // The line of `text` that contains a match.
 Range line_of(std::string_view text, std::size_t offset, std::size_t size) {
@@ -138,71 +148,47 @@ struct Redactor::Rules {
     return out.append(text, done);
   }
 
-  // Searches the text as it is, then each round of its decoded spellings. Digits and quotes are decoded last.
+  // Searches the text as it is, then each of its decoded spellings. Digits and quotes are decoded last.
   void search(std::string_view text, int rounds, int packed, Hits& out) const {
-    find_known(text, out);
+    Views views(text);
+    const auto look = [&] {
+      Hits found;
+      find_known(views.last(), found);
+      if (defences.spellings) find_in_parts(views.last(), found);
+      add_origins(views, std::move(found), out);
+    };
+    look();
     if (!defences.spellings) return;
-    std::deque<Decoded> views;  // each view decodes the one before
-    std::string_view last = text;
-    const auto go_on = [&](Decoded view) {
-      if (!view.changed()) return false;
-      views.push_back(std::move(view));
-      last = views.back().text();
+    const auto look_before = [&](Spelling spelling, int left) {
       Hits found;
-      find_known(last, found);
-      add_origins(views, std::move(found), out);
-      return true;
-    };
-    // An escape may take the first digits that stand behind it: `%c2st...`, `\eG94...`.
-    const auto look_behind_escapes = [&] {
-      Hits found;
-      if (packed > 0 && has_digits_behind_escape(last)) find_packed_in_lines(last, packed - 1, found);
-      add_origins(views, std::move(found), out);
-    };
-    for (bool changed = true; changed && rounds > 0; --rounds) {
-      changed = false;
-      look_behind_escapes();
-      // First: the end of a control string, ESC \, is also an escape of unescaped().
-      if (has_terminal(last)) {
-        auto [plain, strings] = without_terminal(last);
-        Hits found, here;
-        if (strings.changed()) search(strings.text(), rounds - 1, packed, found);
-        add_origins(strings, std::move(found), here);
-        add_origins(views, std::move(here), out);
-        changed = go_on(std::move(plain));
+      if (spelling == Spelling::kTerminal) {
+        const Decoded strings = strings_of_terminal(views.last());
+        Hits here;
+        if (strings.changed()) search(strings.text(), left, packed, here);
+        add_origins(strings, std::move(here), found);
+      } else if (spelling == Spelling::kEscapes) {
+        // An escape may take the first digits that stand behind it: `%c2st...`, `\eG94...`.
+        if (packed > 0 && has_digits_behind_escape(views.last()))
+          find_packed_in_lines(views.last(), packed - 1, found);
+        if (has_any(views.last(), "\\")) find_backslashed(views.last(), found);
+      } else if (spelling == Spelling::kQuotedPrintable) {
+        find_last_spellings(views.last(), packed, found);  // digits after a = may look like an escape
       }
-      if (has_any(last, {"\0", 1})) changed = go_on(without_nul(last)) || changed;
-      if (changed) look_behind_escapes();
-      if (has_joints(last)) changed = go_on(without_joints(last)) || changed;
-      if (has_any(last, "\\")) find_backslashed(views, last, out);
-      if (has_any(last, "\\%&")) changed = go_on(unescaped(last)) || changed;
-      if (!has_quoted_printable(last)) continue;
-      // Digits after a = may look like an escape.
-      find_last_spellings(views, last, packed, out);
-      changed = go_on(of_quoted_printable(last)) || changed;
-    }
-    find_last_spellings(views, last, packed, out);
-  }
-
-  void find_last_spellings(const std::deque<Decoded>& views, std::string_view text, int packed,
-                           Hits& out) const {
+      add_origins(views, std::move(found), out);
+    };
+    decode(views, rounds, look_before, look);
     Hits found;
-    if (has_plainest || (!values.empty() && has_any(text, {"\"'\\+\0", 5})))
-      find_unquoted(text, &Value::plainest, found);
-    if (packed > 0) find_packed_in_lines(text, packed - 1, found);
+    find_last_spellings(views.last(), packed, found);
     add_origins(views, std::move(found), out);
   }
 
-  static void add_origins(const std::deque<Decoded>& views, Hits found, Hits& out) {
-    for (auto view = views.rbegin(); view != views.rend(); ++view) {
-      Hits before;
-      add_origins(*view, std::move(found), before);
-      found = std::move(before);
-    }
-    std::ranges::move(found, std::back_inserter(out));
+  void find_last_spellings(std::string_view text, int packed, Hits& out) const {
+    if (has_plainest || (!values.empty() && has_any(text, {"\"'\\+\0", 5})))
+      find_unquoted(text, &Value::plainest, out);
+    if (packed > 0) find_packed_in_lines(text, packed - 1, out);
   }
 
-  static void add_origins(const Decoded& view, Hits found, Hits& out) {
+  static void add_origins(const auto& view, Hits found, Hits& out) {
     for (auto& hit : found) {
       const Range origin = view.origin(hit.offset, hit.size);
       hit.offset = origin.begin;
@@ -235,16 +221,33 @@ struct Redactor::Rules {
   }
 
   // Finds what unescaped() would destroy: a shell quotes any byte by a backslash, also \7 and \b.
-  void find_backslashed(const std::deque<Decoded>& views, std::string_view text, Hits& out) const {
+  void find_backslashed(std::string_view text, Hits& out) const {
+    find_unquoted(text, &Value::unquoted, out);
+    if (!has_backslashed(text)) return;
+    const Decoded view = without_backslashes(text);
+    Hits known;
+    find_known(view.text(), known);
+    add_origins(view, std::move(known), out);
+  }
+
+  // Finds shapes and named values between whose parts fillers stand. `out` has the hits in `text`.
+  void find_in_parts(std::string_view text, Hits& out) const {
+    if (!has_fillers(text)) return;
+    const Decoded view = without_fillers(text);
+    std::unordered_map<std::size_t, std::size_t> whole;
+    for (const auto& hit : out)
+      if (hit.kind != "password" && hit.kind != "random_value")
+        whole[hit.offset] = std::max(whole[hit.offset], hit.size);
     Hits found;
-    find_unquoted(text, &Value::unquoted, found);
-    if (has_backslashed(text)) {
-      const Decoded view = without_backslashes(text);
-      Hits known;
-      find_known(view.text(), known);
-      add_origins(view, std::move(known), found);
-    }
-    add_origins(views, std::move(found), out);
+    find_known(view.text(), found, false);
+    std::erase_if(found, [&](const Hit& hit) {
+      const auto same = whole.find(view.origin(hit.offset, hit.size).begin);
+      const std::size_t before = same == whole.end() ? 0 : std::min(same->second, hit.size);
+      return !hit.named &&
+             is_of_words(hit.kind, std::string_view(view.text()).substr(hit.offset, hit.size), before);
+    });
+    if (!values.empty()) find_unquoted(view.text(), &Value::plainest, found);
+    add_origins(view, std::move(found), out);
   }
 
   // When a program joins a text from strings, the beginning of a secret stands in the first string.
@@ -266,7 +269,7 @@ struct Redactor::Rules {
   }
 
   // One pass over text without secrets. Where a hint matches, its line is searched.
-  void find_known(std::string_view text, Hits& out) const {
+  void find_known(std::string_view text, Hits& out, bool guarded = true) const {
     std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(pattern(), options()); });
     each_line(text, *hint, [&](const Range& line, bool has_lines) {
       const Range where{.begin = line.begin, .end = has_lines ? text.size() : with_value(text, line).end};
@@ -274,7 +277,7 @@ struct Redactor::Rules {
       find_values(text, where, &Value::bytes, out);
       if (defences.spellings) find_joined(text, line.begin, out);
       auto all = find(part);
-      if (defences.guarded) std::ranges::move(find_guarded(part), std::back_inserter(all));
+      if (guarded && defences.guarded) std::ranges::move(find_guarded(part), std::back_inserter(all));
       for (const auto& found : all)
         out.push_back({line.begin + found.offset, found.size, found.kind,
                        fingerprint(part.substr(found.offset, found.size))});

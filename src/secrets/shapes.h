@@ -29,9 +29,9 @@ std::string hint_of_guards();
 std::vector<Found> find_random(std::string_view text);
 
 // Values after names that guard a secret, in quotes or not: `password=x`, `--password x`, lines of .netrc and
-// .pgpass, headers with credentials, options of commands, statements of SQL, blocks and lists of YAML and JSON. After `token` and similar names, only
-// values that look random. Heuristic: for redaction, where too much is better than too little. Unordered.
-// Thread-safe.
+// .pgpass, headers with credentials, options of commands, statements of SQL, blocks and lists of YAML and JSON.
+// After `token` and similar names, only values that look random. Heuristic: for redaction, where too much is
+// better than too little. Unordered. Thread-safe.
 std::vector<Found> find_guarded(std::string_view text);
 
 // Whether the value of a name that guards a secret may stand in the line behind `line`: a block of YAML, or a

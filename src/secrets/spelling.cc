@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <utility>
 
@@ -278,15 +277,6 @@ Decoded of_quoted_printable(std::string_view text) {
   return out;
 }
 
-Decoded without_nul(std::string_view text) {
-  Decoded out(text);
-  while (!out.rest().empty()) {
-    out.keep(std::min(out.rest().find('\0'), out.rest().size()));
-    if (!out.rest().empty()) out.replace(1, "");
-  }
-  return out;
-}
-
 Decoded unquoted(std::string_view text) {
   Decoded out(text);
   while (!out.rest().empty()) {
@@ -301,43 +291,72 @@ Decoded unquoted(std::string_view text) {
   return out;
 }
 
-std::string plainest(std::string_view text) {
-  std::string out(text);
-  for (int round = 0; round < kRoundsMax; ++round) {
-    const Decoded once = unescaped(out);
-    if (!once.changed()) break;
-    out = once.text();
+bool Views::add(Decoded view) {
+  if (!view.changed()) return false;
+  views_.push_back(std::move(view));
+  last_ = views_.back().text();
+  return true;
+}
+
+Range Views::origin(std::size_t offset, std::size_t size) const {
+  Range out{.begin = offset, .end = offset + size};
+  for (auto view = views_.rbegin(); view != views_.rend(); ++view)
+    out = view->origin(out.begin, out.end - out.begin);
+  return out;
+}
+
+void decode(Views& views, int rounds, const std::function<void(Spelling, int)>& before,
+            const std::function<void()>& after) {
+  struct Step {
+    Spelling spelling;
+    bool (*may_have)(std::string_view text);
+    Decoded (*decoded)(std::string_view text);
+  };
+  const auto has_escape = [](std::string_view text) {
+    // Searching the bytes one after the other is faster than a check of each byte of the text.
+    return std::ranges::any_of(std::string_view("\\%&"),
+                               [&](char c) { return text.find(c) != std::string_view::npos; });
+  };
+  // The terminal comes first: the end of a control string, ESC \, is also an escape of unescaped().
+  const Step steps[] = {{Spelling::kTerminal, has_terminal, without_terminal},
+                        {Spelling::kInvisible, has_invisible, without_invisible},
+                        {Spelling::kJoints, has_joints, without_joints},
+                        {Spelling::kEscapes, has_escape, unescaped},
+                        {Spelling::kQuotedPrintable, has_quoted_printable, of_quoted_printable}};
+  for (bool changed = true; changed && rounds > 0; --rounds) {
+    changed = false;
+    for (const auto& step : steps) {
+      if (!step.may_have(views.last())) continue;
+      before(step.spelling, rounds - 1);
+      if (!views.add(step.decoded(views.last()))) continue;
+      after();
+      changed = true;
+    }
   }
-  return unquoted(without_terminal(out).text.text()).text();
+}
+
+std::string plainest(std::string_view text) {
+  Views views(text);
+  decode(
+      views, kRoundsMax, [](Spelling, int) {}, [] {});
+  return unquoted(views.last()).text();
 }
 
 std::optional<std::size_t> before_plain(std::string_view text, std::size_t wanted) {
   constexpr std::size_t kZerosMax = 8;  // of \u{0000005a}
-  std::deque<Decoded> views;            // each view decodes the one before
-  std::string_view last = text;
-  const auto go_on = [&](Decoded view) {
-    if (!view.changed()) return false;
-    views.push_back(std::move(view));
-    last = views.back().text();
-    return true;
-  };
-  bool changed = true;
-  for (int rounds = kRoundsMax; changed && rounds > 0; --rounds) {
-    changed = has_terminal(last) && go_on(without_terminal(last).text);
-    changed = go_on(without_nul(last)) || changed;
-    changed = go_on(unescaped(last)) || changed;
-    changed = (has_quoted_printable(last) && go_on(of_quoted_printable(last))) || changed;
-  }
-  go_on(unquoted(last));
+  Views views(text);
+  decode(
+      views, kRoundsMax, [](Spelling, int) {}, [] {});
+  views.add(without_fillers(views.last()));
+  views.add(unquoted(views.last()));
+  const auto last = views.last();
   std::size_t at = last.size();
   for (std::size_t zeros = 0; wanted > 0 && at > 0;) {
     zeros = last[--at] == '0' ? zeros + 1 : 0;
     if (zeros <= kZerosMax) --wanted;
   }
   if (wanted > 0) return std::nullopt;
-  for (auto view = views.rbegin(); view != views.rend() && at < view->text().size(); ++view)
-    at = view->origin(at, 1).begin;
-  return at;
+  return at < last.size() ? views.origin(at, 1).begin : text.size();
 }
 
 }  // namespace pawl::secrets

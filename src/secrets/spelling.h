@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,27 +51,59 @@ class Decoded {
   bool changed_ = false;
 };
 
+// A text and its decoded forms, each made from the one before.
+class Views {
+ public:
+  explicit Views(std::string_view text) : last_(text) {}
+
+  std::string_view last() const { return last_; }
+  // False: the text did not change, and the view is left out.
+  bool add(Decoded view);
+  // The range in the text of `size` bytes of last(). REQUIRES: like Decoded::origin().
+  Range origin(std::size_t offset, std::size_t size) const;
+
+ private:
+  std::string_view last_;
+  std::deque<Decoded> views_;
+};
+
+// The spellings that decode() decodes in each round, in this order.
+enum class Spelling : unsigned char { kTerminal, kInvisible, kJoints, kEscapes, kQuotedPrintable };
+
+// Decodes all spellings except digits and quotes, until nothing changes, at most `rounds` times. Calls `before`
+// for each spelling that views.last() may have, with the rounds that are left; and `after` for each new view.
+void decode(Views& views, int rounds, const std::function<void(Spelling, int)>& before,
+            const std::function<void()>& after);
+
 // Decodes one round of the escapes that begin with \, % and &: JSON, C, Python, JavaScript, shells; URLs and
 // forms; XML and HTML. Other bytes after these characters stay.
 Decoded unescaped(std::string_view text);
 
-// A text without the escape sequences of terminals, and what stood in their control strings (links, titles,
-// the clipboard), each in a line.
-struct WithoutTerminal {
-  Decoded text, strings;
-};
-// Sequences begin with ESC, or with one character of the set C1: as a byte, or in UTF-8. has_terminal() is
-// faster, and says whether `text` may have any.
+// A text without the escape sequences of terminals, and what stands in their control strings (links, titles,
+// the clipboard), each in a line. Sequences begin with ESC, or with one character of the set C1: as a byte, or
+// in UTF-8. has_terminal() is faster, and says whether `text` may have any.
 bool has_terminal(std::string_view text);
-WithoutTerminal without_terminal(std::string_view text);
+Decoded without_terminal(std::string_view text);
+Decoded strings_of_terminal(std::string_view text);
 
 // of_quoted_printable() decodes the escapes and the soft ends of lines of quoted-printable (RFC 2045, 6.7).
 // has_quoted_printable() is faster, and says whether `text` may have any.
 bool has_quoted_printable(std::string_view text);
 Decoded of_quoted_printable(std::string_view text);
 
-// Removes the bytes that are 0: what UTF-16 adds to ASCII.
-Decoded without_nul(std::string_view text);
+// Removes what shows nothing: control characters, also the zeros that UTF-16 adds to ASCII, and characters
+// without a width. Tabs, ends of lines and backspaces stay. has_invisible() is faster.
+bool has_invisible(std::string_view text);
+Decoded without_invisible(std::string_view text);
+
+// Removes what a secret in parts may have in between: \r and \b, expansions of shells that are empty (`${x:-}`,
+// `$()`, `$@`), and joints of strings in one line (`"a" "b"`). Honest text has all of them, too: only for a search
+// for shapes and for named values. has_fillers() is faster, and says whether `text` may have any.
+bool has_fillers(std::string_view text);
+Decoded without_fillers(std::string_view text);
+
+// How often the kind of character changes within `digits` as it does in no word.
+std::size_t turns_in(std::string_view digits);
 
 // Removes the ends of lines that wrap base64 or hexadecimal digits, and the indentation after them.
 Decoded unwrapped(std::string_view text);
@@ -92,8 +126,7 @@ Decoded without_backslashes(std::string_view text);
 // between strings: `''`, `" + "`, `' . '`, a quote at the end of a line and one in the next.
 Decoded joined(std::string_view text, std::size_t begin);
 
-// unescaped() until the text does not change, at most kRoundsMax times, then without_terminal() and
-// unquoted().
+// The form in which values are compared: decode(), then unquoted().
 std::string plainest(std::string_view text);
 
 // The offset from which on the other spellings of `text` encode at least `wanted` bytes; nullopt when all of

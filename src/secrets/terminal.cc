@@ -116,28 +116,29 @@ class Sequences {
 }  // namespace
 
 bool has_terminal(std::string_view text) {
-  if (text.find('\x1b') != std::string_view::npos) return true;
-  // A loop without an exit is many times faster: compilers turn it into vector instructions.
-  constexpr std::size_t kPart = 4096;
-  for (std::size_t at = 0; at < text.size(); at += kPart) {
-    unsigned found = 0;
-    for (const char c : text.substr(at, kPart)) found |= (static_cast<unsigned char>(c) & 0xE0U) == 0x80U;
-    if (found != 0) return true;
-  }
-  return false;
+  return has_unplain(text) && first_of(text, kTerminal) < text.size();
 }
 
-WithoutTerminal without_terminal(std::string_view text) {
-  WithoutTerminal out{.text = Decoded(text), .strings = Decoded(text)};
+Decoded without_terminal(std::string_view text) {
+  Decoded out(text);
   Sequences sequences(text);
-  while (const auto next = sequences.next(out.text.at())) {
-    out.text.keep(next->whole.begin - out.text.at());
-    out.text.replace(next->whole.end - next->whole.begin, "");
-    if (!next->string || next->string->begin == next->string->end) continue;
-    out.strings.replace(next->string->begin - out.strings.at(), "\n");
-    out.strings.keep(next->string->end - next->string->begin);
+  while (const auto next = sequences.next(out.at())) {
+    out.keep(next->whole.begin - out.at());
+    out.replace(next->whole.end - next->whole.begin, "");
   }
-  out.text.keep(out.text.rest().size());
+  out.keep(out.rest().size());
+  return out;
+}
+
+Decoded strings_of_terminal(std::string_view text) {
+  Decoded out(text);
+  Sequences sequences(text);
+  for (std::size_t at = 0; const auto next = sequences.next(at);) {
+    at = next->whole.end;
+    if (!next->string || next->string->begin == next->string->end) continue;
+    out.replace(next->string->begin - out.at(), "\n");
+    out.keep(next->string->end - next->string->begin);
+  }
   return out;
 }
 
