@@ -51,6 +51,14 @@ constexpr char kBlock[] = R"(["']?[ \t]*:[ \t]*[|>][0-9+-]*[ \t]*(?:#[^\r\n]*)?)
 constexpr char kNamed[] = R"(\b(?:name|key|id)["']?[ \t]*[=:][ \t]*["']?[a-z0-9_. /-]*)";
 constexpr char kNameEnds[] = R"(["']?[ \t]*,?[ \t]*)";
 constexpr char kNextLine[] = R"(\r?\n[ \t]+)";
+// The key in an element of its own, and the value in the next one: lists of properties of macOS and Hadoop.
+constexpr char kKeyElement[] = R"(<(?:key|name)>[^<>\r\n]*)";
+constexpr char kKeyElementEnds[] = R"([ ]?</(?:key|name)>[ \t]*)";
+constexpr char kValueElement[] = R"((?:\r?\n[ \t]*)?<(?:string|value))";
+constexpr char kAttributes[] = R"((?:[ \t]+[a-z_:.-]+[ \t]*=[ \t]*(?:"[^"<>\r\n]*"|'[^'<>\r\n]*'))*?)";
+// The key is the first of two members of a list: `("password", "x")`, `[:password, "x"]`.
+constexpr char kFirstOfPair[] = R"([\[({][ \t]*(?:["'][a-z0-9_. -]*|:[a-z0-9_]*))";
+constexpr char kFirstEnds[] = R"(["']?[ \t]*,[ \t]*)";
 constexpr char kLineEnds[] = R"(["']?[ \t]*:[ \t]*(?:#[^\r\n]*)?)";
 // See is_empty_line().
 const std::string kEmptyLines = R"((?:[ \t]*(?:#[^\r\n]*)?\r?\n){0,)" + std::to_string(kEmptyLinesMax) + "}";
@@ -82,7 +90,10 @@ constexpr char kHints[] =
     R"(|<[^<>\s]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*[ \t]|authorization["']?\]?[ \t]*[=:])"
     R"(|(?:name|key|id)["']?[ \t]*[=:][ \t]*["']?[a-z0-9_. /-]*(?:passw|passphrase|pwd|pass|pw|secret|token|api_?-?key|access_?-?key|credential))"
     R"(|identified[ \t]|(?:curl|smbclient|rpcclient|lftp|https?|xh)[ \t]|cookie["']?(?:\][ \t]*=|[ \t]*:)|:(?:[0-9]{4,5}|\*):[a-z_*])"
-    R"(|(?:mysql|mariadb|mongo)[a-z-]*[ \t]|(?:redis-cli|valkey-cli|login|zip|7z[a-z]?|sqlcmd|bcp|ipmitool|mosquitto_[a-z]+|ldap[a-z]+)[ \t]))";
+    R"(|(?:mysql|mariadb|mongo)[a-z-]*[ \t]|(?:redis-cli|valkey-cli|login|zip|7z[a-z]?|sqlcmd|bcp|ipmitool|mosquitto_[a-z]+|ldap[a-z]+)[ \t])"
+    R"(|(?:<(?:key|name)>|[\[({][ \t]*["':])[a-z0-9_. -]*(?:passw|passphrase|pwd|pass|pw|secret|token|api_?-?key|access_?-?key|credential)[a-z0-9_]*(?:[ ]?</|["']?[ \t]*,))"
+    R"(|vault[ \t]|htpasswd[ \t]|--(?:password-stdin|with-token|pass(?:word|phrase)-fd)|sudo[ \t]+-[a-z]*S|chpasswd|passwd[ \t]+--stdin)"
+    R"(|[?&](?:x-[a-z]+-)?(?:sig|signature|key)=))";
 
 bool is_random_secret(const Guarded& found) {
   constexpr double kBitsLeast = 3.0;
@@ -194,6 +205,7 @@ std::vector<Guard> of_joints() {
        Form::kLine},
       {R"((?i)<[a-z0-9:._-]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*(?:[ \t][^<>\r\n]*[^<>/\r\n])?(>))",
        is_password, Form::kElement},
+      {R"(\b(?:[A-Z0-9]+_)*SECRET(=)(["'])?)", is_short_secret, Form::kWord, "&,;"},
   };
 }
 
@@ -214,9 +226,18 @@ std::vector<Guard> of_words() {
       {R"((?i)\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?)", is_token,
        Form::kWord, ";)"},
       {R"((?i)(?:\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?)"
+       R"(|\bidentified[ \t]+(?:via|with)[ \t][^;\r\n]*?\busing[ \t]+(?:password[ \t]*\()?)"
        R"(|\b(?:with|encrypted|user[ \t]+\S+)[ \t]+password[ \t]+)"
-       R"(|\bset[ \t]+password[ \t]+(?:for[ \t]+\S+[ \t]*)?=[ \t]*(?:password[ \t]*\()?))",
+       R"(|\b(?:create|alter)[ \t]+(?:user|role|login|group)[ \t][^;\r\n]*?\bpassword[ \t]+)"
+       R"(|\bset[ \t]+password[ \t]+(?:for[ \t]+\S+[ \t]*)?=[ \t]*(?:(?:old_)?password[ \t]*\()?))",
        is_password_of_option, Form::kString},
+      {R"((?i)\bvault[ \t]+(?:login|unwrap|token[ \t]+(?:lookup|renew|revoke))[ \t]+(?:-\S+[ \t]+)*(?:token=)?)",
+       is_token},
+      {"(?i)" +
+           any_of({R"(--(?:password-stdin|with-token|pass(?:word|phrase)-fd))", R"(\bchpasswd)",
+                   R"(\bpasswd[ \t]+--stdin)"}) +
+           R"([^\r\n|;&<]*<<<[ \t]*)",
+       is_password_of_option},
       // For clients that take the password within or behind an option with one letter.
       {R"(\b(?i:mysql|mariadb)[a-z-]*\b[^\r\n|;&]*?[ \t]-p|\b7z[a-z]?\b[^\r\n|;&]*?[ \t]-p)",
        is_password_of_client},
@@ -232,6 +253,13 @@ std::vector<Guard> of_words() {
 std::vector<Guard> of_places() {
   return {
       {"(?i)" + pair_of(any_password()) + R"(([=:])[ \t]*)", is_password},
+      {"(?i)" + (kKeyElement + any_password()) + kKeyElementEnds + kValueElement + "(>)", is_password_of_text,
+       Form::kElement},
+      {"(?i)" + (kNamed + any_password()) + R"(["'])" + kAttributes + R"([ \t]+value[ \t]*(=)[ \t]*)",
+       is_password},
+      {"(?i)" + (kFirstOfPair + any_password()) + kFirstEnds, is_password_of_pair},
+      {R"((?im)^[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?[a-z0-9_.-]*(?:passw(?:or)?d|passphrase)[a-z0-9_]*([ \t]*[:=][ \t]*))",
+       is_passphrase, Form::kLine},
       {"(?i)" + any_password() + kBlock + kNextLine + "()", is_password_of_block},
       {"(?i)" + any_password() + kLineEnds + R"(\r?\n)" + kEmptyLines + R"([ \t]+())",
        is_password_of_next_line},
@@ -258,14 +286,34 @@ std::string random_pattern() {
   return "(?i)" +
          any_of({std::string(kToken) + kKeyEnds + kJoint,
                  R"((?-i:\b(?:ENV|ARG))[ \t]+[a-z0-9_]*)" + std::string(kToken) + R"([ \t]+)",
-                 pair_of(kToken) + R"([=:][ \t]*)", std::string(kToken) + kBlock + kNextLine}) +
+                 pair_of(kToken) + R"([=:][ \t]*)", std::string(kToken) + kBlock + kNextLine,
+                 std::string(kFirstOfPair) + kToken + kFirstEnds,
+                 std::string(kKeyElement) + kToken + kKeyElementEnds + kValueElement + ">"}) +
          R"(["']?([A-Za-z0-9+/_.~-][A-Za-z0-9+/=_.~-]{11,}))";
 }
+
+// Signatures and keys in the query of a URL.
+constexpr char kOfQuery[] = R"((?i)[?&](?:x-[a-z]+-)?(?:sig|signature|key)=([A-Za-z0-9+/_.~%-]{16,}))";
+
+// A secret that a command says to the next one.
+constexpr char kPiped[] =
+    R"(\b(?:echo|printf)[ \t]+(?:-[a-z]+[ \t]+)*(?:["']%s(?:\\n)?["'][ \t]+)?["']?([^\s"'|$`;&-][^"'|;&\r\n]*?)["']?[ \t]*\|[^\r\n;&]*?)"
+    R"((?:--password-stdin|--with-token|--pass(?:word|phrase)-fd|\bsudo[ \t]+-[a-zA-Z]*S|\bchpasswd|\bpasswd[ \t]+--stdin|\bvault[ \t]+login[ \t]+-))";
 
 // The fields of a list in the other order.
 std::string reversed_pattern(const std::string& key) {
   return R"((?i)["']value["'][ \t]*:[ \t]*["']([^"'\r\n]*)["'][ \t]*,[ \t]*["'](?:name|key|id)["'][ \t]*:[ \t]*["'][a-z0-9_. /-]*)" +
          key + R"(["'])";
+}
+
+// With -b the last argument is the password.
+constexpr char kHtpasswd[] =
+    R"((?m)\bhtpasswd[ \t]+(?:-\S+[ \t]+)*?-[a-zA-Z]*b[a-zA-Z]*[ \t]+(?:[^\s|;&>]+[ \t]+){1,3}["']?([^\s"'|;&>]+)["']?[ \t]*(?:$|[|;&>#"')\r]))";
+
+// The attributes of an element in the other order.
+std::string reversed_attributes() {
+  return R"((?i)\bvalue[ \t]*=[ \t]*["']([^"'<>\r\n]*)["'])" + std::string(kAttributes) +
+         R"([ \t]+(?:name|key|id)[ \t]*=[ \t]*["'][a-z0-9_. /-]*)" + any_password() + R"(["'])";
 }
 
 // Finds the values that are the first group of `pattern`.
@@ -306,8 +354,8 @@ bool opens_value(std::string_view line) {
   constexpr std::size_t kLineMax = 512;
   if (line.size() > kLineMax) return false;
   static const std::string key = any_of({any_password(), kToken});
-  static const RE2 opens("(?i)(?:" + key + kBlock + "|" + key + kLineEnds + "|" + kNamed + key + kNameEnds +
-                             R"((?:#[^\r\n]*)?)$)",
+  static const RE2 opens("(?i)(?:" + key + kBlock + "|" + key + kLineEnds + "|" + kKeyElement + key +
+                             kKeyElementEnds + "|" + kNamed + key + kNameEnds + R"((?:#[^\r\n]*)?)$)",
                          guard_options());
   return RE2::PartialMatch({line.data(), line.size()}, opens);
 }
@@ -338,7 +386,9 @@ std::vector<Found> find_random(std::string_view text) {
 std::vector<Found> find_guarded(std::string_view text) {
   static const Compiled joints(of_joints()), words(of_words()), places(of_places()), clients(of_clients());
   static const RE2 client(kClients, guard_options()), random(random_pattern(), guard_options()),
-      reversed(reversed_pattern(any_password()), guard_options());
+      reversed(reversed_pattern(any_password()), guard_options()),
+      attributes(reversed_attributes(), guard_options()), of_query(kOfQuery, guard_options()),
+      piped(kPiped, guard_options()), htpasswd(kHtpasswd, guard_options());
   std::vector<Found> out;
   joints.find(text, out);
   words.find(text, out);
@@ -346,6 +396,10 @@ std::vector<Found> find_guarded(std::string_view text) {
   if (RE2::PartialMatch({text.data(), text.size()}, client)) clients.find(text, out);
   find_captured(text, random, "random_value", is_random_secret, out);
   find_captured(text, reversed, "password", is_password, out);
+  find_captured(text, attributes, "password", is_password_of_text, out);
+  find_captured(text, of_query, "random_value", is_secret_of_query, out);
+  find_captured(text, piped, "password", is_password, out);
+  find_captured(text, htpasswd, "password", is_password_of_option, out);
   return out;
 }
 

@@ -147,6 +147,28 @@ bool is_name_of_password(std::string_view value) {
   return RE2::PartialMatch({value.data(), value.size()}, name);
 }
 
+// Whether the word may be one of a passphrase. A sentence about passwords has at least one of the others.
+bool is_word_of_passphrase(std::string_view word) {
+  static const RE2 of_sentences(
+      "^(?:a|an|and|are|as|at|be|been|but|by|can|cannot|changed?|characters?|check|confirm|default|do|does|"
+      "email|empty"
+      "|encrypted|enter|entered|error|expired|failed|field|file|for|form|from|get|given|has|hash|hashed|"
+      "hashing|have"
+      "|if|in|input|invalid|is|it|its|least|length|login|long|manager|match|matches|may|missing|more|must|"
+      "needs?|new"
+      "|no|not|of|ok|old|on|only|option|optional|or|page|passwords?|passed|please|policy|prompt|protected|"
+      "provided"
+      "|required|requires|reset|same|saved|secret|sent|set|should|stored|string|strength|tests?|text|than|"
+      "that|the"
+      "|then|this|to|too|type|updated|used?|users?|username|uses|using|validation|value|was|when|will|with|"
+      "without"
+      "|wrong|you|your)$");
+  const bool is_plain =
+      std::ranges::all_of(word, [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0; });
+  return is_plain && word.size() > 1 && has_letter(word) &&
+         !RE2::PartialMatch({word.data(), word.size()}, of_sentences);
+}
+
 }  // namespace
 
 bool quote_at(std::string_view text, std::size_t at) {
@@ -260,6 +282,62 @@ bool is_token(const Guarded& found) {
       field != std::string_view::npos && value.find_first_not_of('=', field) != std::string_view::npos;
   return !has_fields && value.find_first_of(" \t") == std::string_view::npos && looks_like_password(value) &&
          is_password_of_option(found);
+}
+
+bool is_password_of_text(const Guarded& found) {
+  const auto value = plain(found.value);
+  if (value.empty()) return false;
+  const bool is_label = std::isupper(static_cast<unsigned char>(value.front())) != 0 && !has_digit(value);
+  return !is_label && value.find_first_of(" \t") == std::string_view::npos && is_password(found);
+}
+
+bool is_password_of_pair(const Guarded& found) {
+  // Names of fields and of algorithms: sha256, email2, user_id1.
+  static const RE2 name(
+      R"((?i)^(?:(?:sha|md|base|utf|aes|rsa|oauth|argon|ipv|http|email|address|line|field|user|test|arg|param|value|key|item|col|input|page|step)[a-z]*[_-]?[0-9]+)"
+      R"(|[a-z]+(?:[_-][a-z]+)+[_-]?[0-9]*)$)");
+  const auto value = plain(found.value);
+  const auto next = std::min(found.behind.find_first_not_of(" \t"), found.behind.size());
+  const auto behind = found.behind.substr(next);
+  const bool is_pair =
+      !behind.empty() && std::string_view(")]}").find(behind.front()) != std::string_view::npos;
+  return is_pair && found.quoted && looks_like_password(value) &&
+         value.find_first_of(" \t") == std::string_view::npos && !is_name_of_password(value) &&
+         !RE2::PartialMatch({value.data(), value.size()}, name) && is_password(found);
+}
+
+bool is_passphrase(const Guarded& found) {
+  constexpr std::size_t kWordsMin = 4, kWordsOfSettingMin = 3;
+  const bool is_setting = found.between == "=" && std::ranges::none_of(found.name, [](unsigned char c) {
+                            return std::islower(c) != 0;
+                          });
+  std::size_t words = 0;
+  for (std::string_view rest = found.value; !rest.empty(); ++words) {
+    const auto word = rest.substr(0, rest.find_first_of(" \t"));
+    if (!is_word_of_passphrase(word)) return false;
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t", word.size()), rest.size()));
+  }
+  return words >= (is_setting ? kWordsOfSettingMin : kWordsMin) && !is_key_of_property(found.name);
+}
+
+bool is_short_secret(const Guarded& found) {
+  constexpr std::size_t kRandomMin = 12;  // longer values are found where they look random
+  const auto value = plain(found.value);
+  const bool is_number = value.starts_with("0x") || value.starts_with("0X");
+  return !is_number && value.size() < kRandomMin && has_letter(value) && has_digit(value) &&
+         is_password(found);
+}
+
+bool is_secret_of_query(const Guarded& found) {
+  constexpr std::size_t kHexMin = 32;
+  constexpr double kBitsOfHex = 3.0, kBits = 3.5;
+  const auto value = found.value;
+  const auto has = [&](int (*is)(int)) {
+    return std::ranges::any_of(value, [&](unsigned char c) { return is(c) != 0; });
+  };
+  const bool is_hex = std::ranges::all_of(value, [](unsigned char c) { return std::isxdigit(c) != 0; });
+  if (is_hex) return value.size() >= kHexMin && bits_per_byte(value) >= kBitsOfHex;
+  return has(std::isdigit) && has(std::isupper) && has(std::islower) && bits_per_byte(value) >= kBits;
 }
 
 ValueReader::ValueReader(std::string_view text, std::string_view stops)

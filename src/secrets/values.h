@@ -32,6 +32,12 @@ bool is_password_of_client(const Guarded& found);  // the same option of contain
 bool is_password_of_block(const Guarded& found);   // one word in a line of its own
 bool is_password_of_next_line(const Guarded& found);
 bool is_password_of_pgpass(const Guarded& found);
+bool is_password_of_text(
+    const Guarded& found);  // text of an element: also labels of forms, in many languages
+bool is_password_of_pair(const Guarded& found);  // the second of two members, also of a list of fields
+bool is_passphrase(const Guarded& found);        // words to the end of the line, and not a sentence
+bool is_short_secret(const Guarded& found);      // of SECRET=, which flags of programs have, too
+bool is_secret_of_query(const Guarded& found);
 bool is_token(const Guarded& found);
 
 // Reads a value as programs write it: in quotes, without, or in pieces of both that a shell puts together.
