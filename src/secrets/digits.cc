@@ -238,10 +238,11 @@ std::string packed_pattern(const std::vector<std::string>& values) {
     for (const auto& core : cores) parts.push_back(RE2::QuoteMeta(core));
     return cores;
   };
-  for (const auto& begin : beginnings()) {
-    add(begin);
-    parts.push_back(hex_pattern(std::string_view(begin).substr(0, kPackedHintMax)));
-  }
+  for (const auto& begin : beginnings())
+    for (const auto& bytes : {begin, wide(begin)}) {
+      add(bytes);
+      parts.push_back(hex_pattern(std::string_view(bytes).substr(0, kPackedHintMax)));
+    }
   for (const auto& value : values) {
     const std::string_view first = std::string_view(value).substr(0, kPackedHintMax);
     std::string json;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -160,11 +161,14 @@ Decoded list_at(std::string_view text, std::size_t at, unsigned base, bool& may_
 }
 
 void add_lists(std::string_view text, unsigned base, std::vector<Decoded>& out) {
-  constexpr std::string_view kDigits = "0123456789";
-  for (std::size_t at = 0; (at = text.find_first_of(kDigits, at)) < text.size();) {
+  const auto behind_digits = [&](std::size_t at) {
+    while (at < text.size() && is(text[at], kDigit)) ++at;
+    return at;
+  };
+  for (std::size_t at = 0; (at += first_of(text.substr(at), kDigit)) < text.size();) {
     bool may_tell = false;
     if (at > 0 && is_word(text[at - 1])) {
-      at = std::min(text.find_first_not_of(kDigits, at), text.size());
+      at = behind_digits(at);
       continue;
     }
     const auto first = number_at(text, at, base);
@@ -173,7 +177,7 @@ void add_lists(std::string_view text, unsigned base, std::vector<Decoded>& out) 
       at = list.at();
       if (may_tell) out.push_back(std::move(list));
     } else {
-      at = std::min(text.find_first_not_of(kDigits, at), text.size());
+      at = behind_digits(at);
     }
   }
 }
@@ -218,6 +222,7 @@ std::vector<Decoded> dumped(std::string_view text) {
   add_dumps(text, out);
   add_lists(text, kDecimal, out);
   add_lists(text, kOctal, out);
+  std::ranges::move(listed(text), std::back_inserter(out));
   return out;
 }
 
@@ -229,6 +234,7 @@ std::vector<Decoded> grouped(std::string_view text) {
 
 bool is_of_a_dump(std::string_view line) {
   constexpr std::string_view kOfLists = "0123456789abcdefABCDEFx'\", \t[{";
+  if (ends_in_a_list(line)) return true;
   if (line.ends_with(','))
     return line.find_first_not_of(kOfLists) == line.npos && line.find_first_of("0123456789") != line.npos;
   const std::size_t first = offset_at(line, 0), size = count(line, first, kGroupMax + 1, is_hex_digit);

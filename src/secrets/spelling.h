@@ -154,8 +154,13 @@ std::vector<Decoded> stacked(std::string_view text);
 std::vector<Decoded> grouped(std::string_view text);
 
 // The bytes of dumps (`xxd`, `hexdump -C`, `od -tx1`, `od -x`), without the columns with offsets and text, and
-// those of lists of decimal and octal numbers.
+// those of lists of numbers.
 std::vector<Decoded> dumped(std::string_view text);
+// The bytes of lists of numbers that have the same bytes between each two, with what says their base and type:
+// `0o132, 0o161`, `90u8, 113u8`, `chr(90)+chr(113)`. dumped() calls it.
+std::vector<Decoded> listed(std::string_view text);
+// Whether `line` ends in such a number and a separator.
+bool ends_in_a_list(std::string_view line);
 // Whether `line` may be one of several lines of a dump or of a list.
 bool is_of_a_dump(std::string_view line);
 
