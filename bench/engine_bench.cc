@@ -134,8 +134,8 @@ class NoObjects final : public workspace::ObjectStore {
   Result<std::vector<std::string>> stack(const std::string&, const std::vector<std::string>&) override {
     return std::vector<std::string>();
   }
-  Result<Workspaces::Repository> repository_for(const Workspaces::Source&,
-                                                const std::vector<std::string>&) override {
+  Result<Workspaces::Repository> repository_for(const Workspaces::Source&, const std::vector<std::string>&,
+                                                const std::string&) override {
     return Workspaces::Repository();
   }
   Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,

@@ -373,17 +373,20 @@ void check_source(const std::string& path, PlanFile& file) {
   auto& parsed = file.parsed;
   const auto source = executor::source_folder(*parsed.plan, os::folder_of(file.file));
   check_state_folders(path, file.file, parsed);
-  if (parsed.plan->source_ref || !source)
-    return;  // a commit is read as it is; `run` reports a missing source
+  if (!source) return;  // `run` reports it
+  const auto bad = [&](const plan::Place& at, const Error& error) {
+    parsed.problems.push_back({.file = path, .line = at.line, .column = at.column, .message = error.message});
+    parsed.plan.reset();
+  };
+  if (parsed.plan->git == plan::Git::kHistory) {
+    const auto history = workspace::Workspaces::history_of(*source, parsed.plan->source_ref);
+    if (!history) return bad(parsed.git_at, history.error());
+  }
+  if (parsed.plan->source_ref) return;  // a commit is read as it is
+  const auto found = workspace::Workspaces::check_source(*source, parsed.plan->source_exclude);
+  if (!found) return bad(parsed.source_at, found.error());
   plan::Problem problem{
       .file = path, .line = parsed.source_at.line, .column = parsed.source_at.column, .message = ""};
-  const auto found = workspace::Workspaces::check_source(*source, parsed.plan->source_exclude);
-  if (!found) {
-    problem.message = found.error().message;
-    parsed.problems.push_back(std::move(problem));
-    parsed.plan.reset();
-    return;
-  }
   for (const auto& sentence : *found) {
     problem.message = sentence;
     parsed.warnings.push_back(problem);

@@ -311,9 +311,10 @@ Status Episode::add_repository(const PlannedStep& step, sandbox::WorkspaceSpec& 
   if (plan_->git == plan::Git::kNone) return {};
   auto layers = base_stack_;
   if (auto work = work_for(step); !work.empty()) layers.insert(layers.begin(), std::move(work));
-  PAWL_TRY(auto made, world_.objects.repository_for(source_of(claim_->run), layers));
+  PAWL_TRY(auto made, world_.objects.repository_for(source_of(claim_->run), layers, history_at(*plan_)));
   to.git_commit = std::move(made.commit);
   to.git_layers = std::move(made.layers);
+  to.git_objects = std::move(made.objects);
   looks_.need("", to.git_layers);
   return {};
 }

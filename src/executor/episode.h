@@ -211,6 +211,7 @@ class Episode {
   // The repository has the state that the agent began with, or that a gate judges, without what earlier steps
   // of the gate left: git shows them as changes.
   Status add_repository(const PlannedStep& step, sandbox::WorkspaceSpec& to);
+  Json key_of_repository() const;
   const std::string& plan_folder_of(const PlannedStep& step) const;  // the id of its base
   sandbox::CopyIn plan_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;

@@ -28,6 +28,12 @@ Json key_of_step(const plan::Step& step) {
 
 }  // namespace
 
+// A gate may ask git for the commits before the base.
+Json Episode::key_of_repository() const {
+  if (plan_->git == plan::Git::kHistory) return claim_->run.base_commit;
+  return plan_->git == plan::Git::kSnapshot;
+}
+
 // All inputs that decide the result of the steps, except the host's programs.
 std::string Episode::base_key(const plan::Gate& gate, const FromHost& host) const {
   Json steps = Json::array();
@@ -41,7 +47,7 @@ std::string Episode::base_key(const plan::Gate& gate, const FromHost& host) cons
                                {"plan_content", claim_->run.plan_content},
                                {"env", host.env},
                                {"mounts", contents_of(host.mounts)},
-                               {"git", plan_->git == plan::Git::kSnapshot},
+                               {"git", key_of_repository()},
                                {"sight",
                                 {{"protect", sight.paths.protect},
                                  {"protect_existing", sight.paths.protect_existing},

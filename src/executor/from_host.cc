@@ -31,7 +31,7 @@ Status check_place_inside(const std::string& dst) {
   for (const std::string place :
        {inside::kTemporary, inside::kLargeFiles, inside::kRun, inside::kPlan, inside::kPawl})
     if (covers(dst, place)) return bad("would hide " + place + ", which every step has");
-  for (const std::string place : {inside::kPlan, inside::kPawl, inside::kAcpClient})
+  for (const std::string place : {inside::kPlan, inside::kPawl, inside::kAcpClient, inside::kGitObjects})
     if (covers(place, dst)) return bad("is below " + place + ", which Pawl fills");
   return {};
 }

@@ -7,6 +7,7 @@
 #include "executor/protection.h"
 #include "os/file.h"
 #include "os/state_folder.h"
+#include "sandbox/inside.h"
 #include "workspace/state_folders.h"
 
 namespace pawl::executor {
@@ -112,6 +113,10 @@ Status check_not_collected(store::Store& store, const workspace::Workspaces& wor
   return {};
 }
 
+std::string history_at(const plan::Common& plan) {
+  return plan.git == plan::Git::kHistory ? sandbox::inside::kGitObjects : "";
+}
+
 workspace::Workspaces::Source source_of(const store::RunRow& run) {
   return {.path = run.source_path, .base = {.base_id = run.base_id, .git_commit = run.base_commit}};
 }
@@ -153,8 +158,8 @@ Result<std::string> start_run(store::Store& store, workspace::Workspaces& worksp
   PAWL_OK(workspaces.check_owner(base.base_id, {}));
   PAWL_OK(check_programs(input.plan, workspaces, base.base_id));
   // Before the first step, because a large source takes seconds, and Ctrl-C ends it here.
-  if (input.plan.git == plan::Git::kSnapshot)
-    PAWL_OK(workspaces.repository_for({.path = source, .base = base}, {}));
+  if (input.plan.git != plan::Git::kNone)
+    PAWL_OK(workspaces.repository_for({.path = source, .base = base}, {}, history_at(input.plan)));
   store::NewRun run;
   run.run.source_path = input.plan.source_folder = source;
   run.run.base_id = base.base_id;
@@ -182,6 +187,8 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
                   "the plan has another `source.exclude` than the run, and a fork goes on from the source as "
                   "the run took it; leave the key as it was, or start a new run");
     PAWL_OK(check_fork_plan(plan, input.plan->plan, input.fork.from.phase_id));
+    if (input.plan->plan.git == plan::Git::kHistory)
+      PAWL_OK(workspaces.repository_for(source_of(from), {}, history_at(input.plan->plan)));
     input.plan->plan.source_folder = from.source_path;
     PAWL_OK(add_plan(workspaces, *input.plan, run));
     return create(store, clock, random, input.plan->plan, std::move(run));

@@ -44,6 +44,9 @@ struct ForkInput {
 Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                              os::Random& random, ForkInput input);
 
+// Where the steps of a plan see the objects of its source's history; "": they see none.
+std::string history_at(const plan::Common& plan);
+
 // Where the run's base was taken from.
 workspace::Workspaces::Source source_of(const store::RunRow& run);
 

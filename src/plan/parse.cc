@@ -63,8 +63,11 @@ void read_ignored(const Mapping& top, Plan& plan, Problems& problems) {
 
 void read_git(const Mapping& top, Plan& plan, Problems& problems) {
   const auto node = top.get("git");
-  const bool none = node.IsDefined() && read_word(node, "git", {"snapshot", "none"}, problems) == "none";
-  plan.git = none ? Git::kNone : Git::kSnapshot;
+  plan.git = Git::kSnapshot;
+  if (!node.IsDefined()) return;
+  const auto word = read_word(node, "git", {"snapshot", "none", "history"}, problems);
+  if (word == "none") plan.git = Git::kNone;
+  if (word == "history") plan.git = Git::kHistory;
 }
 
 void read_policy(const Mapping& top, Plan& plan, Problems& problems) {
@@ -239,13 +242,16 @@ std::string to_text(const Problem& problem) {
 
 Parsed parse(std::string_view text, const std::string& file, const Surroundings& around) {
   Problems problems(file);
-  Place source_at;
+  Place source_at, git_at;
   Plan plan = read_yaml(text, problems, [&](const YAML::Node& root, Problems& found) {
     if (root.IsMap() && root["source"].IsDefined()) source_at = place_of(root["source"]);
+    if (root.IsMap() && root["git"].IsDefined()) git_at = place_of(root["git"]);
     return read_plan(root, around, found);
   });
-  Parsed out{
-      .problems = problems.take_errors(), .warnings = problems.take_warnings(), .source_at = source_at};
+  Parsed out{.problems = problems.take_errors(),
+             .warnings = problems.take_warnings(),
+             .source_at = source_at,
+             .git_at = git_at};
   if (out.problems.empty()) out.plan = std::move(plan);
   return out;
 }

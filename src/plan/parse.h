@@ -33,7 +33,7 @@ struct Parsed {
   std::optional<Plan> plan;       // present exactly when `problems` is empty
   std::vector<Problem> problems;  // in the order of the file
   std::vector<Problem> warnings;
-  Place source_at;  // place of `source` in the plan
+  Place source_at, git_at;  // places of `source` and `git` in the plan
 };
 
 // A user's own profile (profile.h): its file and its text.

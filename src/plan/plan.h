@@ -32,8 +32,9 @@ enum class OnFailure { kStop, kContinue };
 enum class OnRetry { kFresh, kContinue };  // what the agent of the next attempt begins with
 enum class AgentExit { kZero, kAny };      // exit codes with which an agent's work may pass
 enum class Ignored { kLeaveOut, kKeep };   // for files that the source's .gitignore names
-// Whether a step finds a repository of Pawl at /workspace/.git, with one commit.
-enum class Git { kNone, kSnapshot };
+// For /workspace/.git of each step: nothing, or a repository of Pawl. kSnapshot: with one commit. kHistory: with one
+// on top of the source's commits, whose objects it sees read-only.
+enum class Git { kNone, kSnapshot, kHistory };
 // When data that an agent reports can't be saved: kRequired stops the agent, kBestEffort lets it go on
 // without that data.
 enum class Durable { kRequired, kBestEffort };

@@ -169,7 +169,7 @@ constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"re
 constexpr std::array<std::string_view, 2> words_of(OnRetry) { return {"fresh", "continue"}; }
 constexpr std::array<std::string_view, 2> words_of(AgentExit) { return {"zero", "any"}; }
 constexpr std::array<std::string_view, 2> words_of(Ignored) { return {"leave_out", "keep"}; }
-constexpr std::array<std::string_view, 2> words_of(Git) { return {"none", "snapshot"}; }
+constexpr std::array<std::string_view, 3> words_of(Git) { return {"none", "snapshot", "history"}; }
 constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
 constexpr std::array<std::string_view, 2> words_of(Baseline) { return {"taken", "none"}; }
 constexpr std::array<std::string_view, 2> words_of(KnownFailing) { return {"none", "base"}; }

@@ -26,6 +26,8 @@ inline constexpr char kPlan[] = "/plan";             // the folder of the plan
 inline constexpr char kPawl[] = "/pawl";             // what Pawl tells an agent, and the socket of its API
 // Pawl's client of the Agent Client Protocol, for an agent that speaks it.
 inline constexpr char kAcpClient[] = "/pawl-acp";
+// The folders of WorkspaceSpec::git_objects lie below it, as 0, 1 and so on.
+inline constexpr char kGitObjects[] = "/pawl-git";
 
 // The variables that login(1) would set for the user. A spec's own values take precedence.
 inline constexpr std::array kUserEnvironment = {"HOME=/home/agent", "LOGNAME=agent", "USER=agent"};

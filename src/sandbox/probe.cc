@@ -13,6 +13,7 @@ Result<Probed> run_in_sandbox(Backend& backend, const ProbeSpec& probe) {
   SandboxSpec spec;
   spec.cmd = probe.cmd;
   spec.env = probe.env;
+  spec.workspace.git_objects = probe.git_objects;
   spec.copy_in = probe.shown;
   for (auto& item : spec.copy_in) item.access = Access::kReadOnly;
   spec.time_budget_seconds = probe.time_budget_seconds;

@@ -17,10 +17,11 @@ inline constexpr std::int64_t kProbeOutputBytesMax = 64 << 10;
 
 struct ProbeSpec {
   std::vector<std::string> cmd;
-  std::vector<std::string> env;     // "NAME=value", already filtered by the allowlist, sorted
-  std::vector<std::string> lower;   // folders of the host: the workspace, topmost first; may be empty
-  std::vector<CopyIn> shown;        // other files and folders that it sees, read-only
-  std::vector<std::string> hidden;  // as in Folders
+  std::vector<std::string> env;    // "NAME=value", already filtered by the allowlist, sorted
+  std::vector<std::string> lower;  // folders of the host: the workspace, topmost first; may be empty
+  std::vector<std::string> git_objects = {};  // as in WorkspaceSpec
+  std::vector<CopyIn> shown;                  // other files and folders that it sees, read-only
+  std::vector<std::string> hidden;            // as in Folders
   std::int64_t time_budget_seconds = kProbeSecondsMax;
   std::int64_t memory_limit_mib = 512;
   std::int64_t pids_limit = 128;

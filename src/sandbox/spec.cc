@@ -26,10 +26,10 @@ Status in_range(std::string_view field, std::int64_t value, std::int64_t least, 
 }
 
 // An empty src is valid: the supervisor fills it in. Setup finds out whether the path exists.
-Status check_source(const std::string& src) {
+Status check_source(const std::string& src, const std::string& field = "copy_in: src") {
   const bool clean = src.find('\0') == std::string::npos && (src + "/").find("/../") == std::string::npos;
   if (src.empty() || (src.starts_with('/') && clean)) return {};
-  return fail(ErrorKind::kInvalid, "copy_in: src \"" + src + "\" is not an absolute path without ..");
+  return fail(ErrorKind::kInvalid, field + " \"" + src + "\" is not an absolute path without ..");
 }
 
 std::string json_text(const CopyIn& item, bool with_source) {
@@ -51,6 +51,8 @@ JsonMembers members_of(const SandboxSpec& spec, bool for_hash) {
   if (!spec.workspace.git_commit.empty()) workspace.text("git_commit", spec.workspace.git_commit);
   if (!spec.workspace.git_layers.empty() && !for_hash)
     workspace.texts("git_layers", spec.workspace.git_layers);
+  if (!spec.workspace.git_objects.empty() && !for_hash)
+    workspace.texts("git_objects", spec.workspace.git_objects);
   members.text("base_image", spec.base_image)
       .json("workspace", workspace.object())
       .json("copy_in", canonical_array(copy_in))
@@ -129,6 +131,8 @@ Status validate(const SandboxSpec& spec) {
   const auto& own = spec.workspace.own_layer;
   if (!own.empty() && (spec.workspace.layers.empty() || spec.workspace.layers.front() != own))
     return fail(ErrorKind::kInvalid, "workspace: own_layer is not the topmost of the layers");
+  for (const auto& folder : spec.workspace.git_objects)
+    PAWL_OK(check_source(folder, "workspace: git_objects"));
   for (const auto& item : spec.copy_in) {
     PAWL_OK(check_source(item.src));
     for (const auto& tree : item.below) PAWL_OK(check_source(tree));
@@ -162,6 +166,7 @@ Result<SandboxSpec> spec_from_json(const Json& json) {
     spec.workspace.own_layer = workspace.value("own_layer", std::string());
     spec.workspace.git_commit = workspace.value("git_commit", std::string());
     spec.workspace.git_layers = workspace.value("git_layers", std::vector<std::string>());
+    spec.workspace.git_objects = workspace.value("git_objects", std::vector<std::string>());
     for (const auto& item : json.at("copy_in"))
       spec.copy_in.push_back(
           {.src = item.at("src").get<std::string>(),

@@ -39,6 +39,10 @@ struct WorkspaceSpec {
   // The ids of the layers that have this repository, topmost first. The hash does not bind them: an index has
   // times, which are not content.
   std::vector<std::string> git_layers = {};
+  // Absolute paths of the host: git's databases of objects, which the repository reads at inside::kGitObjects. The
+  // sandbox sees them read-only, without their folder `info`. The hash does not bind them: the id of a commit names
+  // all that leads to it, and a database grows with each fetch.
+  std::vector<std::string> git_objects = {};
 };
 
 struct SandboxSpec {

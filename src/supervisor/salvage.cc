@@ -124,7 +124,11 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   PAWL_TRY(const auto backend, sandbox::make_backend(job.backend));
   const auto changes =
       backend->changes_left({.lower = lower, .upper = upper, .work = os::join(spool.work_folder(), "work")});
-  sandbox::ProbeSpec spec{.cmd = probe, .env = job.spec.env, .lower = {upper}, .shown = job.spec.copy_in};
+  sandbox::ProbeSpec spec{.cmd = probe,
+                          .env = job.spec.env,
+                          .lower = {upper},
+                          .git_objects = job.spec.workspace.git_objects,
+                          .shown = job.spec.copy_in};
   spec.hidden = hidden_folders(spool, job);
   spec.time_budget_seconds = kProbeSeconds;
   if (!sandbox::is_whole_tree(changes)) {

@@ -76,7 +76,8 @@ class ObjectStore {  // Thread-safe.
   virtual Result<std::vector<std::string>> stack(const std::string& base_id,
                                                  const std::vector<std::string>& layers) = 0;
   virtual Result<Workspaces::Repository> repository_for(const Workspaces::Source& source,
-                                                        const std::vector<std::string>& layers) = 0;
+                                                        const std::vector<std::string>& layers,
+                                                        const std::string& history_at) = 0;
   virtual Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
                                           const std::vector<std::string>& patterns) = 0;
   virtual Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,

@@ -15,8 +15,11 @@ constexpr int kMadeAs = 1;
 
 }  // namespace
 
-std::string repository_name(const std::string& base_id, const std::vector<std::string>& layers) {
-  return blake3_hex(canonical({{"made_as", kMadeAs}, {"base", base_id}, {"layers", layers}}));
+std::string repository_name(const std::string& base_id, const std::vector<std::string>& layers,
+                            const std::string& history) {
+  Json name = {{"made_as", kMadeAs}, {"base", base_id}, {"layers", layers}};
+  if (!history.empty()) name["history"] = history;
+  return blake3_hex(canonical(name));
 }
 
 Status keep_repository(const Workspaces& workspaces, const std::string& name, const MadeRepository& made) {
@@ -24,6 +27,7 @@ Status keep_repository(const Workspaces& workspaces, const std::string& name, co
                      canonical({{"base", made.base_id},
                                 {"has_layers", made.has_layers},
                                 {"commit", made.made.commit},
+                                {"tree", made.made.tree},
                                 {"layers", made.made.layers}}));
 }
 
@@ -36,6 +40,7 @@ std::optional<MadeRepository> known_repository(const Workspaces& workspaces, con
     json->at("base").get_to(out.base_id);
     json->at("has_layers").get_to(out.has_layers);
     json->at("commit").get_to(out.made.commit);
+    json->at("tree").get_to(out.made.tree);
     json->at("layers").get_to(out.made.layers);
   } catch (const Json::exception&) {
     return std::nullopt;

@@ -14,8 +14,10 @@ struct MadeRepository {
   Workspaces::Repository made;
 };
 
-// The name of the record for a state: a base with layers, topmost first.
-std::string repository_name(const std::string& base_id, const std::vector<std::string>& layers);
+// The name of the record for a state: a base with layers, topmost first. `history` is all that the repository has of
+// the source's history; "" for none.
+std::string repository_name(const std::string& base_id, const std::vector<std::string>& layers,
+                            const std::string& history = {});
 // Not durable.
 Status keep_repository(const Workspaces& workspaces, const std::string& name, const MadeRepository& made);
 // nullopt: there is no such record, it does not have the folder's seal, or a layer of it is gone.

@@ -358,10 +358,23 @@ class Workspaces {
   // without_ignored() would leave out are not tracked. A state with layers has the objects of its base, too. A
   // base costs a copy, compressed, once; a state on it costs what the layers have, and a copy of the index.
   struct Repository {
-    std::string commit;               // 40 hexadecimal digits.
-    std::vector<std::string> layers;  // Ids of layers, topmost first, that have only .git.
+    std::string commit, tree;               // 40 hexadecimal digits each.
+    std::vector<std::string> layers;        // Ids of layers, topmost first, that have only .git.
+    std::vector<std::string> objects = {};  // With a history: folders of the host with its objects.
   };
-  Result<Repository> repository_for(const Source& source, const std::vector<std::string>& layers);
+  // With `history_at`, the commit has the source's commit as its parent, and the parent's date: equal states on
+  // equal parents have equal commits. The parent's objects are not copied. The repository looks for them where a
+  // sandbox shows Repository::objects: `history_at`/0, `history_at`/1 and so on. kInvalid: the source has no history
+  // that can be shown, or its commit is gone. The message says why, and what to do.
+  Result<Repository> repository_for(const Source& source, const std::vector<std::string>& layers,
+                                    const std::string& history_at = {});
+  // The history of a source, before there is a base; the errors are those of repository_for(). No `ref`: the source is
+  // the folder, with the commit that is checked out.
+  struct History {
+    std::vector<std::string> objects;  // Repository::objects
+    std::string prefix;                // The place of the source in its repository: "" or "a/b/".
+  };
+  static Result<History> history_of(const std::string& path, const std::optional<std::string>& ref);
   // A layer that deletes the files and links of base + `layers` (topmost first) at `patterns`. A pattern
   // without * and ? also deletes a folder. "" when no path matches. A pattern costs a walk through
   // everything below its part without * and ?.

@@ -105,7 +105,7 @@ class Git(WithRun):
         self.pawl("run", "plan.yaml")
         self.assertNotIn(".git", self.log())
         self.assertIn(".git", self.pawl("inspect", "last", "p1").stdout, "what it made is refused, and named")
-        self.write("plan.yaml", plan(git="history"))
+        self.write("plan.yaml", plan(git="full"))
         self.assertIn("git: ", self.pawl("check", "plan.yaml", expect=2).stderr)
 
     def test_a_probe_sees_what_the_agent_committed(self):

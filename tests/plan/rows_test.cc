@@ -116,7 +116,7 @@ class AnyPlan {
     for (auto i = random_() % 3; i > 0; --i) out.env_set[text()] = text();
     for (auto i = random_() % 3; i > 0; --i)
       out.mounts.push_back({.src = text(), .dst = text(), .at = {.line = number(), .column = number()}});
-    if (flip()) out.git = Git::kSnapshot;
+    out.git = std::array{Git::kNone, Git::kSnapshot, Git::kHistory}[random_() % 3];
     for (auto i = random_() % 3; i > 0; --i) out.profiles[text()] = text();
     out.models = texts();
     out.guarded = guarded();

@@ -55,6 +55,10 @@ TEST(Spec, EachMistakeIsRefusedByName) {
          spec.workspace = {.layers = {"other", "own"}, .own_layer = "own"};
        },
        "own_layer is not the topmost"},
+      {[](auto& spec) {
+         spec.workspace.git_objects = {"/x", "y"};
+       },
+       "workspace: git_objects \"y\" is not an absolute path"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/home/"}}; }, "is HOME, or above it"},
       {[](auto& spec) { spec.copy_in = {{.src = "/x", .dst = "/home/agent"}}; }, "is HOME, or above it"},
   };
@@ -69,6 +73,18 @@ TEST(Spec, EachMistakeIsRefusedByName) {
     EXPECT_EQ(status.error().kind, ErrorKind::kInvalid);
     EXPECT_THAT(status.error().message, HasSubstr(words));
   }
+}
+
+// A fetch, or another machine, gives the same step the same hash.
+TEST(Spec, TheHashDoesNotBindWhereObjectsOfGitLie) {
+  SandboxSpec here{.workspace = {.git_commit = "c", .git_objects = {"/a", "/b"}}, .cmd = {"true"}};
+  auto there = here;
+  there.workspace.git_objects = {"/c"};
+  EXPECT_TRUE(validate(here));
+  EXPECT_EQ(spec_hash(here), spec_hash(there));
+  EXPECT_EQ(spec_from_json(*parse_json(json_text(here)))->workspace.git_objects, here.workspace.git_objects);
+  there.workspace.git_commit = "d";
+  EXPECT_NE(spec_hash(here), spec_hash(there));
 }
 
 TEST(Spec, TheHashBindsWhichLayerIsOfTheStepItself) {

@@ -92,7 +92,8 @@ class SimObjects final : public workspace::ObjectStore {
     return layers;
   }
   Result<workspace::Workspaces::Repository> repository_for(const workspace::Workspaces::Source&,
-                                                           const std::vector<std::string>&) override {
+                                                           const std::vector<std::string>&,
+                                                           const std::string&) override {
     return workspace::Workspaces::Repository();
   }
   Result<std::string> deletion_of(const std::string&, const std::vector<std::string>&,

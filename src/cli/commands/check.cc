@@ -9,6 +9,9 @@
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
 #include "executor/credentials.h"
+#include "executor/start_run.h"
+#include "os/file.h"
+#include "workspace/workspace.h"
 
 namespace pawl::cli {
 namespace {
@@ -50,9 +53,28 @@ std::vector<std::string> gates_left_behind(const plan::Plan& plan) {
   return out;
 }
 
+// Names the part of the source's history that each step sees.
+std::vector<std::string> shown_history(const plan::Plan& plan, const std::string& plan_file) {
+  if (plan.git != plan::Git::kHistory) return {};
+  const auto source = executor::source_folder(plan, os::folder_of(plan_file));
+  if (!source) return {};
+  const auto history = workspace::Workspaces::history_of(*source, plan.source_ref);
+  if (!history) return {};
+  std::vector<std::string> out{fmt::format(
+      "git: history: each step can read all objects in {}: other branches, what was removed, what no "
+      "branch has, and what source.exclude names; else `git: snapshot`",
+      named(history->objects))};
+  if (!history->prefix.empty())
+    out.push_back(
+        fmt::format("git: history: the source is the folder {} of its repository, so its history has "
+                    "/workspace/FILE as {}FILE",
+                    history->prefix, history->prefix));
+  return out;
+}
+
 // Explains defaults that differ from those of older versions, where the plan leaves the keys out. Names what of
 // the host agents get as secrets: who runs the plan of somebody else should know.
-std::vector<std::string> notes_of(const plan::Plan& plan) {
+std::vector<std::string> notes_of(const plan::Plan& plan, const std::string& plan_file) {
   std::vector<std::string> changed, exited, retried, flaky, together, out;
   for (const auto& tier : plan.tiers) {
     if (tier.parallel && tier.phases.size() > 1) together.push_back(tier.name);
@@ -76,6 +98,7 @@ std::vector<std::string> notes_of(const plan::Plan& plan) {
        "without `flaky: pass`");
   note(together, "phases are judged together, by tier", "");
   std::ranges::move(gates_left_behind(plan), std::back_inserter(out));
+  std::ranges::move(shown_history(plan, plan_file), std::back_inserter(out));
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       for (const auto& credential : phase.credentials)
@@ -103,7 +126,7 @@ int check(const std::string& path, bool json) {
     print_json({{"ok", parsed.plan.has_value()},
                 {"problems", to_json(parsed.problems)},
                 {"warnings", to_json(parsed.warnings)},
-                {"notes", parsed.plan ? Json(notes_of(*parsed.plan)) : Json::array()}});
+                {"notes", parsed.plan ? Json(notes_of(*parsed.plan, plan->file)) : Json::array()}});
   } else {
     print_problems(parsed.problems, "error: ");
     print_problems(parsed.warnings, "warning: ");
@@ -115,7 +138,7 @@ int check(const std::string& path, bool json) {
     say("{}: ok: workflow {}, {} tier(s), {} phase(s), {} gate(s)\n", path, parsed.plan->workflow,
         parsed.plan->tiers.size(), phases, parsed.plan->gates.size());
   if (!json)
-    for (const auto& note : notes_of(*parsed.plan)) say("note: {}\n", note);
+    for (const auto& note : notes_of(*parsed.plan, plan->file)) say("note: {}\n", note);
   return kDone;
 }
 

@@ -194,6 +194,17 @@ void plan_copy_in(Builder& to, const CopyIn& item, const CopiedIn& copied, const
          fmt::format("lowerdir={},userxattr", plan_lower(to, trees, name)));
 }
 
+// git would follow `info/alternates` to paths of the host, and complain of each in every command.
+void plan_git_objects(Builder& to, const std::vector<std::string>& folders) {
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    const std::string at = inside::kGitObjects + ("/" + std::to_string(i));
+    to.parents(at);
+    to.add(Kind::kFolder, Builder::root(at));
+    to.attach(folders[i], Builder::root(at), true);
+    to.add(Kind::kCover, Builder::root(at + "/info"));
+  }
+}
+
 void plan_workspace(Builder& to, const Folders& folders, bool copied) {
   const std::string workspace = Builder::root(inside::kWorkspace);
   to.add(Kind::kFolder, workspace);
@@ -292,6 +303,7 @@ MountPlan plan_mounts(const SandboxSpec& spec, const Folders& folders, const std
   for (const auto& path : of_host.covered) to.add(Kind::kCover, Builder::root(path));
   plan_workspace(to, folders, copied);
   for (const auto& path : of_host.in_lower) to.add(Kind::kCover, Builder::root(path));
+  plan_git_objects(to, spec.workspace.git_objects);
   plan_etc(to, of_host.etc, spec.network == Network::kScoped);
   for (const auto& cgroup : of_host.cgroups) plan_cgroup(to, cgroup);
   if (of_host.cgroups.empty()) plan_limit_files(to, spec);

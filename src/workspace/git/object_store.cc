@@ -150,8 +150,9 @@ class DiskObjects final : public ObjectStore {
   }
 
   Result<Workspaces::Repository> repository_for(const Workspaces::Source& source,
-                                                const std::vector<std::string>& layers) override {
-    return kept_.repository_for(source, layers);
+                                                const std::vector<std::string>& layers,
+                                                const std::string& history_at) override {
+    return kept_.repository_for(source, layers, history_at);
   }
 
   Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,

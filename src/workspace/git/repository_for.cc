@@ -18,8 +18,10 @@
 #include "workspace/bases.h"
 #include "workspace/changed_files.h"
 #include "workspace/changes.h"
+#include "workspace/git/history.h"
 #include "workspace/git/ignored.h"
 #include "workspace/git/index_file.h"
+#include "workspace/git/repository_files.h"
 #include "workspace/git/rules.h"
 #include "workspace/objects.h"
 #include "workspace/repositories.h"
@@ -36,8 +38,6 @@ constexpr std::size_t kPackedAtOnceFiles = 1024;
 constexpr std::size_t kGitIdDigits = 2 * sizeof(ObjectId);
 
 constexpr std::string_view kHead = "ref: refs/heads/pawl\n";
-constexpr std::string_view kPackedRefs = "# pack-refs with: peeled fully-peeled sorted \n";
-constexpr std::string_view kBranchOfRefs = " refs/heads/pawl\n";
 // The file system of a sandbox gives files other inodes, owners and change times than the index could know:
 // `checkStat` and `trustctime` leave them out. A commit needs a name. The repository is short-lived and needs no gc.
 constexpr std::string_view kRepositoryConfig =
@@ -45,19 +45,11 @@ constexpr std::string_view kRepositoryConfig =
     "\tcheckStat = minimal\n\ttrustctime = false\n"
     "[user]\n\tname = agent\n\temail = agent@localhost\n"
     "[gc]\n\tauto = 0\n";
-// Fixed, so that equal content has an equal commit.
-constexpr std::string_view kWho = "Pawl <pawl@localhost> 946684800 +0000";
-constexpr std::string_view kSubject = "The workspace at the start of this step";
 
 // For the rules of .gitattributes as git has them in the sandbox, where no configuration of this machine
 // applies.
 constexpr std::string_view kNoFilters =
     "[core]\n\tautocrlf = false\n\tattributesfile = /dev/null\n[filter \"lfs\"]\n\tclean =\n\tprocess =\n";
-
-std::string commit_text(const ObjectId& tree) {
-  return "tree " + hex_of(tree) + "\nauthor " + std::string(kWho) + "\ncommitter " + std::string(kWho) +
-         "\n\n" + std::string(kSubject) + "\n";
-}
 
 bool is_submodule(const Entry& entry) {
   return entry.type == EntryType::kFolder && entry.content.size() == kGitIdDigits;
@@ -172,16 +164,10 @@ class RepositoryMaker {
     items_ = merged(std::move(state_.before.items), state_.changes, std::move(added_));
     state_.changes.clear();
     PAWL_TRY(const auto trees, add_trees(items_, pack));
-    const auto commit = packed(ObjectType::kCommit, commit_text(trees.root));
-    PAWL_OK(pack.add(commit));
-    PAWL_OK(pack.finish());
-    const std::string refs = std::string(kPackedRefs) + hex_of(commit.id) + std::string(kBranchOfRefs);
-    PAWL_OK(os::write_atomically(os::join(git, "packed-refs"), refs));
+    Workspaces::Repository out{.tree = hex_of(trees.root), .layers = std::move(state_.before.layers)};
+    PAWL_TRY(out.commit, add_commit(out.tree, {}, git, pack));
     PAWL_OK(os::write_atomically(os::join(git, "index"), index_text(items_, trees.cache)));
-    PAWL_TRY(auto entries, entries_in(tree, ".git"));
-    Workspaces::Repository out{.commit = hex_of(commit.id), .layers = std::move(state_.before.layers)};
-    PAWL_TRY(std::string id,
-             keep_object(workspaces_.folder(), "layers", std::move(temporary), std::move(entries), false));
+    PAWL_TRY(std::string id, keep_git_layer(workspaces_, std::move(temporary)));
     out.layers.insert(out.layers.begin(), std::move(id));
     return out;
   }
@@ -221,21 +207,6 @@ class RepositoryMaker {
         PAWL_TRY(auto index, PackIndex::open(os::join(folder, name)));
         out.push_back(std::move(index));
       }
-    }
-    return out;
-  }
-
-  Result<std::vector<Entry>> entries_in(const std::string& tree, const std::string& folder) const {
-    PAWL_TRY(const auto names, os::list_folder(os::join(tree, folder)));
-    std::vector<Entry> out;
-    for (const auto& name : names) {
-      const std::string path = child(folder, name);
-      PAWL_TRY(auto entry, entry_of(os::join(tree, path), path));
-      const bool is_folder = entry.type == EntryType::kFolder;
-      out.push_back(std::move(entry));
-      if (!is_folder) continue;
-      PAWL_TRY(auto below, entries_in(tree, path));
-      std::ranges::move(below, std::back_inserter(out));
     }
     return out;
   }
@@ -400,7 +371,9 @@ Result<State> state_of_layers(Workspaces& workspaces, const Workspaces::Source& 
 }  // namespace
 
 Result<Workspaces::Repository> Workspaces::repository_for(const Source& source,
-                                                          const std::vector<std::string>& layers) {
+                                                          const std::vector<std::string>& layers,
+                                                          const std::string& history_at) {
+  if (!history_at.empty()) return on_history(*this, source, layers, history_at);
   const std::string name = repository_name(source.base.base_id, layers);
   if (auto known = known_repository(*this, name)) return std::move(known->made);
   PAWL_TRY(auto state,
