@@ -13,6 +13,18 @@ constexpr std::int64_t kRetryAfterSecondsMax = 30LL * 24 * 3600;  // more than a
 
 using NamedSigns = std::pair<std::string_view, RefusalSigns>;
 
+// Older versions print these lines, and have no status in their last event.
+std::vector<RefusalSigns::Line> lines_of_claude_code() {
+  return {
+      {kLimited, 429, {"usage limit reached"}},           {kLimited, 429, {"hit your", "limit", "resets"}},
+      {kLimited, 429, {"limit reached", "resets"}},       {kLimited, 429, {"API Error: 429"}},
+      {kLimited, 429, {"API Error", "rate_limit_error"}}, {kLimited, 529, {"API Error: 529"}},
+      {kLimited, 529, {"API Error", "Overloaded"}},       {kLimited, 529, {"API Error", "overloaded_error"}},
+      {kUnauthorized, 401, {"API Error: 401"}},           {kUnauthorized, 403, {"API Error: 403"}},
+      {kUnauthorized, 401, {"Invalid API key"}},          {kUnauthorized, 401, {"Please run /login"}},
+      {kUnauthorized, 401, {"OAuth token has expired"}}};
+}
+
 // Recorded lines of the programs:
 // - github.com/anthropics/claude-code/issues/21111, 24687, 51981 and 77978,
 // - github.com/openai/codex, codex-rs/core/src/error.rs.
@@ -23,19 +35,7 @@ const std::array<NamedSigns, 4>& signs_in_words() {
       {"claude_code",
        {.provider = "anthropic",
         .credential = "ANTHROPIC_API_KEY, or the login that `claude /login` stored",
-        .lines = {{kLimited, 429, {"usage limit reached"}},
-                  {kLimited, 429, {"hit your", "limit", "resets"}},
-                  {kLimited, 429, {"limit reached", "resets"}},
-                  {kLimited, 429, {"API Error: 429"}},
-                  {kLimited, 429, {"API Error", "rate_limit_error"}},
-                  {kLimited, 529, {"API Error: 529"}},
-                  {kLimited, 529, {"API Error", "Overloaded"}},
-                  {kLimited, 529, {"API Error", "overloaded_error"}},
-                  {kUnauthorized, 401, {"API Error: 401"}},
-                  {kUnauthorized, 403, {"API Error: 403"}},
-                  {kUnauthorized, 401, {"Invalid API key"}},
-                  {kUnauthorized, 401, {"Please run /login"}},
-                  {kUnauthorized, 401, {"OAuth token has expired"}}},
+        .lines = lines_of_claude_code(),
         .last_error = &last_error_of_claude_code}},
       {"codex",
        {.provider = "openai",

@@ -21,6 +21,8 @@ WAIT_S = int(os.environ.get("WAIT_SECONDS", SHORT_S))
 WINDOW = {"kind": "usage_window"}
 LIMIT = {"kind": "rate_limit", "retry_after": WAIT_S}
 REFUSALS = {"claude_code": WINDOW, "codex": WINDOW, "gemini": LIMIT, "qwen": LIMIT, "opencode": LIMIT, "pi": LIMIT}
+# A shell writes, because some programs write no file that they have not read since their start.
+WRITES = TURNS[:1] + [{"calls": [{"shell": "echo hello, world >greeting"}]}] + TURNS[2:]
 PROFILE = pathlib.Path(__file__).resolve().parents[2] / "src/plan/profiles/claude_code.yaml"
 TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
 # How long a program may go on to ask by itself.
@@ -44,7 +46,7 @@ class Waits(WithAgent):
 
     def goes_on_at_the_reset(self, use, is_killed):
         fault = REFUSALS[use] | {"at": 2, "times": 0, "everywhere": True, "lasts": WAIT_S}
-        with ScriptedModel(self.model_folder(), TURNS, [fault]) as model:
+        with ScriptedModel(self.model_folder(), WRITES, [fault]) as model:
             self.make(use, model)
             run = self.start("run", "plan.yaml")
             self.wait_until(lambda: len(model.calls()) > 1, "it is refused")
