@@ -21,6 +21,8 @@ SIX = ["claude_code", "codex", "gemini", "qwen", "opencode", "pi"]
 VICTIMS = ["agent", "supervisor", "executor", "all"]
 # Some programs write their session while they send a call.
 SETTLES_S = 1
+# Requests to hosts that its profile does not name: opencode asks npm for a package that it goes without.
+OTHER_HOSTS = {"opencode": 3}
 CALLS = range(1, len(TURNS) + 1)
 
 
@@ -31,6 +33,9 @@ class Programs(WithAgent):
             self.pawl("run", "plan.yaml", expect=None)
             self.assert_passed()
             self.assertEqual(len(model.calls()), len(TURNS))
+        signals = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["signals"]
+        [refused] = [signal["details"].get("egress_refused", 0) for signal in signals if signal["kind"] == "agent"]
+        self.assertLessEqual(refused, OTHER_HOSTS.get(use, 0), f"{use} asks for other hosts than its model's")
         self.pawl("export", "last", "evidence")
         rows = [json.loads(line) for line in (self.root / "evidence/cost/agent.jsonl").read_text().splitlines()]
         self.assertGreater(sum(row["input_tokens"] for row in rows), 1000)
