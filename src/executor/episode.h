@@ -170,6 +170,8 @@ class Episode {
   void add_base(gates::AttemptFacts& to) const;
   // Why no attempt can pass a step of a gate (gates::absent_still); "" otherwise.
   std::string absent_still(const PlannedStep& step, const gates::StepFacts& facts) const;
+  // Why another attempt of an agent whose program does not take its command line would end as this one; "" otherwise.
+  std::string refused_by_agent(const gates::StepFacts& facts) const;
   std::string inventories_hash() const;  // over all known results on base, by gate; "" when none is known
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;

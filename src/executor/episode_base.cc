@@ -151,6 +151,12 @@ std::string Episode::absent_still(const PlannedStep& step, const gates::StepFact
   return gates::absent_still(step.gate_id, known->second, facts);
 }
 
+std::string Episode::refused_by_agent(const gates::StepFacts& facts) const {
+  if (facts.refused_line.empty() || !agent_layer().empty()) return "";
+  return "the agent does not take its command line: " + facts.refused_line +
+         "; correct it in the plan, then start a new run";
+}
+
 // Whether the work can never have a file at `path`, and no step of the gate can create one from the work.
 bool Episode::is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                           const std::string& path) const {

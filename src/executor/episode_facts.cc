@@ -7,6 +7,7 @@
 #include "executor/episode.h"
 #include "executor/start_run.h"
 #include "gates/hang.h"
+#include "gates/reading/command_line.h"
 #include "gates/reading/stop_settings.h"
 #include "os/defences.h"
 #include "os/file.h"
@@ -16,6 +17,8 @@ namespace {
 
 // The summary shows the end of a passed step's output. For a failed step it shows errors, which may come
 // early.
+constexpr std::int64_t kRefusedBytesMax =
+    64 << 10;  // programs that have begun to work print more, and help less
 constexpr std::uint64_t kOutputTailBytesMax = 16 << 10, kFailedOutputBytesMax = 4 << 20;
 constexpr std::size_t kReportTextMax = 4 << 20;  // read from an unreadable report to find errors
 constexpr std::size_t kReportFilesMax = 1000;    // Surefire writes one file per class
@@ -131,6 +134,8 @@ void Episode::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
     const bool fails = !gates::step_held(to);
     auto log = world_.objects.blob_tail(run.logs, fails ? kFailedOutputBytesMax : kOutputTailBytesMax);
     if (log) gates::take_output(*log, to);
+    if (log && fails && to.is_agent && run.logs_bytes <= kRefusedBytesMax)
+      to.refused_line = printable(gates::refused_command_line(*log));
   }
   if (run.egress_refused > 0) add_refused_hosts(run, to);
   to.reports = reports_of(step, run);

@@ -214,6 +214,7 @@ Result<gates::AttemptFacts> Episode::attempt_facts(const std::vector<gates::Sign
       facts.steps.push_back(facts_of(step, run->second));
       facts.step_labels.push_back(label_of(phase_->id, step, claim_->attempt.number));
       if (facts.stop.empty()) facts.stop = absent_still(step, facts.steps.back());
+      if (facts.stop.empty()) facts.stop = refused_by_agent(facts.steps.back());
     }
     facts.backend_error = facts.backend_error || leaves_no_verdict(step, run->second);
   }

@@ -118,6 +118,7 @@ struct StepFacts {
   std::string copy_out, trace_log, network_log;  // content ids of the evidence that was read
   std::string output_tail;                       // the end of the step's output, valid UTF-8
   std::string output_told;                       // for a long output: its lines that report failures
+  std::string refused_line;  // of an agent that failed: refused_command_line() of its output
 };
 
 // The lines of a text that report failures, in at most kSummaryBytesMax bytes of valid UTF-8.

@@ -87,6 +87,16 @@ class Programs(WithAgent):
         [began] = [row for row in self.chains("last")["fix"] if row["type"] == "pre_execute" and "layer" in row]
         self.assertEqual(began["label"], "fix.agent.run.attempt2")
 
+    def does_not_take_its_arguments(self, use):
+        with ScriptedModel(self.model_folder(), TURNS) as model:
+            self.make(use, model)
+            plan = self.root / "plan.yaml"
+            plan.write_text(plan.read_text().replace("agent: {", "agent: {args: [--no-such-flag], "))
+            said = self.pawl("run", "plan.yaml", expect=None)
+        [phase] = self.pawl_json("status", "last")["phases"]
+        self.assertEqual((phase["outcome"], phase["attempts_total"]), ("escalate", 1), self.log())
+        self.assertIn("the agent does not take its command line", said.stdout + said.stderr)
+
     def waits_for_a_person(self, use):
         """When the provider refuses its key in the middle of the work. Its exit code does not say so."""
         with ScriptedModel(self.model_folder(), TURNS, [{"kind": "unauthorized", "at": 2, "times": 0, "everywhere": True}]) as model:
@@ -104,6 +114,7 @@ def add(name, function):
 
 for program, use in enumerate(SIX):
     add(f"{use}_does_its_task", lambda self, use=use: self.does_its_task(use))
+    add(f"{use}_does_not_take_its_arguments", lambda self, use=use: self.does_not_take_its_arguments(use))
     add(f"{use}_mends_its_work", lambda self, use=use: self.mends_its_work(use))
     for order, victim in enumerate(VICTIMS):
         for call in CALLS if os.environ.get("WHOLE") else [1 + (program + order) % len(TURNS)]:

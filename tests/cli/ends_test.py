@@ -41,14 +41,14 @@ gates:
 tiers: [{{phases: [{{id: fix, goal: "mend it", agent: {{run: "sh /plan/agent.sh"}}, gates: [suite]}}]}}]
 """)
 
-    def one(self, agent, keys="", gate="true", expect=11):
+    def one(self, agent, keys="", gate="true", expect=11, attempts=1):
         self.write("source/file", "x\n")
         self.write("source/.gitignore", "build/\n")
         self.write("plan.yaml", f"""\
 version: 1
 workflow: one
 source: {{path: source}}
-max_attempts: 1
+max_attempts: {attempts}
 gates: {{check: {{steps: [{{name: unit, run: {json.dumps(gate)}}}]}}}}
 tiers: [{{phases: [{{id: p1, goal: g, agent: {{run: {json.dumps(agent)}}}, gates: [check]{keys}}}]}}]
 """)
@@ -254,6 +254,17 @@ class ExitCodes(Ends):
         self.assertEqual(self.attempts()[0]["verdict"], "escalate")
         self.pawl("approve", "last", "p1", "--reason", "it always ends so")
         self.assertIn("+y", self.pawl("diff", "last").stdout)
+
+    def test_a_command_line_that_its_program_does_not_take_costs_one_attempt(self):
+        said = self.one("ls --no-such-flag", gate="exit 1", attempts=3).stdout
+        self.assertIn("the agent does not take its command line: ls: unrecognized option", said)
+        self.assertEqual([attempt["verdict"] for attempt in self.attempts()], ["escalate"])
+
+    def test_work_that_fails_later_or_that_is_there_is_tried_again(self):
+        for agent in ("echo y >file; ls --no-such-flag", "seq 20; ls --no-such-flag", "ls --no-such-flag || exit 0"):
+            with self.subTest(agent):
+                self.one(agent, gate="exit 1", attempts=2)
+                self.assertEqual(len(self.attempts()), 2)
 
     def test_a_plan_may_take_any_code(self):
         self.one("echo y >file; exit 3", ", agent_exit: any", expect=0)
