@@ -1,4 +1,4 @@
-// What programs print that do not take their command line. The lines of agent programs are recorded: Claude Code
+// The first lines of programs that do not take their command line. Those of agent programs are recorded: Claude Code
 // 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.15.10, opencode 1.18.33, pi 0.73.1.
 #include "gates/reading/command_line.h"
 
