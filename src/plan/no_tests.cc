@@ -9,6 +9,7 @@
 
 #include "plan/script.h"
 #include "plan/script_facts.h"
+#include "plan/script_tree.h"
 #include "plan/script_words.h"
 
 namespace pawl::plan {
@@ -97,6 +98,76 @@ void add_unreached(const ScriptTree& tree, std::vector<std::string>& to) {
         "answer is no; let one command run in any case");
 }
 
+// Programs that run tests, and those that do when a word behind them says so: `go test`, `make check`.
+constexpr std::array<std::string_view, 17> kRunners = {
+    "ava",    "bats",  "ctest", "jest", "mocha", "nose2",  "nox",      "phpunit", "prove",
+    "pytest", "rspec", "tap",   "tape", "tox",   "vitest", "unittest", "py.test"};
+constexpr std::array<std::string_view, 17> kCallers = {"bazel", "bun",  "cargo", "dotnet", "go",  "gradle",
+                                                       "just",  "make", "meson", "mix",    "mvn", "ninja",
+                                                       "node",  "npm",  "pnpm",  "rake",   "yarn"};
+constexpr std::size_t kProgramWithin = 6;  // words; enough for "timeout 60 uv run python3 -m pytest"
+
+bool is_command_of_tests(const PlainWords& command) {
+  const auto is_one_of = [](const auto& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (std::size_t i = 0; i < std::min(command.size(), kProgramWithin); ++i) {
+    const auto program = program_of(command[i]);
+    if (program == "cp" || program == "echo" || program == "mkdir" || program == "rm") return false;
+    if (is_one_of(kRunners, program)) return true;
+    if (!is_one_of(kCallers, program)) continue;
+    const std::span rest(command.begin() + static_cast<std::ptrdiff_t>(i) + 1, command.end());
+    return std::ranges::any_of(
+        rest, [](std::string_view word) { return word == "test" || word == "--test" || word == "check"; });
+  }
+  return false;
+}
+
+// `make test` without -k.
+bool ends_at_first_target(const PlainWords& command) {
+  const auto is_make = [](std::string_view word) {
+    return program_of(word) == "make" || program_of(word) == "gmake";
+  };
+  const auto goes_on = [](std::string_view word) {
+    return word == "--keep-going" ||
+           (word.starts_with('-') && !word.starts_with("--") && word.ends_with('k'));
+  };
+  const auto make = std::ranges::find_if(command, is_make);
+  return make != command.end() && is_command_of_tests(command) && std::none_of(make, command.end(), goes_on);
+}
+
+bool runs_tests(const ScriptNode& node) {
+  if (node.kind != Kind::kSimple) return std::ranges::any_of(node.children, runs_tests);
+  return is_command_of_tests(command_words(node.words));
+}
+
+// Whether a failure in the command ends a script under `-e`.
+bool ends_at_a_failure(const ScriptNode& node) {
+  return node.kind == Kind::kSimple || node.kind == Kind::kPipeline || node.kind == Kind::kFor ||
+         node.kind == Kind::kWhile;
+}
+
+bool goes_on_after_failures(const ScriptNode& node) {
+  const auto command = node.kind == Kind::kSimple ? command_words(node.words) : PlainWords();
+  return command.size() > 1 && command[0] == "set" && command[1].starts_with('+');
+}
+
+// The commands that run one after another, as long as none fails. A pipeline is one.
+void add_commands(const ScriptNode& node, std::vector<const ScriptNode*>& to) {
+  const bool is_chain = node.kind == Kind::kAndOr && node.marks.find('|') == std::string::npos;
+  if (is_chain || node.kind == Kind::kList || node.kind == Kind::kGroup || node.kind == Kind::kSubshell) {
+    for (const auto& child : node.children) add_commands(child, to);
+  } else {
+    to.push_back(&node);
+  }
+}
+
+std::string program_in(const ScriptNode& node) {
+  if (node.kind == Kind::kPipeline && !node.children.empty()) return program_in(node.children.front());
+  const auto command = node.kind == Kind::kSimple ? command_words(node.words) : PlainWords();
+  return command.empty() ? "other commands" : "`" + command[0] + "`";
+}
+
 }  // namespace
 
 std::vector<std::string> runners_that_only_list(const std::vector<std::vector<std::string>>& steps) {
@@ -132,6 +203,29 @@ std::vector<std::string> reasons_to_run_nothing(const std::vector<std::string>& 
   const auto tree = read_script(*script);
   if (!tree.too_deep) add_unreached(tree, out);
   return out;
+}
+
+std::string why_not_all_runs(const std::vector<std::string>& argv) {
+  if (std::ranges::any_of(commands_of(argv), ends_at_first_target))
+    return "make ends at the first target that fails, before the others; run `make -k`";
+  const auto script = script_of(argv);
+  if (!script) return "";
+  const auto tree = read_script(*script);
+  const ScriptFacts facts(tree);
+  std::vector<const ScriptNode*> commands;
+  add_commands(tree.root, commands);
+  if (std::ranges::any_of(commands, [](const auto* node) { return goes_on_after_failures(*node); }))
+    return "";
+  const auto tests = std::ranges::find_if(
+      commands, [](const auto* node) { return ends_at_a_failure(*node) && runs_tests(*node); });
+  if (tests == commands.end()) return "";
+  if ((*tests)->kind == Kind::kFor || (*tests)->kind == Kind::kWhile)
+    return "a test that fails ends the loop before its other turns; give each turn a step of its own";
+  const auto behind =
+      std::find_if(tests + 1, commands.end(), [&](const auto* node) { return !facts.only_says(*node); });
+  if (behind == commands.end()) return "";
+  return program_in(**behind) +
+         " behind the tests does not run when one of them fails; give it a step of its own";
 }
 
 }  // namespace pawl::plan

@@ -1,4 +1,4 @@
-// Finds scripts that can pass without running a test or a command at all. Pure. Internal to this room.
+// Finds scripts that can pass, or end, without running a test or a command. Pure. Internal to this room.
 #pragma once
 
 #include <string>
@@ -13,5 +13,9 @@ std::vector<std::string> reasons_to_run_nothing(const std::vector<std::string>& 
 // The same for the steps of a gate: the only commands of a test runner list tests or select none. A list in a
 // step of its own, before the run, is a check.
 std::vector<std::string> runners_that_only_list(const std::vector<std::vector<std::string>>& steps);
+
+// Why the step ends before its last command when a test fails; "": the tests are the last that it runs. It looks at
+// the script alone: a Makefile or package.json may have the same.
+std::string why_not_all_runs(const std::vector<std::string>& argv);
 
 }  // namespace pawl::plan

@@ -415,6 +415,9 @@ void read_base(const Mapping& mapping, Gate& gate, Problems& problems) {
                  "known_failing: needs `tests` among the gate's signals, whose reports name what fails");
   if (gate.baseline == Baseline::kNone)
     problems.add(node, "known_failing: base is not run with `baseline: none`; leave one of them out");
+  for (const auto& step : gate.steps)
+    if (const auto why = why_not_all_runs(step.argv); !why.empty())
+      problems.add(node, "known_failing: step " + step.name + ": " + why);
 }
 
 void warn_of_listings(const YAML::Node& steps, const Gate& gate, Problems& problems) {

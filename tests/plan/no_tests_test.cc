@@ -57,5 +57,37 @@ TEST(NoTests, CommandsThatAllStandBehindAQuestionAreTold) {
     EXPECT_EQ(reasons(script), 0U) << script;
 }
 
+std::string why(const std::string& script) { return why_not_all_runs({"sh", "-e", "-c", script}); }
+
+TEST(BehindTests, ACommandBehindTestsIsNamed) {
+  for (const auto& [script, program] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"python3 -m pytest -q one\nsh e2e.sh\n", "`sh`"},
+           {"pytest one && pytest two", "`pytest`"},
+           {"(cd one && pytest -q)\n(cd two && pytest -q)\n", "`cd`"},
+           {"npm ci\nnpm test\nnpm run lint", "`npm`"},
+           {"go test -json ./... > out.json; go vet ./...", "`go`"},
+           {"cargo test 2>&1 | tee out.txt\ncargo clippy", "`cargo`"},
+           {"make -k check\n./e2e", "`./e2e`"}})
+    EXPECT_EQ(why(script), std::string(program) +
+                               " behind the tests does not run when one of them fails; give it a step "
+                               "of its own")
+        << script;
+  for (const auto* make : {"make test", "make check", "cd x && make -C y test"})
+    EXPECT_NE(why(make).find("run `make -k`"), std::string::npos) << make;
+  EXPECT_NE(why_not_all_runs({"make", "test"}), "");
+  EXPECT_NE(why("for d in one two; do pytest $d; done").find("ends the loop"), std::string::npos);
+}
+
+TEST(BehindTests, TestsThatAreTheLastCommandAreNot) {
+  for (const char* script :
+       {"pytest -q --junitxml=r.xml", "npm ci\nnpm test", "cargo test 2>&1 | tee out.txt", "cd one && pytest",
+        "cp -r test tests; pytest", "make && make -k test", "make -sk check", "make --keep-going test",
+        "set +e\npytest a\nr=$?\npytest b || r=$?\nexit $r",
+        "pytest a || bad=1\npytest b || bad=1\n[ -z \"$bad\" ]", "test -d x && pytest", "pytest; echo done",
+        "go build ./..."})
+    EXPECT_EQ(why(script), "") << script;
+  EXPECT_EQ(why_not_all_runs({"pytest", "one", "&&", "two"}), "");
+}
+
 }  // namespace
 }  // namespace pawl::plan
