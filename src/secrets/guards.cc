@@ -205,7 +205,7 @@ std::vector<Guard> of_joints() {
        Form::kLine},
       {R"((?i)<[a-z0-9:._-]*(?:passw(?:or)?d|passphrase|pwd)[a-z0-9_]*(?:[ \t][^<>\r\n]*[^<>/\r\n])?(>))",
        is_password, Form::kElement},
-      {R"(\b(?:[A-Z0-9]+_)*SECRET(=)(["'])?)", is_short_secret, Form::kWord, "&,;"},
+      {R"(\b(?:[A-Z0-9]+_)*SECRET(=)(["'])?)", is_short_secret, Form::kWord, "&,;`}"},
   };
 }
 

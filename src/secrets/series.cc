@@ -167,7 +167,11 @@ bool ends_in_a_list(std::string_view line) {
       begin > 0 && std::string_view("-/:").find(rest[begin - 1]) != std::string_view::npos;
   if (size == 0 || is_of_name || !is(rest[begin], kDigit)) return false;
   const auto number = whole_number_at(rest, begin);
-  return number && number->end == rest.size();
+  if (!number || number->end != rest.size()) return false;
+  // A bare number ends lines of tables, logs and patches, too.
+  const bool is_in_brackets =
+      begin > 0 && std::string_view("()[{'\"").find(rest[begin - 1]) != std::string_view::npos;
+  return number->is_typed || is_in_brackets;
 }
 
 }  // namespace pawl::secrets

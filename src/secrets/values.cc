@@ -323,9 +323,11 @@ bool is_passphrase(const Guarded& found) {
 bool is_short_secret(const Guarded& found) {
   constexpr std::size_t kRandomMin = 12;  // longer values are found where they look random
   const auto value = plain(found.value);
-  const bool is_number = value.starts_with("0x") || value.starts_with("0X");
-  return !is_number && value.size() < kRandomMin && has_letter(value) && has_digit(value) &&
-         is_password(found);
+  // A number, a version, a region of a cloud, an algorithm, a place.
+  static const RE2 other(
+      R"((?i)^(?:0x.*|v?[0-9]+(?:\.[0-9]+)+|[a-z]{2}-[a-z]+-[0-9]|(?:hs|rs|es|sha|aes)-?[0-9]{3}|.*/.*|changeme[0-9]+)$)");
+  return !RE2::FullMatch({value.data(), value.size()}, other) && value.size() < kRandomMin &&
+         has_letter(value) && has_digit(value) && is_password(found);
 }
 
 bool is_secret_of_query(const Guarded& found) {

@@ -251,22 +251,23 @@ class SupervisedSteps final : public StepRunner {
     return {};
   }
 
-  // The supervisor could not do its work, and reported why. This is not a crash, and an immediate retry would
-  // not fix it.
-  // For `pawl logs`. The result of a step that ended and was given up is removed, and no row names its objects.
+  // For `pawl logs`. The result of a step that ended and was given up is removed, and no row names its objects. A
+  // second name costs no space, and gc may remove the object. Nothing writes to a file of this folder any more.
   static void keep_records(const Spool& spool) {
     const auto result = spool.read_result_of_any_spec();
     const auto workspaces = workspace::Workspaces::open(spool.pawl_folder());
     if (!result || !workspaces) return;
     const auto keep = [&](StepFile file, const std::string& id) {
       const std::string to = spool.path(kStepFiles[static_cast<std::size_t>(file)]);
-      if (!id.empty()) static_cast<void>(os::copy_file(workspaces->blob_path(id), to, 0600));
+      if (!id.empty()) static_cast<void>(link(workspaces->blob_path(id).c_str(), to.c_str()));
     };
     keep(StepFile::kOutput, result->run.logs);
     keep(StepFile::kTrace, result->run.trace);
     keep(StepFile::kNetwork, result->run.network_log);
   }
 
+  // The supervisor could not do its work, and reported why. This is not a crash, and an immediate retry would
+  // not fix it.
   static Status supervisor_failed(const Spool& spool, int code) {
     std::string words = os::read_tail(spool.path("supervisor.log"), kLogTailBytesMax).value_or("");
     while (words.ends_with('\n')) words.pop_back();

@@ -85,8 +85,9 @@ TEST(Numbers, OrdinaryListsStay) {
 }
 
 TEST(Numbers, ALineThatEndsInNoNumberIsShownAtOnce) {
-  for (const std::string line :
-       {"x = 12\n", "f(a, b,\n", "done 12%\n", "version 1.2.3\n", "it took 12s.\n", "an x86-64,\n"}) {
+  for (const std::string line : {"| file1.ts | 100 | 5 |\n", "step took 5,\n", "running job 5 &\n",
+                                 "x = 5 +\n", "+    5,\n", "test 5..\n", "x = 12\n", "f(a, b,\n",
+                                 "done 12%\n", "version 1.2.3\n", "it took 12s.\n", "an x86-64,\n"}) {
     Redactor::Stream stream(redactor_of_numbers());
     EXPECT_EQ(stream.take(line), line);
   }

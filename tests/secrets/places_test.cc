@@ -180,6 +180,8 @@ TEST(Places, ShortSecretsInCapitals) {
   expect_each_found({"SECRET=@", "JWT_SECRET=@", "export APP_SECRET=@;", "SECRET='@'",
                      "docker run -e SECRET=@ x", "DB_PASSWORD=@", "env PASSWORD=@ x"},
                     "x1y2");
+  expect_each_stays({"MY_SECRET=v1.2", "AWS_SECRET=us-east-1", "VAULT_SECRET=kv2/data", "JWT_SECRET=hs256",
+                     "SECRET=sha256", "JWT_SECRET=changeme1"});
   expect_each_stays({"SECRET=x1", "SECRET=$SECRET1", "SECRET=0x10ff", "SECRET=1234", "SECRET=test",
                      "secret=x1y2", "SECRETS=x1y2", "SECRET = x1y2", "SECRET: x1y2", "-DWITH_SECRET=ON",
                      "SECRET=true", "MY_SECRET_NAME=db1x", "SECRET=<redacted:x:y1>"});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -22,8 +23,9 @@
 namespace pawl::workspace {
 namespace {
 
-constexpr std::uint64_t kListBytesMax = 16 << 20;  // `shallow` has a line for each commit at the boundary
-constexpr std::size_t kDatabasesMax = 16;
+constexpr std::uint64_t kShallowBytesMax = 16 << 20;  // a line for each commit at the boundary
+constexpr std::uint64_t kAlternatesBytesMax = 64 << 10;
+constexpr std::size_t kDatabasesMax = 16, kToldBytesMax = 200;
 constexpr std::size_t kGitIdDigits = 40;
 
 struct SourceHistory {
@@ -38,6 +40,14 @@ std::unexpected<Error> no_history(const std::string& why) {
 
 std::string or_without() { return "; `git: snapshot` gives a step one commit, without a history"; }
 
+// A FIFO would block, and a link may lead to any file of the host.
+Result<std::string> text_of_list(const std::string& file, std::uint64_t bytes_max) {
+  struct stat status {};
+  if (lstat(file.c_str(), &status) != 0) return fail_errno(errno, "look at", file);
+  if (!S_ISREG(status.st_mode)) return no_history(file + " is no regular file" + or_without());
+  return os::read_file(file, bytes_max);
+}
+
 Status each_line(const std::string& text, const std::function<Status(const std::string&)>& visit) {
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
@@ -51,10 +61,13 @@ bool is_hex(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char each) { return std::isxdigit(each) != 0; });
 }
 
+// A folder of objects: the first two digits of their ids.
+bool is_fan_out(const std::string& name) { return name.size() == 2 && is_hex(name); }
+
 // The names that git itself uses at the top of a database (gitrepository-layout(5)), with those of a fetch or a
 // maintenance that runs.
 bool is_of_git(const std::string& name) {
-  return name == "info" || name == "pack" || (name.size() == 2 && is_hex(name)) || name.starts_with("tmp_") ||
+  return name == "info" || name == "pack" || is_fan_out(name) || name.starts_with("tmp_") ||
          name.starts_with("incoming-") || name.ends_with(".lock");
 }
 
@@ -75,11 +88,13 @@ Status check_database(const std::string& folder) {
   if (!os::is_folder(os::join(folder, "pack")))
     return no_history(folder + " is no database of git's objects: it has no folder `pack`");
   for (const auto& path : {folder, os::join(folder, "pack")}) PAWL_OK(check_readable(path));
-  for (const auto& name : names)
-    if (!is_of_git(name))
-      return no_history(os::join(folder, name) +
-                        " is no part of a database of git's objects, and each step " +
+  for (const auto& name : names) {
+    const std::string path = os::join(folder, name);
+    if (!is_of_git(name) || (is_fan_out(name) && !os::is_folder(path)))
+      return no_history(path + " is no part of a database of git's objects, and each step " +
                         "would see it; move it away" + or_without());
+    if (is_fan_out(name)) PAWL_OK(check_readable(path));
+  }
   return {};
 }
 
@@ -88,13 +103,15 @@ Result<std::vector<std::string>> alternates_of(const std::string& folder) {
   std::vector<std::string> out;
   const std::string file = os::join(folder, "info/alternates");
   if (!os::exists(file)) return out;
-  PAWL_TRY(const auto text, os::read_file(file, kListBytesMax));
+  PAWL_TRY(const auto text, text_of_list(file, kAlternatesBytesMax));
   PAWL_OK(each_line(text, [&](const std::string& line) -> Status {
+    if (out.size() == kDatabasesMax) return no_history(file + " has too many lines" + or_without());
     if (line.front() == '#') return {};
     if (line.front() == '"') return no_history(file + " has a path in quotes; write it without them");
     const std::string path = line.front() == '/' ? line : os::join(folder, line);
     if (!os::is_folder(path))
-      return no_history(file + " names " + path + ", which is not there; remove that line");
+      return no_history(file + " names " + path.substr(0, kToldBytesMax) +
+                        ", which is not there; remove that line");
     out.push_back(path);
     return {};
   }));
@@ -120,7 +137,7 @@ Result<std::vector<std::string>> databases_from(const std::string& first) {
 Result<std::string> shallow_of(const std::string& common) {
   const std::string file = os::join(common, "shallow");
   if (!os::exists(file)) return std::string();
-  PAWL_TRY(auto text, os::read_file(file, kListBytesMax));
+  PAWL_TRY(auto text, text_of_list(file, kShallowBytesMax));
   PAWL_OK(each_line(text, [&](const std::string& line) -> Status {
     if (line.size() == kGitIdDigits && is_hex(line)) return {};
     return no_history(file + " can't be read: it has another line than ids of commits");
