@@ -169,6 +169,10 @@ TEST_F(HistoryTest, ABorrowedFolderThatIsNoDatabaseIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("home, which is not there; remove that line"));
   sh("echo '\"/a b\"' > " + list);
   EXPECT_THAT(refusal(), HasSubstr("in quotes"));
+  sh("yes . | head -20000 > " + list);
+  EXPECT_THAT(refusal(), HasSubstr("has too many lines"));
+  sh("rm " + list + " && mkfifo " + clone_ + "/.git/shallow");
+  EXPECT_THAT(refusal(), HasSubstr("shallow is no regular file"));
 }
 
 TEST_F(HistoryTest, AShallowCloneEndsWhereItEnds) {
