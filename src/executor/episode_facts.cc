@@ -11,6 +11,7 @@
 #include "gates/reading/stop_settings.h"
 #include "os/defences.h"
 #include "os/file.h"
+#include "plan/script.h"
 
 namespace pawl::executor {
 namespace {
@@ -161,6 +162,9 @@ void Episode::add_stop_option(const PlannedStep& step, gates::StepFacts& to) con
     if (!os::is_safe_relative_path(path)) return std::string();
     return world_.objects.text_at(claim_->run.base_id, layers, path, kSettingsBytesMax).value_or("");
   });
+  // Then other tests of the step did not run.
+  if (to.stop_option.word.empty() && !plan::why_not_all_runs(step.step->argv).empty())
+    to.stop_option = {.word = "sh -e", .failures = 1};
 }
 
 // When gc removed the log, only the number of refusals remains.

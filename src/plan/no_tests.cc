@@ -124,7 +124,7 @@ bool is_command_of_tests(const PlainWords& command) {
 }
 
 // `make test` without -k.
-bool ends_at_first_target(const PlainWords& command) {
+bool is_make_that_ends(const PlainWords& command) {
   const auto is_make = [](std::string_view word) {
     return program_of(word) == "make" || program_of(word) == "gmake";
   };
@@ -205,9 +205,13 @@ std::vector<std::string> reasons_to_run_nothing(const std::vector<std::string>& 
   return out;
 }
 
-std::string why_not_all_runs(const std::vector<std::string>& argv) {
-  if (std::ranges::any_of(commands_of(argv), ends_at_first_target))
+std::string why_a_failure_hides_others(const std::vector<std::string>& argv) {
+  if (std::ranges::any_of(commands_of(argv), is_make_that_ends))
     return "make ends at the first target that fails, before the others; run `make -k`";
+  return why_not_all_runs(argv);
+}
+
+std::string why_not_all_runs(const std::vector<std::string>& argv) {
   const auto script = script_of(argv);
   if (!script) return "";
   const auto tree = read_script(*script);

@@ -14,8 +14,7 @@ std::vector<std::string> reasons_to_run_nothing(const std::vector<std::string>& 
 // step of its own, before the run, is a check.
 std::vector<std::string> runners_that_only_list(const std::vector<std::vector<std::string>>& steps);
 
-// Why the step ends before its last command when a test fails; "": the tests are the last that it runs. It looks at
-// the script alone: a Makefile or package.json may have the same.
-std::string why_not_all_runs(const std::vector<std::string>& argv);
+// why_not_all_runs() of script.h, and `make test` without -k, which ends at its first target that fails.
+std::string why_a_failure_hides_others(const std::vector<std::string>& argv);
 
 }  // namespace pawl::plan

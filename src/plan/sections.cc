@@ -416,7 +416,7 @@ void read_base(const Mapping& mapping, Gate& gate, Problems& problems) {
   if (gate.baseline == Baseline::kNone)
     problems.add(node, "known_failing: base is not run with `baseline: none`; leave one of them out");
   for (const auto& step : gate.steps)
-    if (const auto why = why_not_all_runs(step.argv); !why.empty())
+    if (const auto why = why_a_failure_hides_others(step.argv); !why.empty())
       problems.add(node, "known_failing: step " + step.name + ": " + why);
 }
 

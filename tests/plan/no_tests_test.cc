@@ -57,7 +57,7 @@ TEST(NoTests, CommandsThatAllStandBehindAQuestionAreTold) {
     EXPECT_EQ(reasons(script), 0U) << script;
 }
 
-std::string why(const std::string& script) { return why_not_all_runs({"sh", "-e", "-c", script}); }
+std::string why(const std::string& script) { return why_a_failure_hides_others({"sh", "-e", "-c", script}); }
 
 TEST(BehindTests, ACommandBehindTestsIsNamed) {
   for (const auto& [script, program] : std::initializer_list<std::pair<const char*, const char*>>{
@@ -74,7 +74,7 @@ TEST(BehindTests, ACommandBehindTestsIsNamed) {
         << script;
   for (const auto* make : {"make test", "make check", "cd x && make -C y test"})
     EXPECT_NE(why(make).find("run `make -k`"), std::string::npos) << make;
-  EXPECT_NE(why_not_all_runs({"make", "test"}), "");
+  EXPECT_NE(why_a_failure_hides_others({"make", "test"}), "");
   EXPECT_NE(why("for d in one two; do pytest $d; done").find("ends the loop"), std::string::npos);
 }
 
