@@ -147,9 +147,11 @@ bool ends_at_a_failure(const ScriptNode& node) {
          node.kind == Kind::kWhile;
 }
 
+// `set +e`, `set +o errexit`; not `set +x`.
 bool goes_on_after_failures(const ScriptNode& node) {
   const auto command = node.kind == Kind::kSimple ? command_words(node.words) : PlainWords();
-  return command.size() > 1 && command[0] == "set" && command[1].starts_with('+');
+  return command.size() > 1 && command[0] == "set" && command[1].starts_with('+') &&
+         (command[1].find('e') != std::string::npos || command.back() == "errexit");
 }
 
 // The commands that run one after another, as long as none fails. A pipeline is one.

@@ -149,7 +149,7 @@ class History(WithRun):
         self.make(agent="git commit -q --allow-empty -m effect; sync; sleep 60", gate="true", max_attempts=1,
                   resume='{probe: "git log --format=%s | tr -d \\"\\\\n\\" | grep effectThe.*basebasebase"}')
         run = self.start("run", "plan.yaml")
-        self.wait_until(lambda: list(self.root.glob("source/.pawl/work/*/upper/.git/logs/HEAD")), "the agent is at work")
+        self.wait_until(lambda: list(self.root.glob("source/.pawl/*/*/upper/.git/logs/HEAD")), "the agent is at work")
         self.kill_all(run)
         self.pawl("resume", "last")
         self.assertIn("probed", {row["decision"] for row in self.chains("last")["p1"] if row["type"] == "resume"})

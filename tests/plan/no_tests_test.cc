@@ -67,6 +67,7 @@ TEST(BehindTests, ACommandBehindTestsIsNamed) {
            {"npm ci\nnpm test\nnpm run lint", "`npm`"},
            {"go test -json ./... > out.json; go vet ./...", "`go`"},
            {"cargo test 2>&1 | tee out.txt\ncargo clippy", "`cargo`"},
+           {"set +x\npytest one\npytest two", "`pytest`"},
            {"make -k check\n./e2e", "`./e2e`"}})
     EXPECT_EQ(why(script), std::string(program) +
                                " behind the tests does not run when one of them fails; give it a step "
