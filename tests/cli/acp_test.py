@@ -297,6 +297,7 @@ class GoesOn(WithAcp):
     def kill_in_the_third_step(self, *words):
         process = self.start(*words)
         self.wait_until(lambda: list(self.root.glob("source/.pawl/homes/*/*/waited")), "the agent waits")
+        self.wait_for_output("tool: edit", "agent", times=3)
         self.kill_all(process)
 
     def assert_goes_on(self, scenario, methods, paid):

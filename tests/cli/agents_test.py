@@ -124,7 +124,7 @@ echo done >>file
 """)
         self.write("source/lost", "")
         self.pawl("run", "plan.yaml")
-        state, now = [line for line in self.log().splitlines() if line.startswith(("state ", "now "))]
+        _, state, now = [line for line in self.log().splitlines() if line.startswith(("state ", "now "))]
         self.assertIn(" file lost ", now)
         self.assertIn("home kept\n", self.log())
         self.assertEqual(state, now.replace("now", "state", 1) + " episode fix.1")

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!found) continue;
     PAWL_CHECK(data[0] != 0 || signs.may_end_with_0);
     PAWL_CHECK(found->line.size() <= kRefusalLineBytesMax);
-    PAWL_CHECK(!found->reset || (found->reset->micros >= 0 && *found->reset < kAfter));
+    PAWL_CHECK(!found->reset || (found->reset->at.micros >= 0 && found->reset->at < kAfter));
   }
   return 0;
 }

@@ -121,6 +121,15 @@ class PawlTest(unittest.TestCase):
     def wait_for_step(self, what, label="", seconds=WAIT_S):
         self.wait_until(lambda: self.steps_at_work(label), what, seconds)
 
+    def wait_for_output(self, text, label="", times=1):
+        """Waits until the supervisors of all steps at work have this text `times` times. What a step prints is lost with its supervisor before that."""
+        def has_it(step):
+            try:
+                return (step / "output").read_bytes().count(text.encode()) >= times
+            except FileNotFoundError:
+                return False  # not begun, or over
+        self.wait_until(lambda: (steps := self.steps_at_work(label)) and all(map(has_it, steps)), f"{text} is printed")
+
     def wake(self, label="", steps=1):
         """Ends the `sleep` of a step, as if its time had passed, so that a step lasts as long as a test needs, on any machine. A plan writes it as
         `sleep 60 || true`, since the step's shell ends at a failure. `steps`: how many steps must sleep; each of them is woken."""
