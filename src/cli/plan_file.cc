@@ -282,7 +282,10 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
   for (const auto& [name, gate] : plan.gates)
     for (const auto& step : gate.steps) {
       if (!step_gives(step, gates::kTestsFamily)) continue;
-      const auto option = gates::stop_option_behind(step.argv, text_of);
+      gates::StopSources sources{.text_of = text_of, .hides_commands = {}};
+      if (plan::hides_commands_behind_failures(gate, step))
+        sources.hides_commands = [](const auto& argv) { return !plan::why_not_all_runs(argv).empty(); };
+      const auto option = gates::stop_option_behind(step.argv, sources);
       if (option.word.empty() && !option.not_searched.empty())
         out.push_back(at_signals(
             shown, gate,
@@ -296,8 +299,9 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
           shown, gate,
           fmt::format(
               "`{}`{} stops the runner of step {} at the first failure: agents do not see later failures, "
-              "and a base that fails has an incomplete list of tests. Remove it",
-              option.word, option.file.empty() ? "" : " in " + visible(option.file), step.name)));
+              "and a base that fails has an incomplete list of tests. {}",
+              option.word, option.file.empty() ? "" : " in " + visible(option.file), step.name,
+              option.remedy.empty() ? "Remove it" : option.remedy)));
     }
   return out;
 }

@@ -158,13 +158,14 @@ void Episode::add_stop_option(const PlannedStep& step, gates::StepFacts& to) con
   if (!to.reports.empty() && std::ranges::none_of(to.reports, failed)) return;
   auto layers = base_stack_;
   if (step.role == StepRole::kGate && !gate_layer_.empty()) layers.insert(layers.begin(), gate_layer_);
-  to.stop_option = gates::stop_option_behind(step.step->argv, [&](const std::string& path) {
+  gates::StopSources sources;
+  sources.text_of = [&](const std::string& path) {
     if (!os::is_safe_relative_path(path)) return std::string();
     return world_.objects.text_at(claim_->run.base_id, layers, path, kSettingsBytesMax).value_or("");
-  });
-  // Then other tests of the step did not run.
-  if (to.stop_option.word.empty() && !plan::why_not_all_runs(step.step->argv).empty())
-    to.stop_option = {.word = "sh -e", .failures = 1};
+  };
+  if (plan::hides_commands_behind_failures(plan_->gates.at(step.gate_id), *step.step))
+    sources.hides_commands = [](const auto& argv) { return !plan::why_not_all_runs(argv).empty(); };
+  to.stop_option = gates::stop_option_behind(step.step->argv, sources);
 }
 
 // When gc removed the log, only the number of refusals remains.

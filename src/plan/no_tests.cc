@@ -117,8 +117,9 @@ bool is_command_of_tests(const PlainWords& command) {
     if (is_one_of(kRunners, program)) return true;
     if (!is_one_of(kCallers, program)) continue;
     const std::span rest(command.begin() + static_cast<std::ptrdiff_t>(i) + 1, command.end());
-    return std::ranges::any_of(
-        rest, [](std::string_view word) { return word == "test" || word == "--test" || word == "check"; });
+    return std::ranges::any_of(rest, [](std::string_view word) {
+      return word == "test" || word.starts_with("test:") || word == "--test" || word == "check";
+    });
   }
   return false;
 }
@@ -170,6 +171,24 @@ std::string program_in(const ScriptNode& node) {
   return command.empty() ? "other commands" : "`" + command[0] + "`";
 }
 
+// As why_not_all_runs() of script.h, for a part whose shell ends at a failure.
+std::string why_not_all_runs(const ScriptNode& part, const ScriptFacts& facts) {
+  std::vector<const ScriptNode*> commands;
+  add_commands(part, commands);
+  if (std::ranges::any_of(commands, [](const auto* node) { return goes_on_after_failures(*node); }))
+    return "";
+  const auto tests = std::ranges::find_if(
+      commands, [](const auto* node) { return ends_at_a_failure(*node) && runs_tests(*node); });
+  if (tests == commands.end()) return "";
+  if ((*tests)->kind == Kind::kFor || (*tests)->kind == Kind::kWhile)
+    return "a test that fails ends the loop before its other turns; give each turn a step of its own";
+  const auto behind =
+      std::find_if(tests + 1, commands.end(), [&](const auto* node) { return !facts.only_says(*node); });
+  if (behind == commands.end()) return "";
+  return program_in(**behind) +
+         " behind the tests does not run when one of them fails; give it a step of its own";
+}
+
 }  // namespace
 
 std::vector<std::string> runners_that_only_list(const std::vector<std::vector<std::string>>& steps) {
@@ -214,24 +233,21 @@ std::string why_a_failure_hides_others(const std::vector<std::string>& argv) {
 }
 
 std::string why_not_all_runs(const std::vector<std::string>& argv) {
-  const auto script = script_of(argv);
+  auto script = script_of(argv);
+  bool errexit = script.has_value();
+  if (const auto shell = nested_shell(argv); !script && shell) {
+    script = shell->script;
+    errexit = shell->errexit;
+  }
   if (!script) return "";
   const auto tree = read_script(*script);
   const ScriptFacts facts(tree);
-  std::vector<const ScriptNode*> commands;
-  add_commands(tree.root, commands);
-  if (std::ranges::any_of(commands, [](const auto* node) { return goes_on_after_failures(*node); }))
-    return "";
-  const auto tests = std::ranges::find_if(
-      commands, [](const auto* node) { return ends_at_a_failure(*node) && runs_tests(*node); });
-  if (tests == commands.end()) return "";
-  if ((*tests)->kind == Kind::kFor || (*tests)->kind == Kind::kWhile)
-    return "a test that fails ends the loop before its other turns; give each turn a step of its own";
-  const auto behind =
-      std::find_if(tests + 1, commands.end(), [&](const auto* node) { return !facts.only_says(*node); });
-  if (behind == commands.end()) return "";
-  return program_in(**behind) +
-         " behind the tests does not run when one of them fails; give it a step of its own";
+  if (errexit || tree.root.kind == Kind::kAndOr) return why_not_all_runs(tree.root, facts);
+  for (const auto& part : tree.root.children) {
+    auto why = part.kind == Kind::kAndOr ? why_not_all_runs(part, facts) : "";
+    if (!why.empty()) return why;
+  }
+  return "";
 }
 
 }  // namespace pawl::plan

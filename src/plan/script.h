@@ -51,8 +51,8 @@ std::vector<std::string> failures_hidden_in_file(const std::vector<std::string>&
 // The same for an argument list: checks its options, or the script when it starts a shell on one.
 std::vector<std::string> hidden_failures(const std::vector<std::string>& argv);
 
-// Why a step under `-e` ends before its last command when a test fails; "": the tests are the last that it runs. It
-// looks at the script alone: a Makefile or package.json may have the same.
+// Why a script ends before its last command when a test fails; "": the tests are the last that it runs, or `argv` is
+// no script. Without `-e`, only `&&` ends it. Programs that the script starts may do the same.
 std::string why_not_all_runs(const std::vector<std::string>& argv);
 
 }  // namespace pawl::plan

@@ -73,11 +73,16 @@ BEHIND_THE_STOP = {
 # How a project may have pytest end at a failure: files, and the step's command. The test that fails on base is first.
 KNOWN = {"test_a.py": "def test_known():\n    assert 0\n", "test_b.py": "from calc import one\ndef test_one():\n    assert one() == 1\n",
          "calc.py": "def one():\n    return 1\n"}
+A, B = (f"python3 -m pytest -q --junitxml={name}.xml test_{name}.py >log" for name in "ab")
 BY_A_FILE = {
     "a setting of pytest.ini": ({"pytest.ini": "[pytest]\naddopts = -q -x\n"}, "python3 -m pytest --junitxml=out.xml >log"),
     "a setting of setup.cfg": ({"setup.cfg": "[tool:pytest]\naddopts =\n  -q\n  --maxfail=1\n"}, "python3 -m pytest --junitxml=out.xml >log"),
     "a recipe": ({"Makefile": "FLAGS = -qx\ntest:\n\tpython3 -m pytest $(FLAGS) --junitxml=out.xml >log\n"}, "make test"),
     "a shell script": ({"test.sh": "python3 -m pytest -x --junitxml=out.xml >log\n"}, "sh test.sh"),
+    "lines of a script under -e": ({"test.sh": f"set -e\n{A}\n{B}\n"}, "sh test.sh"),
+    "commands in a row": ({"test.sh": f"{A} && {B}\n"}, "sh test.sh"),
+    "targets of a Makefile": ({"Makefile": f"test: one two\none:\n\t{A}\ntwo:\n\t{B}\n", "ci.sh": "make test\n"}, "sh ci.sh"),
+    "a script of package.json": ({"package.json": json.dumps({"scripts": {"pretest": A, "test": B}})}, "npm test"),
 }
 # Pawl does not read programs of Python, so it does not see this one.
 UNSEEN = ({"run.py": "import pytest, sys\nsys.exit(pytest.main(['-x', '--junitxml=out.xml']))\n"}, "python3 run.py >log")
@@ -139,7 +144,7 @@ tiers:
         def outcome(files, run):
             self.make(KNOWN | files)
             phase = self.plan([("p", "echo 'def one(): return 2' >calc.py")], "known_failing: base",
-                              run + ", reports: {junit: [out.xml]}")["p"]
+                              run + ", reports: {junit: ['*.xml']}")["p"]
             return phase["outcome"], phase["attempts"][0]["summary"]
         for name, how in BY_A_FILE.items():
             with self.subTest(name):

@@ -66,6 +66,9 @@ TEST(EarlyStop, AnOptionOfTheCommandIsFoundWithTheFailuresThatItBears) {
         "PYTEST_ADDOPTS='-q -x' make test", "pytest >log 2>&1 -x", "python3 -m py.test -lx", "pytest -xrs",
         "pytest -k 'a;b' -x", "pytest -m \"x|y\" -x", "echo don't\npytest -x"})
     EXPECT_EQ(option(run), "-x 1") << run;
+  for (const auto* run :
+       {"cargo test", "cargo +nightly test --workspace >out.txt 2>&1", "cd x && cargo -q t"})
+    EXPECT_EQ(option(run), "cargo test 1") << run;
   EXPECT_EQ(option("python3 -m unittest -f"), "-f 1");
   EXPECT_EQ(option("python3 -m unittest -vf tests"), "-f 1");
   EXPECT_EQ(option("GOFLAGS=-failfast go test ./..."), "-failfast 1");
@@ -81,6 +84,10 @@ TEST(EarlyStop, AnOptionOfTheCommandIsFoundWithTheFailuresThatItBears) {
                           "pytest && find . -exec true",
                           "set -x; go test ./...",
                           "cargo test --no-fail-fast",
+                          "cargo test --lib -- --nocapture",
+                          "cargo test --test it",
+                          "cargo build; make test",
+                          "cargo clippy --tests",
                           "pytest --maxfail=0",
                           "mocha --bail=false",
                           "pytest --exitfirst-not",
@@ -103,10 +110,12 @@ TEST(EarlyStop, InAListOfWordsOnlyAScriptHasSeveralCommands) {
 // The option of a command in a workspace with these files: "WORD FAILURES FILE".
 using Files = std::map<std::string, std::string>;
 std::string behind(const std::string& run, const Files& files) {
-  const auto found = stop_option_behind({"bash", "-e", "-c", run}, [&](const std::string& path) {
+  StopSources sources;
+  sources.text_of = [&](const std::string& path) {
     const auto file = files.find(path);
     return file == files.end() ? "" : file->second;
-  });
+  };
+  const auto found = stop_option_behind({"bash", "-e", "-c", run}, sources);
   return found.word.empty() ? "" : found.word + " " + std::to_string(found.failures) + " " + found.file;
 }
 
@@ -118,16 +127,19 @@ TEST(EarlyStop, NoTextMakesTheSearchLong) {
   options += "\"}}";
   ASSERT_GT(std::min(folders.size(), options.size()), std::size_t{64} << 10) << "longer than what is read";
   std::size_t lookups = 0;
-  stop_option_behind({"bash", "-c", "npm test; tox; " + folders}, [&](const std::string& path) {
+  StopSources sources;
+  sources.text_of = [&](const std::string& path) {
     ++lookups;
     return path.ends_with("package.json") ? options : path.ends_with(".sh") ? folders : "";
-  });
+  };
+  stop_option_behind({"bash", "-c", "npm test; tox; " + folders}, sources);
   EXPECT_LE(lookups, 2'000U);
 }
 
 // Where the search for the options of a command ended.
 std::string bound_of(const std::string& run, const std::function<std::string(const std::string&)>& text_of) {
-  return stop_option_behind({"bash", "-e", "-c", run}, text_of).not_searched;
+  return stop_option_behind({"bash", "-e", "-c", run}, {.text_of = text_of, .hides_commands = {}})
+      .not_searched;
 }
 
 TEST(EarlyStop, ASearchThatReachesABoundSaysWhich) {

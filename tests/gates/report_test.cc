@@ -189,7 +189,9 @@ TEST(Tap, WhatWasCutShortIsNoReport) {
             "not a good tap report: line 2: planned 3 tests, and there are 1");
   EXPECT_EQ(shown("tap", "1..1\n    ok 1 - in\n    1..1\n"),
             "not a good tap report: line 3: it ends inside a subtest");
-  EXPECT_EQ(shown("tap", "1..1\nok 1 - a\n1..1\n"), "not a good tap report: line 3: a second plan");
+  EXPECT_EQ(shown("tap", "1..1\nok 1 - a\n1..1\n"),
+            "not a good tap report: line 3: a second plan: each program needs a report of its own "
+            "(PERL_TEST_HARNESS_DUMP_TAP=tap prove, with tap/**)");
   EXPECT_FALSE(read("tap", "1..1\n" + std::string(4 * 1000, ' ') + "ok 1 - deep\n"));
 }
 

@@ -97,6 +97,27 @@ bool names_program(std::string_view word, std::string_view program) {
   return name_of(word) == program || (program == "pytest" && word.starts_with("PYTEST_ADDOPTS="));
 }
 
+// `cargo test` has a program for the library, one for each file in tests/ and one for the tests in the documentation.
+// It runs none behind one that fails: doc.rust-lang.org/cargo/commands/cargo-test.html
+StopOption cargo_without_option(const std::vector<std::string_view>& words) {
+  const auto cargo = std::ranges::find_if(words, [](auto word) { return name_of(word) == "cargo"; });
+  const auto command = std::find_if(cargo, words.end(), [](auto word) {
+    return is_any_of(word, {"test", "t"});
+  });
+  if (command == words.end() || command - cargo > 2)
+    return {};  // a toolchain or an option may be between them
+  const bool runs_all_or_one = std::any_of(command, words.end(), [](auto word) {
+    return is_any_of(word.substr(0, word.find('=')),
+                     {"--no-fail-fast", "--no-run", "--lib", "--doc", "--test", "--bin"});
+  });
+  if (runs_all_or_one) return {};
+  return {.word = "cargo test",
+          .failures = 1,
+          .file = {},
+          .not_searched = {},
+          .remedy = "Run `cargo test --no-fail-fast`"};
+}
+
 StopOption option_of_command(const std::vector<std::string_view>& words) {
   std::array<bool, kOptions.size()> is_for_it{};  // The program of the option has been named.
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -111,7 +132,7 @@ StopOption option_of_command(const std::vector<std::string_view>& words) {
         return {.word = std::string(option.word), .failures = failures, .file = {}, .not_searched = {}};
     }
   }
-  return {};
+  return cargo_without_option(words);
 }
 
 // Where the command ends that begins at `start`. A quote ends with its line: an apostrophe may be alone. "\\"

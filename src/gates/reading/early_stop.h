@@ -16,9 +16,10 @@ struct StopOption {
   std::string file;           // the file that has the option; "": the command itself
   // Where the search for other options ended: "64 folders". "": it looked through everything.
   std::string not_searched;
+  std::string remedy = {};  // what to do about it; "": remove it
 };
 // The first such option in a command (its words, or a script among them): -x of pytest, --maxfail, -failfast,
-// --bail, --stop-on-failure, ...
+// --bail, --stop-on-failure, ..., or a `cargo test` of several programs without --no-fail-fast.
 StopOption stop_option_in(const std::vector<std::string>& argv);
 
 // The words of a runner about its early end.

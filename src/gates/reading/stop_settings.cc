@@ -22,6 +22,7 @@ namespace pawl::gates {
 namespace {
 
 using TextOf = std::function<std::string(const std::string& path)>;
+using Words = std::vector<std::string>;
 using WordList = std::span<const std::string_view>;
 
 constexpr std::size_t kTextsMax = 200;        // commands that are read: scripts, recipes, lines
@@ -169,8 +170,8 @@ StopOption setting_in(std::string_view text, std::string_view file, const StopSe
 
 class StopSearch {
  public:
-  explicit StopSearch(const TextOf& text_of)
-      : text_of_([this, &text_of](const std::string& path) { return looked_up(text_of, path); }) {}
+  explicit StopSearch(const StopSources& sources)
+      : sources_(sources), text_of_([this](const std::string& path) { return looked_up(path); }) {}
   StopSearch(const StopSearch&) = delete;
   StopSearch& operator=(const StopSearch&) = delete;
 
@@ -182,6 +183,7 @@ class StopSearch {
 
  private:
   StopOption found(const std::vector<std::string>& argv) {
+    see_row(argv, "sh -e", "");
     std::string command;
     for (const auto& word : argv) command += word + " ";
     add(std::move(command), "");
@@ -190,6 +192,11 @@ class StopSearch {
       if (auto option = stop_option_in({text}); !option.word.empty()) return in(file, std::move(option));
       follow(text);
     }
+    auto setting = setting_of_runners();
+    return setting.word.empty() ? std::move(in_a_row_) : std::move(setting);
+  }
+
+  StopOption setting_of_runners() {
     const auto places = folders();
     for (const auto& settings : kStopSettings) {
       if (std::ranges::none_of(settings.programs, [&](auto name) { return names_.contains(name); })) continue;
@@ -213,7 +220,19 @@ class StopSearch {
     return option;
   }
 
-  std::string looked_up(const TextOf& text_of, const std::string& path) {
+  // Keeps the first command in which a failure keeps later ones from running. `word`: what a person finds there.
+  void see_row(const Words& argv, std::string_view word, const std::string& file) {
+    constexpr std::string_view kOfMake = "Run `make -k`", kOfOthers = "Give each suite a step of its own";
+    if (!in_a_row_.word.empty() || !sources_.hides_commands) return;
+    if (argv.empty() || argv.back().size() > kCommandBytesMax || !sources_.hides_commands(argv)) return;
+    in_a_row_ = {.word = std::string(word),
+                 .failures = 1,
+                 .file = file,
+                 .not_searched = {},
+                 .remedy = std::string(word == "make" ? kOfMake : kOfOthers)};
+  }
+
+  std::string looked_up(const std::string& path) {
     if (++lookups_ > kLookupsMax) {
       reach(fmt::format("{} looks at files", kLookupsMax));
       return {};
@@ -227,7 +246,7 @@ class StopSearch {
       reach(fmt::format("{} MiB of files", kBytesMax >> 20));
       return {};
     }
-    auto text = text_of(path);
+    auto text = sources_.text_of(path);
     bytes_ += text.size();
     return known_.emplace(path, std::move(text)).first->second;
   }
@@ -284,7 +303,10 @@ class StopSearch {
     RunTargets targets;
     targets.add({text});
     add_scripts(targets);
-    add_recipes(targets);
+    add_recipes(targets, std::ranges::any_of(words, [](auto word) {
+                  return word == "--keep-going" ||
+                         (word.starts_with('-') && !word.starts_with("--") && word.ends_with('k'));
+                }));
     add_shell_scripts(words);
     for (const auto& each : kCommandFiles)
       if (std::ranges::any_of(words, [&](auto word) { return is_among(each.programs, name_of(word)); }))
@@ -297,15 +319,22 @@ class StopSearch {
     if (targets.scripts.empty()) return;
     for (const auto& folder : folders()) {
       const auto path = folder + "package.json";
-      for (const auto& [name, script] : scripts_of(text_of_(path)).value_or(Scripts()))
-        for (const auto* before : {"pre", "", "post"})
-          if (name.starts_with(before) &&
-              targets.scripts.contains(name.substr(std::string_view(before).size())))
-            add(script, path);
+      const auto scripts = scripts_of(text_of_(path)).value_or(Scripts());
+      for (const auto& target : targets.scripts) {
+        std::string row;  // npm ends at the first of them that fails
+        for (const auto* before : {"pre", "", "post"}) {
+          const auto script = scripts.find(before + target);
+          if (script == scripts.end()) continue;
+          add(script->second, path);
+          row += (row.empty() ? "" : " && ") + script->second;
+        }
+        see_row({"sh", "-c", row}, "&&", path);
+      }
     }
   }
 
-  void add_recipes(RunTargets& targets) {
+  // `goes_on`: by -k, make ends at no failure.
+  void add_recipes(RunTargets& targets, bool goes_on) {
     const auto places = modules();
     targets.read_makefiles(std::set<std::string>(places.begin(), places.end()), text_of_);
     for (auto& make : targets.makes) {
@@ -315,7 +344,34 @@ class StopSearch {
         if (const auto rule = make.base.rules.find(name); rule != make.base.rules.end())
           for (const auto& line : rule->second.recipe)
             add(expanded(line.text, make.base.variables), make.base.files.at(line.file));
+      if (!goes_on && !make.base.files.empty())
+        see_row({"sh", "-e", "-c", row_of(make.base, targets.targets)}, "make", make.base.files.front());
     }
+  }
+
+  // The commands of the targets in the order in which make runs them, as a script; those on which a target depends come
+  // first. Targets side by side are in alphabetical order.
+  static std::string row_of(const Makefile& make, const TargetNames& targets) {
+    std::string out;
+    std::set<std::string, std::less<>> seen;
+    std::vector<std::pair<std::string, bool>> todo;  // whether what the target needs has been added
+    for (const auto& target : targets) todo.emplace_back(target.empty() ? make.first : target, false);
+    while (!todo.empty() && out.size() <= kCommandBytesMax) {
+      const auto [target, is_ready] = todo.back();
+      todo.pop_back();
+      const auto rule = make.rules.find(target);
+      if (rule == make.rules.end() || (!is_ready && !seen.insert(target).second)) continue;
+      if (is_ready) {
+        for (const auto& line : rule->second.recipe) {
+          const auto command = command_of(expanded(line.text, make.variables));
+          out += command.text + (command.ignored ? " || true\n" : "\n");
+        }
+        continue;
+      }
+      todo.emplace_back(target, true);
+      for (const auto& need : rule->second.needs) todo.emplace_back(need, false);
+    }
+    return out;
   }
 
   void add_shell_scripts(const std::vector<std::string_view>& words) {
@@ -339,10 +395,19 @@ class StopSearch {
     const auto first = std::string_view(text).substr(0, text.find('\n'));
     const bool is_shell =
         is_read || file.ends_with(".sh") || (first.starts_with("#!") && first.ends_with("sh"));
-    if (is_shell) add(without_comments(cut(std::move(text), file)), file);
+    if (!is_shell) return;
+    const bool by_first = first.find(" -e") != first.npos;
+    text = without_comments(cut(std::move(text), file));
+    const bool errexit =
+        by_first || text.find("set -e") != text.npos || text.find("set -o errexit") != text.npos;
+    see_row(errexit ? Words{"sh", "-e", "-c", text} : Words{"sh", "-c", text}, errexit ? "set -e" : "&&",
+            file);
+    add(std::move(text), file);
   }
 
+  const StopSources& sources_;
   const TextOf text_of_;  // Cached and bounded.
+  StopOption in_a_row_;
   std::map<std::string, std::string> known_;
   std::size_t lookups_ = 0, bytes_ = 0;
   std::vector<std::pair<std::string, std::string>> texts_;  // commands, each with its file
@@ -382,8 +447,8 @@ std::string addopts_in(std::string_view text) {
   return out;
 }
 
-StopOption stop_option_behind(const std::vector<std::string>& argv, const TextOf& text_of) {
-  return StopSearch(text_of).find(argv);
+StopOption stop_option_behind(const std::vector<std::string>& argv, const StopSources& sources) {
+  return StopSearch(sources).find(argv);
 }
 
 }  // namespace pawl::gates

@@ -1,6 +1,6 @@
-// Options and settings by which a runner ends at a failure, also where the command itself has none: in scripts
-// of package.json, recipes of Makefiles and shell scripts that it runs, and in settings files of the runners
-// that these name. Pure.
+// The reasons for which a command ends at a failure: options and settings of its runner, and commands in a row. They
+// are looked for in the command, in scripts of package.json, recipes of Makefiles and shell scripts that it runs,
+// and in settings files of the runners that these name. Pure.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,17 @@
 
 namespace pawl::gates {
 
-// The first one of a command (its words, or a script among them). A variable of the environment, and a
-// settings file that runs code, can have others. The search has bounds, and the result says which one it reached
-// first. `text_of`: the text that the workspace has at a path, "" when it has none.
-StopOption stop_option_behind(const std::vector<std::string>& argv,
-                              const std::function<std::string(const std::string& path)>& text_of);
+struct StopSources {
+  std::function<std::string(const std::string& path)>
+      text_of;  // of the workspace; "" when it has none at the path
+  // Whether a test that fails keeps later commands of a script, the last word, from running. Null: it does not matter.
+  std::function<bool(const std::vector<std::string>& argv)> hides_commands;
+};
+
+// The first one of a command (its words, or a script among them); an option or a setting before commands in a row.
+// A variable of the environment, and a settings file that runs code, can have others. The search has bounds, and
+// the result says which one it reached first.
+StopOption stop_option_behind(const std::vector<std::string>& argv, const StopSources& sources);
 
 // The options behind "addopts =" in a settings file of pytest. They may go on in indented lines, in a list, or in
 // a string of several lines.

@@ -298,7 +298,10 @@ class TapReader {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     if (error != std::errc() || count < 0 || !ends_plan({end, text.data() + text.size()})) return {};
     PAWL_OK(reach(depth));
-    if (levels_[depth].planned) return fail_at(lines_, "a second plan");
+    if (levels_[depth].planned)
+      return fail_at(lines_,
+                     "a second plan: each program needs a report of its own (PERL_TEST_HARNESS_DUMP_TAP=tap "
+                     "prove, with tap/**)");
     levels_[depth].planned = count;
     return {};
   }
