@@ -271,17 +271,19 @@ struct Redactor::Rules {
   // One pass over text without secrets. Where a hint matches, its line is searched.
   void find_known(std::string_view text, Hits& out, bool guarded = true) const {
     std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(pattern(), options()); });
-    each_line(text, *hint, [&](const Range& line, bool has_lines) {
-      const Range where{.begin = line.begin, .end = has_lines ? text.size() : with_value(text, line).end};
+    bool has_key = false;  // all text behind a key that begins is searched at once, but for joined strings
+    each_line(text, *hint, [&](const Range& line, bool begins_key) {
+      if (defences.spellings) find_joined(text, line.begin, out);
+      if (std::exchange(has_key, has_key || begins_key)) return line.end;
+      const Range where{.begin = line.begin, .end = has_key ? text.size() : with_value(text, line).end};
       const auto part = text.substr(where.begin, where.end - where.begin);
       find_values(text, where, &Value::bytes, out);
-      if (defences.spellings) find_joined(text, line.begin, out);
       auto all = find(part);
       if (guarded && defences.guarded) std::ranges::move(find_guarded(part), std::back_inserter(all));
       for (const auto& found : all)
         out.push_back({line.begin + found.offset, found.size, found.kind,
                        fingerprint(part.substr(found.offset, found.size))});
-      return where.end;
+      return has_key ? line.end : where.end;
     });
   }
 
@@ -361,8 +363,7 @@ struct Redactor::Rules {
     }
   }
 
-  // Calls `look(line, whether a key begins there)` for each line that matches; `look` returns where to
-  // continue.
+  // Calls `look(line, whether a key begins there)` for each line that matches; it returns where to go on.
   static void each_line(std::string_view text, const RE2& hint, const auto& look) {
     const re2::StringPiece whole(text.data(), text.size());
     // Asking whether there is a match is faster than asking where.

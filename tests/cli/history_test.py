@@ -134,7 +134,6 @@ class History(WithRun):
         self.make(agent=f"sleep 60 || true; {SAY}")
         run = self.start("run", "plan.yaml")
         self.wait_for_sleep("p1.agent")
-        self.wait_for_output("head ", "p1.agent")
         self.kill_all(run)
         shutil.move(self.root / "source/.git", self.root / "away")
         done = self.pawl("resume", "last", expect=None)

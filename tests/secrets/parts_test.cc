@@ -67,6 +67,17 @@ TEST(Parts, ATokenIsFoundWithEachFillerInIt) {
   }
 }
 
+TEST(Parts, AreFoundBehindAKeyThatBegins) {
+  for (const std::string begin : {"-----BEGIN x\n", "-----BEGIN x\n-----END x\n", "---- BEGIN SSH2 x\n",
+                                  "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n"}) {
+    const auto text =
+        begin + "one\n" + "a = \"" + in_two("\" +\n  \"") + "\"\nb = \"" + in_two("\" + \"") + "\"\n";
+    const auto out = redactor_of_parts().redact(text);
+    EXPECT_THAT(out, Not(HasSubstr(kTokenBegin))) << out;
+    EXPECT_THAT(out, Not(HasSubstr(kTokenEnd))) << out;
+  }
+}
+
 TEST(Parts, ANamedValueIsFoundWithEachFillerInIt) {
   for (const auto& [kind, members] : fillers())
     for (const auto& filler : members) {

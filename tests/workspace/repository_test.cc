@@ -130,6 +130,20 @@ TEST_F(RepositoryTest, AFolderIsTakenWithoutTheTreesThatItsSparseCheckoutLeavesO
   EXPECT_EQ(partial->git_commit, whole->git_commit);
 }
 
+TEST_F(RepositoryTest, AFileOfGitThatIsAFifoIsNotWaitedFor) {
+  for (const std::string file : {"config", "packed-refs", "objects/info/alternates"}) {
+    const std::string path = source_ + "/.git/" + file;
+    sh("mkdir -p $(dirname " + path + ") && cp " + path + " " + temp_ / "kept" + " 2>/dev/null; rm -f " +
+       path + " && mkfifo " + path);
+    const auto made = workspaces_->snapshot_git(source_, "HEAD");
+    ASSERT_FALSE(made) << file;
+    EXPECT_NE(made.error().message.find(file + " is no regular file"), std::string::npos)
+        << made.error().message;
+    sh("rm " + path + "; if [ -e " + temp_ / "kept" + " ]; then mv " + temp_ / "kept" + " " + path + "; fi");
+  }
+  EXPECT_TRUE(workspaces_->snapshot_git(source_, "HEAD"));
+}
+
 TEST_F(RepositoryTest, ANameThatCantBeUsedIsShownSafely) {
   sh("cd " + source_ + " && touch \"$(printf 'Icon\\r')\" && git add -A && git commit -q -m icon");
   for (const auto& taken :

@@ -107,6 +107,27 @@ Status check_format(git_repository& repository, const std::string& path) {
                                        printable(references) + ", and only files can be read");
 }
 
+// libgit2 waits for ever where one of these files is a FIFO.
+Status check_files(const std::string& folder) {
+  for (const auto* name :
+       {"commondir", "config", "config.worktree", "index", "packed-refs", "shallow", "info/exclude",
+        "info/attributes", "info/grafts", "objects/info/alternates", "objects/info/commit-graph"}) {
+    const std::string file = os::join(folder, name);
+    if (os::exists(file) && !os::is_regular_file(file) && !os::is_folder(file))
+      return fail(ErrorKind::kInvalid, file + " is no regular file; git can't read its repository");
+  }
+  return {};
+}
+
+// Of the folder `.git` that git finds at `path` or above it.
+Status check_files_for(const std::string& path) {
+  git_buf found{};
+  const int discovered = git_repository_discover(&found, path.c_str(), 0, nullptr);
+  const std::string folder = discovered == 0 ? found.ptr : "";
+  git_buf_dispose(&found);
+  return folder.empty() ? Status() : check_files(folder);
+}
+
 bool is_absent(const std::string& path) {
   struct stat status {};
   return lstat(path.c_str(), &status) != 0 && errno == ENOENT;
@@ -140,11 +161,13 @@ std::unexpected<Error> advise(Error error) {
 Result<GitRepository> open_repository(const std::string& path) {
   if (!may_have_repository(path)) return no_repository(path);
   git_start();
+  PAWL_OK(check_files_for(path));
   git_repository* raw = nullptr;
   const int opened = git_repository_open_ext(&raw, path.c_str(), 0, nullptr);
   if (opened == GIT_ENOTFOUND) return no_repository(path);
   if (opened != 0) return git_failure(ErrorKind::kInvalid, path + ": its git repository can't be read");
   GitRepository repository(raw);
+  PAWL_OK(check_files(git_repository_commondir(raw)));
   PAWL_OK(check_format(*raw, path));
   return repository;
 }
