@@ -119,7 +119,7 @@ Status check_files(const std::string& folder) {
   return {};
 }
 
-// Of the folder `.git` that git finds at `path` or above it.
+// As above, for the folder `.git` that git finds at `path` or above it.
 Status check_files_for(const std::string& path) {
   git_buf found{};
   const int discovered = git_repository_discover(&found, path.c_str(), 0, nullptr);
