@@ -282,9 +282,11 @@ std::vector<plan::Problem> early_stops(const std::string& shown, const std::stri
   for (const auto& [name, gate] : plan.gates)
     for (const auto& step : gate.steps) {
       if (!step_gives(step, gates::kTestsFamily)) continue;
-      gates::StopSources sources{.text_of = text_of, .hides_commands = {}};
-      if (plan::hides_commands_behind_failures(gate, step))
-        sources.hides_commands = [](const auto& argv) { return !plan::why_not_all_runs(argv).empty(); };
+      gates::StopSources sources{.text_of = text_of, .hides_tests = {}, .runs_tests = {}};
+      if (plan::failures_may_hide_tests(gate, step)) {
+        sources.hides_tests = plan::hides_tests;
+        sources.runs_tests = plan::runs_tests;
+      }
       const auto option = gates::stop_option_behind(step.argv, sources);
       if (option.word.empty() && !option.not_searched.empty())
         out.push_back(at_signals(

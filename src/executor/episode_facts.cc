@@ -163,8 +163,10 @@ void Episode::add_stop_option(const PlannedStep& step, gates::StepFacts& to) con
     if (!os::is_safe_relative_path(path)) return std::string();
     return world_.objects.text_at(claim_->run.base_id, layers, path, kSettingsBytesMax).value_or("");
   };
-  if (plan::hides_commands_behind_failures(plan_->gates.at(step.gate_id), *step.step))
-    sources.hides_commands = [](const auto& argv) { return !plan::why_not_all_runs(argv).empty(); };
+  if (plan::failures_may_hide_tests(plan_->gates.at(step.gate_id), *step.step)) {
+    sources.hides_tests = plan::hides_tests;
+    sources.runs_tests = plan::runs_tests;
+  }
   to.stop_option = gates::stop_option_behind(step.step->argv, sources);
 }
 

@@ -105,20 +105,28 @@ constexpr std::array<std::string_view, 17> kRunners = {
 constexpr std::array<std::string_view, 17> kCallers = {"bazel", "bun",  "cargo", "dotnet", "go",  "gradle",
                                                        "just",  "make", "meson", "mix",    "mvn", "ninja",
                                                        "node",  "npm",  "pnpm",  "rake",   "yarn"};
+constexpr std::array<std::string_view, 4> kCompilers = {"cargo", "npm", "pnpm",
+                                                        "yarn"};  // `check` is no test
 constexpr std::size_t kProgramWithin = 6;  // words; enough for "timeout 60 uv run python3 -m pytest"
 
 bool is_command_of_tests(const PlainWords& command) {
   const auto is_one_of = [](const auto& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
   };
+  // Programs for which the name of a runner is a word like others.
+  constexpr std::array<std::string_view, 14> kOthers = {"add",    "apt-get", "command", "cp",    "echo",
+                                                        "export", "install", "ls",      "mkdir", "pip",
+                                                        "pip3",   "printf",  "rm",      "which"};
   for (std::size_t i = 0; i < std::min(command.size(), kProgramWithin); ++i) {
     const auto program = program_of(command[i]);
-    if (program == "cp" || program == "echo" || program == "mkdir" || program == "rm") return false;
+    if (is_one_of(kOthers, program)) return false;
     if (is_one_of(kRunners, program)) return true;
     if (!is_one_of(kCallers, program)) continue;
     const std::span rest(command.begin() + static_cast<std::ptrdiff_t>(i) + 1, command.end());
-    return std::ranges::any_of(rest, [](std::string_view word) {
-      return word == "test" || word.starts_with("test:") || word == "--test" || word == "check";
+    const bool has_checks = !is_one_of(kCompilers, program);
+    return std::ranges::any_of(rest, [&](std::string_view word) {
+      return word == "test" || word.starts_with("test:") || word == "--test" ||
+             (word == "check" && has_checks);
     });
   }
   return false;
@@ -137,8 +145,8 @@ bool is_make_that_ends(const PlainWords& command) {
   return make != command.end() && is_command_of_tests(command) && std::none_of(make, command.end(), goes_on);
 }
 
-bool runs_tests(const ScriptNode& node) {
-  if (node.kind != Kind::kSimple) return std::ranges::any_of(node.children, runs_tests);
+bool has_tests(const ScriptNode& node) {
+  if (node.kind != Kind::kSimple) return std::ranges::any_of(node.children, has_tests);
   return is_command_of_tests(command_words(node.words));
 }
 
@@ -171,22 +179,57 @@ std::string program_in(const ScriptNode& node) {
   return command.empty() ? "other commands" : "`" + command[0] + "`";
 }
 
-// As why_not_all_runs() of script.h, for a part whose shell ends at a failure.
-std::string why_not_all_runs(const ScriptNode& part, const ScriptFacts& facts) {
-  std::vector<const ScriptNode*> commands;
-  add_commands(part, commands);
-  if (std::ranges::any_of(commands, [](const auto* node) { return goes_on_after_failures(*node); }))
-    return "";
-  const auto tests = std::ranges::find_if(
-      commands, [](const auto* node) { return ends_at_a_failure(*node) && runs_tests(*node); });
-  if (tests == commands.end()) return "";
-  if ((*tests)->kind == Kind::kFor || (*tests)->kind == Kind::kWhile)
-    return "a test that fails ends the loop before its other turns; give each turn a step of its own";
-  const auto behind =
-      std::find_if(tests + 1, commands.end(), [&](const auto* node) { return !facts.only_says(*node); });
-  if (behind == commands.end()) return "";
-  return program_in(**behind) +
-         " behind the tests does not run when one of them fails; give it a step of its own";
+// A command that only cleans up, reports or goes elsewhere: no result is lost when it does not run.
+bool keeps_house(const ScriptNode& node) {
+  constexpr std::array<std::string_view, 15> kKeepers = {"cat",  "cd",   "chmod",  "coverage", "cp",
+                                                         "date", "exit", "export", "ls",       "mkdir",
+                                                         "mv",   "popd", "rm",     "tee",      "touch"};
+  if (node.kind == Kind::kPipeline) return std::ranges::all_of(node.children, keeps_house);
+  const auto command = node.kind == Kind::kSimple ? command_words(node.words) : PlainWords();
+  return !command.empty() && std::ranges::find(kKeepers, program_of(command[0])) != kKeepers.end();
+}
+
+// `set -e`, `set -eux`, `set -o errexit` among the commands of a script.
+bool stops_at_failures(const ScriptNode& root) {
+  return std::ranges::any_of(root.children, [](const ScriptNode& node) {
+    const auto command = node.kind == Kind::kSimple ? command_words(node.words) : PlainWords();
+    return command.size() > 1 && command[0] == "set" && command[1].starts_with('-') &&
+           (command[1].find('e') != std::string::npos || command.back() == "errexit");
+  });
+}
+
+// `|| exit 1`, `|| { cat log; exit 1; }`
+bool ends_the_script(const ScriptNode& node) {
+  if (node.kind == Kind::kGroup || node.kind == Kind::kList)
+    return !node.children.empty() && ends_the_script(node.children.back());
+  const auto command = node.kind == Kind::kSimple ? command_words(node.words) : PlainWords();
+  return !command.empty() && (command[0] == "exit" || command[0] == "return");
+}
+
+// Whether a test that fails in the node keeps what comes behind the node from running.
+bool ends_behind_tests(const ScriptNode& node, bool errexit) {
+  const bool has_way_out = node.kind == Kind::kAndOr && node.marks.find('|') != std::string::npos;
+  if (has_way_out) return ends_the_script(node.children.back()) && has_tests(node);
+  if (node.kind == Kind::kSimple || node.kind == Kind::kPipeline || node.kind == Kind::kAndOr)
+    return errexit && !node.negated && has_tests(node);
+  if (node.kind == Kind::kIf || node.kind == Kind::kCase || node.kind == Kind::kFunction) return false;
+  return std::ranges::any_of(node.children,
+                             [&](const auto& child) { return ends_behind_tests(child, errexit); });
+}
+
+// As hides_tests() of script.h.
+bool has_hidden_tests(const ScriptNode& node, bool errexit) {
+  const bool is_chain = node.kind == Kind::kAndOr, in_order = is_chain || node.kind == Kind::kList;
+  if (node.kind == Kind::kList && std::ranges::any_of(node.children, goes_on_after_failures)) errexit = false;
+  bool ended = false;
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const auto& child = node.children[i];
+    if (is_chain && node.marks[i] == '|') ended = false;
+    if ((ended && has_tests(child)) || has_hidden_tests(child, errexit)) return true;
+    ended = in_order && (ended || (is_chain ? has_tests(child) : ends_behind_tests(child, errexit)));
+  }
+  const bool is_loop = node.kind == Kind::kFor || node.kind == Kind::kWhile;
+  return is_loop && !node.children.empty() && ends_behind_tests(node.children.back(), errexit);
 }
 
 }  // namespace
@@ -233,21 +276,39 @@ std::string why_a_failure_hides_others(const std::vector<std::string>& argv) {
 }
 
 std::string why_not_all_runs(const std::vector<std::string>& argv) {
+  const auto script = script_of(argv);
+  if (!script) return "";
+  const auto tree = read_script(*script);
+  const ScriptFacts facts(tree);
+  std::vector<const ScriptNode*> commands;
+  add_commands(tree.root, commands);
+  if (std::ranges::any_of(commands, [](const auto* node) { return goes_on_after_failures(*node); }))
+    return "";
+  const auto tests = std::ranges::find_if(
+      commands, [](const auto* node) { return ends_at_a_failure(*node) && has_tests(*node); });
+  if (tests == commands.end()) return "";
+  if ((*tests)->kind == Kind::kFor || (*tests)->kind == Kind::kWhile)
+    return "a test that fails ends the loop before its other turns; give each turn a step of its own";
+  const auto behind = std::find_if(tests + 1, commands.end(), [&](const auto* node) {
+    return !facts.only_says(*node) && !keeps_house(*node);
+  });
+  if (behind == commands.end()) return "";
+  return program_in(**behind) +
+         " behind the tests does not run when one of them fails; give it a step of its own";
+}
+
+bool hides_tests(const std::vector<std::string>& argv) {
   auto script = script_of(argv);
   bool errexit = script.has_value();
   if (const auto shell = nested_shell(argv); !script && shell) {
     script = shell->script;
     errexit = shell->errexit;
   }
-  if (!script) return "";
+  if (!script) return false;
   const auto tree = read_script(*script);
-  const ScriptFacts facts(tree);
-  if (errexit || tree.root.kind == Kind::kAndOr) return why_not_all_runs(tree.root, facts);
-  for (const auto& part : tree.root.children) {
-    auto why = part.kind == Kind::kAndOr ? why_not_all_runs(part, facts) : "";
-    if (!why.empty()) return why;
-  }
-  return "";
+  return !tree.too_deep && has_hidden_tests(tree.root, errexit || stops_at_failures(tree.root));
 }
+
+bool runs_tests(std::string_view script) { return has_tests(read_script(script).root); }
 
 }  // namespace pawl::plan

@@ -16,7 +16,7 @@ const std::vector<Step>& Gate::steps_of_attempt(std::int64_t n) const {
   return found == overrides.end() ? steps : found->second;
 }
 
-bool hides_commands_behind_failures(const Gate& gate, const Step& step) {
+bool failures_may_hide_tests(const Gate& gate, const Step& step) {
   const auto is_pattern = [](const std::string& path) { return path.find_first_of("*?") != path.npos; };
   return gate.known_failing == KnownFailing::kBase ||
          std::ranges::any_of(step.reports, [&](const Reports& declared) {

@@ -136,9 +136,9 @@ struct Gate {
   bool operator==(const Gate&) const = default;
 };
 
-// Whether commands of the gate's step that a failure kept from running show in no other way: a pattern of its reports
-// has a wildcard, so none is missed, or the gate lets the failure pass.
-bool hides_commands_behind_failures(const Gate& gate, const Step& step);
+// Whether tests of the gate's step that a failure kept from running show in no other way: a pattern of its reports has a
+// wildcard, so none is missed, or the gate lets the failure pass.
+bool failures_may_hide_tests(const Gate& gate, const Step& step);
 
 // Limits on the usage that agents report (docs/agents.md); absent: not limited.
 constexpr std::int64_t kTokensMax = 1'000'000'000'000;

@@ -51,8 +51,16 @@ std::vector<std::string> failures_hidden_in_file(const std::vector<std::string>&
 // The same for an argument list: checks its options, or the script when it starts a shell on one.
 std::vector<std::string> hidden_failures(const std::vector<std::string>& argv);
 
-// Why a script ends before its last command when a test fails; "": the tests are the last that it runs, or `argv` is
-// no script. Without `-e`, only `&&` ends it. Programs that the script starts may do the same.
+// Why a step under `-e` ends before its last command when a test fails; "": the tests are the last that it runs. It
+// looks at the script alone: a Makefile or package.json may have the same.
 std::string why_not_all_runs(const std::vector<std::string>& argv);
+
+// Whether a test that fails keeps other tests of a script from running: the shell ends at a failure (`-e`, or `set -e`
+// in the script), `&&` stands between them, or `|| exit 1` behind the first. Only runners that Pawl knows are tests.
+// Time is proportional to the script's size.
+bool hides_tests(const std::vector<std::string>& argv);
+
+// Whether a command of the script is a runner of tests that Pawl knows.
+bool runs_tests(std::string_view script);
 
 }  // namespace pawl::plan

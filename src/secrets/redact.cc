@@ -67,8 +67,6 @@ bool has_any(std::string_view text, std::string_view bytes) {
   return std::ranges::any_of(bytes, [&](char c) { return text.find(c) != std::string_view::npos; });
 }
 
-bool is_key(std::string_view match) { return match == "-----BEGIN" || match == "---- BEGIN"; }
-
 // Whether a shape that was found in parts is put together from words: templates and arguments of commands. Its
 // first `whole` bytes are a secret without the other parts.
 bool is_of_words(std::string_view kind, std::string_view match, std::size_t whole) {
@@ -271,11 +269,11 @@ struct Redactor::Rules {
   // One pass over text without secrets. Where a hint matches, its line is searched.
   void find_known(std::string_view text, Hits& out, bool guarded = true) const {
     std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(pattern(), options()); });
-    bool has_key = false;  // all text behind a key that begins is searched at once, but for joined strings
+    bool in_key = false;  // all text behind a key that begins is searched at once, but for joined strings
     each_line(text, *hint, [&](const Range& line, bool begins_key) {
       if (defences.spellings) find_joined(text, line.begin, out);
-      if (std::exchange(has_key, has_key || begins_key)) return line.end;
-      const Range where{.begin = line.begin, .end = has_key ? text.size() : with_value(text, line).end};
+      if (std::exchange(in_key, in_key || begins_key)) return line.end;
+      const Range where{.begin = line.begin, .end = in_key ? text.size() : with_value(text, line).end};
       const auto part = text.substr(where.begin, where.end - where.begin);
       find_values(text, where, &Value::bytes, out);
       auto all = find(part);
@@ -283,7 +281,7 @@ struct Redactor::Rules {
       for (const auto& found : all)
         out.push_back({line.begin + found.offset, found.size, found.kind,
                        fingerprint(part.substr(found.offset, found.size))});
-      return has_key ? line.end : where.end;
+      return in_key ? line.end : where.end;
     });
   }
 
@@ -374,7 +372,9 @@ struct Redactor::Rules {
       const auto offset = static_cast<std::size_t>(match.data() - text.data());
       Range line = line_of(text, offset, match.size());
       line.begin = std::max(line.begin, at);
-      at = std::max<std::size_t>(look(line, is_key(match)), offset + 1);
+      const auto rest = text.substr(offset, line.end - offset);  // a key may begin behind a token
+      const bool is_key = std::min(rest.find("-----BEGIN"), rest.find("---- BEGIN")) != rest.npos;
+      at = std::max<std::size_t>(look(line, is_key), offset + 1);
     }
   }
 };

@@ -63,7 +63,7 @@ TEST(BehindTests, ACommandBehindTestsIsNamed) {
   for (const auto& [script, program] : std::initializer_list<std::pair<const char*, const char*>>{
            {"python3 -m pytest -q one\nsh e2e.sh\n", "`sh`"},
            {"pytest one && pytest two", "`pytest`"},
-           {"(cd one && pytest -q)\n(cd two && pytest -q)\n", "`cd`"},
+           {"(cd one && pytest -q)\n(cd two && pytest -q)\n", "`pytest`"},
            {"npm ci\nnpm test\nnpm run lint", "`npm`"},
            {"go test -json ./... > out.json; go vet ./...", "`go`"},
            {"cargo test 2>&1 | tee out.txt\ncargo clippy", "`cargo`"},

@@ -78,6 +78,14 @@ TEST(Parts, AreFoundBehindAKeyThatBegins) {
   }
 }
 
+TEST(Parts, AKeyBehindATokenOfItsLineIsWhole) {
+  const auto text = "one " + in_two("") + " -----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA1\nq3f5\n" +
+                    "-----END RSA PRIVATE KEY-----\nbehind\n";
+  const auto out = redactor_of_parts().redact(text);
+  for (const char* part : {"MIIE", "q3f5", "-----END"}) EXPECT_THAT(out, Not(HasSubstr(part))) << out;
+  EXPECT_THAT(out, HasSubstr("behind"));
+}
+
 TEST(Parts, ANamedValueIsFoundWithEachFillerInIt) {
   for (const auto& [kind, members] : fillers())
     for (const auto& filler : members) {

@@ -101,14 +101,13 @@ bool names_program(std::string_view word, std::string_view program) {
 // It runs none behind one that fails: doc.rust-lang.org/cargo/commands/cargo-test.html
 StopOption cargo_without_option(const std::vector<std::string_view>& words) {
   const auto cargo = std::ranges::find_if(words, [](auto word) { return name_of(word) == "cargo"; });
-  const auto command = std::find_if(cargo, words.end(), [](auto word) {
-    return is_any_of(word, {"test", "t"});
-  });
-  if (command == words.end() || command - cargo > 2)
-    return {};  // a toolchain or an option may be between them
-  const bool runs_all_or_one = std::any_of(command, words.end(), [](auto word) {
-    return is_any_of(word.substr(0, word.find('=')),
-                     {"--no-fail-fast", "--no-run", "--lib", "--doc", "--test", "--bin"});
+  if (cargo == words.end()) return {};
+  const auto command = std::find_if(
+      cargo + 1, words.end(), [](auto word) { return !word.starts_with('-') && !word.starts_with('+'); });
+  if (command == words.end() || !is_any_of(*command, {"test", "t"})) return {};
+  const bool runs_all_or_one = std::any_of(cargo, words.end(), [](auto word) {
+    return is_any_of(word.substr(0, word.find('=')), {"--no-fail-fast", "--no-run", "--lib", "--doc",
+                                                      "--test", "--bin", "--example", "--bench"});
   });
   if (runs_all_or_one) return {};
   return {.word = "cargo test",

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/lines.h"
+#include "gates/policy/make_flags.h"
 #include "gates/policy/package_scripts.h"
 #include "gates/policy/run_targets.h"
 #include "gates/policy/script_text.h"
@@ -28,6 +29,7 @@ using WordList = std::span<const std::string_view>;
 constexpr std::size_t kTextsMax = 200;        // commands that are read: scripts, recipes, lines
 constexpr std::size_t kScriptWordsMax = 500;  // words of a text that may be a script's path
 // An agent may have written all of these texts. Beyond these bounds a path has no text, and the result says so.
+constexpr std::size_t kRowsBytesMax = 1 << 20;  // of scripts that are searched for tests in a row
 constexpr std::size_t kFoldersMax = 64, kLookupsMax = 50'000, kFilesMax = 2'000, kBytesMax = 32 << 20;
 
 // `files` have commands of `programs`, which run them.
@@ -220,16 +222,26 @@ class StopSearch {
     return option;
   }
 
-  // Keeps the first command in which a failure keeps later ones from running. `word`: what a person finds there.
+  // Keeps the first command in which a failure keeps other tests from running. `word`: what a person finds there.
   void see_row(const Words& argv, std::string_view word, const std::string& file) {
-    constexpr std::string_view kOfMake = "Run `make -k`", kOfOthers = "Give each suite a step of its own";
-    if (!in_a_row_.word.empty() || !sources_.hides_commands) return;
-    if (argv.empty() || argv.back().size() > kCommandBytesMax || !sources_.hides_commands(argv)) return;
+    if (!in_a_row_.word.empty() || !sources_.hides_tests || argv.empty() || !takes_row(argv.back())) return;
+    if (sources_.hides_tests(argv)) keep_row(word, file);
+  }
+
+  void keep_row(std::string_view word, const std::string& file) {
+    const bool is_make = word == "make";
     in_a_row_ = {.word = std::string(word),
                  .failures = 1,
                  .file = file,
                  .not_searched = {},
-                 .remedy = std::string(word == "make" ? kOfMake : kOfOthers)};
+                 .remedy = is_make ? "Give each suite a target of its own, and run `make -k`"
+                                   : "Give each suite a step of its own"};
+  }
+
+  // Bounds the time for scripts that an agent wrote.
+  bool takes_row(std::string_view script) {
+    rows_bytes_ += script.size();
+    return rows_bytes_ <= kRowsBytesMax;
   }
 
   std::string looked_up(const std::string& path) {
@@ -302,11 +314,11 @@ class StopSearch {
     for (const auto word : words) names_.emplace(name_of(word));
     RunTargets targets;
     targets.add({text});
-    add_scripts(targets);
-    add_recipes(targets, std::ranges::any_of(words, [](auto word) {
-                  return word == "--keep-going" ||
-                         (word.starts_with('-') && !word.starts_with("--") && word.ends_with('k'));
-                }));
+    add_scripts(targets, words);
+    // make hands -k on to those that it starts.
+    goes_on_ = goes_on_ ||
+               (names_.contains("make") && has_flag(text.substr(0, kCommandBytesMax), 'k', {"--keep-going"}));
+    add_recipes(targets);
     add_shell_scripts(words);
     for (const auto& each : kCommandFiles)
       if (std::ranges::any_of(words, [&](auto word) { return is_among(each.programs, name_of(word)); }))
@@ -315,7 +327,16 @@ class StopSearch {
             add(commands_at(folder + std::string(file)), folder + std::string(file));
   }
 
-  void add_scripts(const RunTargets& targets) {
+  // `npm ci` and `bun test` are commands of the programs, whatever scripts there are.
+  static bool is_command_of_npm(const std::vector<std::string_view>& words, std::string_view target) {
+    constexpr std::string_view kOfNpm[] = {"add", "audit", "ci", "exec", "i", "install", "pack"};
+    const auto named = std::ranges::find(words, target);
+    if (named == words.begin() || named == words.end()) return false;
+    const auto before = name_of(*(named - 1));
+    return (before == "npm" && is_among(kOfNpm, target)) || (before == "bun" && target == "test");
+  }
+
+  void add_scripts(const RunTargets& targets, const std::vector<std::string_view>& words) {
     if (targets.scripts.empty()) return;
     for (const auto& folder : folders()) {
       const auto path = folder + "package.json";
@@ -328,50 +349,46 @@ class StopSearch {
           add(script->second, path);
           row += (row.empty() ? "" : " && ") + script->second;
         }
-        see_row({"sh", "-c", row}, "&&", path);
+        if (!is_command_of_npm(words, target)) see_row({"sh", "-c", row}, "&&", path);
       }
     }
   }
 
-  // `goes_on`: by -k, make ends at no failure.
-  void add_recipes(RunTargets& targets, bool goes_on) {
+  void add_recipes(RunTargets& targets) {
     const auto places = modules();
     targets.read_makefiles(std::set<std::string>(places.begin(), places.end()), text_of_);
     for (auto& make : targets.makes) {
       make.base.variables.try_emplace("MAKE", "make");
       if (make.base.is_cut) reach("the first rules of a Makefile");
-      for (const auto& name : make.reached)
-        if (const auto rule = make.base.rules.find(name); rule != make.base.rules.end())
-          for (const auto& line : rule->second.recipe)
-            add(expanded(line.text, make.base.variables), make.base.files.at(line.file));
-      if (!goes_on && !make.base.files.empty())
-        see_row({"sh", "-e", "-c", row_of(make.base, targets.targets)}, "make", make.base.files.front());
+      TestsOfMake tests{.goes_on = goes_on_, .ignores = make.base.settings.ignores || make.base.is_one_shell};
+      for (const auto& name : make.reached) {
+        const auto rule = make.base.rules.find(name);
+        if (rule == make.base.rules.end()) continue;
+        tests.begin_target();
+        for (const auto& line : rule->second.recipe) {
+          auto command = expanded(line.text, make.base.variables);
+          if (line.when.empty()) see_recipe(command, tests, make.base.files.at(line.file));
+          add(std::move(command), make.base.files.at(line.file));
+        }
+      }
     }
   }
 
-  // The commands of the targets in the order in which make runs them, as a script; those on which a target depends come
-  // first. Targets side by side are in alphabetical order.
-  static std::string row_of(const Makefile& make, const TargetNames& targets) {
-    std::string out;
-    std::set<std::string, std::less<>> seen;
-    std::vector<std::pair<std::string, bool>> todo;  // whether what the target needs has been added
-    for (const auto& target : targets) todo.emplace_back(target.empty() ? make.first : target, false);
-    while (!todo.empty() && out.size() <= kCommandBytesMax) {
-      const auto [target, is_ready] = todo.back();
-      todo.pop_back();
-      const auto rule = make.rules.find(target);
-      if (rule == make.rules.end() || (!is_ready && !seen.insert(target).second)) continue;
-      if (is_ready) {
-        for (const auto& line : rule->second.recipe) {
-          const auto command = command_of(expanded(line.text, make.variables));
-          out += command.text + (command.ignored ? " || true\n" : "\n");
-        }
-        continue;
-      }
-      todo.emplace_back(target, true);
-      for (const auto& need : rule->second.needs) todo.emplace_back(need, false);
-    }
-    return out;
+  // make ends at the first line that fails; with -k, only the recipe of that line ends.
+  struct TestsOfMake {
+    bool goes_on = false, ignores = false;  // failures
+    int lines = 0;                          // that run tests, of those that may hide each other
+    void begin_target() { lines = goes_on ? 0 : lines; }
+  };
+
+  // make runs each line by a shell of its own, without -e. It ignores failures of a line that begins with "-".
+  void see_recipe(const std::string& command, TestsOfMake& tests, const std::string& file) {
+    const auto start = std::min(command.find_first_not_of(" \t@+"), command.size());
+    const bool ignored = tests.ignores || (start < command.size() && command[start] == '-');
+    if (ignored || !in_a_row_.word.empty() || !sources_.hides_tests || !takes_row(command)) return;
+    const auto script = command.substr(start);
+    tests.lines += sources_.runs_tests(script) ? 1 : 0;
+    if (tests.lines > 1 || sources_.hides_tests({"sh", "-c", script})) keep_row("make", file);
   }
 
   void add_shell_scripts(const std::vector<std::string_view>& words) {
@@ -381,33 +398,35 @@ class StopSearch {
       auto path = words[i];
       if (path.starts_with("/workspace/")) path.remove_prefix(11);
       while (path.starts_with("./")) path.remove_prefix(2);
-      const bool is_read =
-          i > 0 && is_any_of(name_of(words[i - 1]), {"sh", "bash", "dash", "ksh", "zsh", "."});
+      const bool has_option = i > 1 && words[i - 1].starts_with('-');
+      const auto before = i == 0 ? std::string_view() : name_of(words[i - (has_option ? 2 : 1)]);
+      const bool is_read = is_any_of(before, {"sh", "bash", "dash", "ksh", "zsh", "."});
       const bool may_be = is_read || path.find('/') != path.npos || path.ends_with(".sh");
       if (!may_be || path.starts_with('/') || path.starts_with('-')) continue;
       if (++tried > kScriptWordsMax) return reach(fmt::format("{} paths in a command", kScriptWordsMax));
-      for (const auto& folder : places) add_shell_script(folder + std::string(path), is_read);
+      const auto option = is_read && has_option ? words[i - 1] : std::string_view();
+      for (const auto& folder : places) add_shell_script(folder + std::string(path), is_read, option);
     }
   }
 
-  void add_shell_script(const std::string& file, bool is_read) {
+  // `option`: of the shell that reads it. Without one, the first line has them.
+  void add_shell_script(const std::string& file, bool is_read, std::string_view option) {
     auto text = text_of_(file);
-    const auto first = std::string_view(text).substr(0, text.find('\n'));
-    const bool is_shell =
-        is_read || file.ends_with(".sh") || (first.starts_with("#!") && first.ends_with("sh"));
-    if (!is_shell) return;
-    const bool by_first = first.find(" -e") != first.npos;
+    const auto first = text.substr(0, text.find('\n'));
+    const bool names_shell =
+        first.starts_with("#!") && (first.ends_with("sh") || first.find("sh -") != first.npos);
+    if (!is_read && !file.ends_with(".sh") && !names_shell) return;
     text = without_comments(cut(std::move(text), file));
-    const bool errexit =
-        by_first || text.find("set -e") != text.npos || text.find("set -o errexit") != text.npos;
-    see_row(errexit ? Words{"sh", "-e", "-c", text} : Words{"sh", "-c", text}, errexit ? "set -e" : "&&",
-            file);
+    const bool errexit = has_shell_flag(is_read ? option : std::string_view(first), 'e');
+    see_row(errexit ? Words{"sh", "-e", "-c", text} : Words{"sh", "-c", text}, "sh", file);
     add(std::move(text), file);
   }
 
   const StopSources& sources_;
   const TextOf text_of_;  // Cached and bounded.
   StopOption in_a_row_;
+  bool goes_on_ = false;  // make goes on behind a failure
+  std::size_t rows_bytes_ = 0;
   std::map<std::string, std::string> known_;
   std::size_t lookups_ = 0, bytes_ = 0;
   std::vector<std::pair<std::string, std::string>> texts_;  // commands, each with its file

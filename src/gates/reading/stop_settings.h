@@ -15,8 +15,9 @@ namespace pawl::gates {
 struct StopSources {
   std::function<std::string(const std::string& path)>
       text_of;  // of the workspace; "" when it has none at the path
-  // Whether a test that fails keeps later commands of a script, the last word, from running. Null: it does not matter.
-  std::function<bool(const std::vector<std::string>& argv)> hides_commands;
+  // Whether a test that fails keeps other tests of a script, the last word, from running. Null: it does not matter.
+  std::function<bool(const std::vector<std::string>& argv)> hides_tests;
+  std::function<bool(const std::string& script)> runs_tests;  // REQUIRED with hides_tests
 };
 
 // The first one of a command (its words, or a script among them); an option or a setting before commands in a row.
