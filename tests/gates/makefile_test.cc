@@ -50,6 +50,17 @@ std::string words_of(const Files& base, const Files& changed, const std::string&
   return out;
 }
 
+TEST(Makefiles, ACommandOfManyOpenVariablesIsReadInLinearTime) {
+  for (const char* part : {"$(", "$(shell ", "$(shell which x ", "$$", "$(A "}) {
+    std::string line = "echo ";
+    while (line.size() < std::size_t{1} << 20) line += part;
+    EXPECT_GT(command_of(line).text.size(), line.size() / 4) << part;
+    EXPECT_GT(command_of(line + ")").text.size(), line.size() / 4) << part;
+  }
+  EXPECT_EQ(command_of("-@$(CC) -o $$x $(shell command -v python3) $(A b) $(Q)y").text,
+            "CC -o $x python3 $(A b) Qy");
+}
+
 TEST(Makefiles, AFileOfATargetsNameHasMakeRunNothing) {
   const auto adds = [](const std::string& makefile, const std::string& path,
                        const std::string& command = "make test") {

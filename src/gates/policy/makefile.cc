@@ -11,6 +11,8 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
+constexpr std::size_t kCallBytesMax = 1 << 10;  // of a call that looks for a program
+
 TargetNames followed(const Makefile& in, const TargetNames& targets, TargetNames Rule::*needs) {
   std::vector<std::string> todo;
   for (const auto& target : targets) todo.push_back(target.empty() ? in.first : target);
@@ -62,6 +64,21 @@ std::optional<std::string> called(std::string_view call, const MakeVariables& va
   return out;
 }
 
+// The next place of a character, for places that grow. An agent wrote the line: it is read once.
+class Next {
+ public:
+  Next(std::string_view line, char c) : line_(line), c_(c), found_(std::min(line.find(c), line.size())) {}
+  std::size_t from(std::size_t at) {
+    if (found_ < at) found_ = std::min(line_.find(c_, at), line_.size());
+    return found_;
+  }
+
+ private:
+  const std::string_view line_;
+  const char c_;
+  std::size_t found_;
+};
+
 }  // namespace
 
 MakeCommand command_of(std::string_view line) {
@@ -70,19 +87,16 @@ MakeCommand command_of(std::string_view line) {
     out.ignored = out.ignored || line.front() == '-';
     line.remove_prefix(1);
   }
+  Next close(line, ')'), space(line, ' ');
   // "$(CC)" is a variable of make and not a command of the shell. "$$" is the shell's "$".
   for (std::size_t at = 0; at < line.size();) {
     const auto rest = line.substr(at);
-    const auto ends = rest.starts_with("$(shell ") ? rest.find(')') : rest.npos;
-    if (const auto program = ends == rest.npos ? "" : looked_for(rest.substr(2, ends - 2));
-        !program.empty()) {
-      out.text += program;
-      at += ends + 1;
-      continue;
-    }
-    const auto closes = rest.starts_with("$(") ? rest.find_first_of(") ") : rest.npos;
-    if (closes != rest.npos && rest[closes] == ')') {
-      out.text += rest.substr(2, closes - 2);
+    const auto closes = rest.starts_with("$(") ? close.from(at) - at : rest.size();
+    const bool is_call = closes <= kCallBytesMax && rest.starts_with("$(shell ");
+    const auto program = is_call && closes < rest.size() ? looked_for(rest.substr(2, closes - 2)) : "";
+    const bool is_name = closes < rest.size() && space.from(at) > at + closes;
+    if (!program.empty() || is_name) {
+      out.text += program.empty() ? rest.substr(2, closes - 2) : program;
       at += closes + 1;
       continue;
     }
