@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
 #include "gates/reading/text.h"
 
