@@ -135,6 +135,13 @@ TEST(CommandsInARow, NoTextMakesTheSearchLong) {
   sources.runs_tests = plan::runs_tests;
   stop_option_behind({"make", "test"}, sources);
   EXPECT_LE(asked, 3);
+  std::string many;
+  for (int i = 0; i < 30; ++i) many += "sh s" + std::to_string(i) + "; ";
+  sources.text_of = [](const std::string& path) {
+    return path.starts_with('s') ? "echo " + path + std::string(60'000, 'x') : std::string();
+  };
+  EXPECT_EQ(stop_option_behind({"sh", "-c", many}, sources).not_searched, "1 MiB of scripts")
+      << "padding is told";
 }
 
 TEST(CommandsInARow, AnOptionOfTheRunnerComesFirst) {

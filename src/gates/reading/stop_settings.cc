@@ -241,6 +241,7 @@ class StopSearch {
   // Bounds the time for scripts that an agent wrote.
   bool takes_row(std::string_view script) {
     rows_bytes_ += script.size();
+    if (rows_bytes_ > kRowsBytesMax) reach(fmt::format("{} MiB of scripts", kRowsBytesMax >> 20));
     return rows_bytes_ <= kRowsBytesMax;
   }
 
