@@ -22,6 +22,18 @@ namespace {
 // A mutant (base/mutant.h).
 bool gates_see_no_work() { return mutant("gates_without_the_work"); }
 
+// Names of files that tell a scanner what not to report, except those that the plan lets the work write.
+std::vector<std::string> protected_names(const std::vector<std::string>& allow_shadowing) {
+  auto names = gates::scanner_rules();
+  std::erase_if(names, [&](const std::string& name) {
+    return std::ranges::any_of(allow_shadowing, [&](const auto& pattern) {
+      return glob_matches(std::string_view(pattern).substr(pattern.rfind('/') + 1), name);
+    });
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
 std::string content_of(const Context& context) {
   Json files = Json::array();
   for (const auto& file : context) files.push_back({{"path", file.path}, {"blake3", blake3_hex(file.bytes)}});
@@ -40,6 +52,7 @@ Episode::Episode(World world, const store::Claim& claim, const Planned& plan, st
       round_(std::move(round)),
       sight_rules_(plan::rules_of(*plan_, own_phase(plan))),
       rules_(plan::rules_on_agent(*plan_, own_phase(plan))),
+      protected_names_(protected_names(plan_->allow_shadowing)),
       steps_(planned_steps(*plan_, *phase_, claim.attempt.number, number)),
       looks_(world_.objects) {
   for (auto& step : steps_) {
@@ -276,16 +289,10 @@ Result<const PlannedStep*> Episode::next() {
 }
 
 workspace::Workspaces::Sight Episode::sight_of(const std::string& gate_id) const {
-  workspace::Workspaces::Sight sight{.paths = sight_rules_, .only = plan_->gates.at(gate_id).take_only};
-  const auto may_allow = [&](const std::string& name) {
-    return std::ranges::any_of(plan_->allow_shadowing, [&](const auto& pattern) {
-      return glob_matches(std::string_view(pattern).substr(pattern.rfind('/') + 1), name);
-    });
-  };
-  for (auto& name : gates::scanner_rules())
-    if (!may_allow(name)) sight.names.push_back(std::move(name));
-  std::ranges::sort(sight.names);
-  return sight;
+  return {.paths = sight_rules_,
+          .only = plan_->gates.at(gate_id).take_only,
+          .names = protected_names_,
+          .shadows = {}};
 }
 
 std::vector<std::string> Episode::left_before(const PlannedStep& step) const {

@@ -247,8 +247,9 @@ class Episode {
   const plan::Phase* phase_;
   std::int64_t number_;
   Round round_;
-  PathRules sight_rules_;  // for paths that gates see
-  PathRules rules_;        // for paths that the agent changes
+  PathRules sight_rules_;                     // for paths that gates see
+  PathRules rules_;                           // for paths that the agent changes
+  std::vector<std::string> protected_names_;  // of files in every folder; sorted
   std::vector<PlannedStep> steps_;
   Results results_;
   Looks looks_;

@@ -1,7 +1,10 @@
 // Gate results on base for an Episode: computed once for each content, before the agent is paid.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/json_members.h"
 #include "base/mutant.h"
 #include "executor/episode.h"
 #include "executor/start_run.h"
@@ -11,19 +14,35 @@
 namespace pawl::executor {
 namespace {
 
-Json key_of_step(const plan::Step& step) {
-  Json reports = Json::object();
-  for (const auto& declared : step.reports) reports[declared.format] = declared.patterns;
-  const auto& limits = step.limits;
-  return {{"name", step.name},
-          {"argv", step.argv},
-          {"may_fail", step.may_fail},
-          {"network", step.network == plan::Network::kScoped ? step.egress : std::vector<std::string>()},
-          {"reports", std::move(reports)},
-          {"trace", step.trace},
-          {"limits",
-           {limits.base_image, limits.memory_limit_mib, limits.pids_limit, limits.cpu_limit_millis,
-            limits.disk_limit_mib, limits.output_limit_bytes, limits.time_budget_seconds}}};
+std::string key_of_limits(const plan::Limits& limits) {
+  std::string image;
+  append_json_string(image, limits.base_image);
+  return fmt::format("[{},{},{},{},{},{},{}]", image, limits.memory_limit_mib, limits.pids_limit,
+                     limits.cpu_limit_millis, limits.disk_limit_mib, limits.output_limit_bytes,
+                     limits.time_budget_seconds);
+}
+
+std::string key_of_step(const plan::Step& step) {
+  JsonMembers reports;
+  for (const auto& declared : step.reports) reports.texts(declared.format, declared.patterns);
+  return JsonMembers()
+      .text("name", step.name)
+      .texts("argv", step.argv)
+      .boolean("may_fail", step.may_fail)
+      .texts("network", step.network == plan::Network::kScoped ? step.egress : std::vector<std::string>())
+      .json("reports", reports.object())
+      .boolean("trace", step.trace)
+      .json("limits", key_of_limits(step.limits))
+      .object();
+}
+
+std::string key_of_sight(const workspace::Workspaces::Sight& sight) {
+  return JsonMembers()
+      .texts("protect", sight.paths.protect)
+      .texts("protect_existing", sight.paths.protect_existing)
+      .texts("only", sight.only)
+      .texts("names", sight.names)
+      .object();
 }
 
 }  // namespace
@@ -36,24 +55,21 @@ Json Episode::key_of_repository() const {
 
 // All inputs that decide the result of the steps, except the host's programs.
 std::string Episode::base_key(const plan::Gate& gate, const FromHost& host) const {
-  Json steps = Json::array();
+  std::vector<std::string> steps;
   for (const auto& step : gate.steps_of_attempt(claim_->attempt.number)) steps.push_back(key_of_step(step));
-  const auto sight = sight_of(gate.name);
   const bool stacked = !mutant("base_without_accepted_layers");
-  return blake3_hex(canonical({{"form", 6},
-                               {"kinds", gate.signals},
-                               {"base_id", claim_->run.base_id},
-                               {"stack", stacked ? base_stack_ : std::vector<std::string>()},
-                               {"plan_content", claim_->run.plan_content},
-                               {"env", host.env},
-                               {"mounts", contents_of(host.mounts)},
-                               {"git", key_of_repository()},
-                               {"sight",
-                                {{"protect", sight.paths.protect},
-                                 {"protect_existing", sight.paths.protect_existing},
-                                 {"only", sight.only},
-                                 {"names", sight.names}}},
-                               {"steps", std::move(steps)}}));
+  return blake3_hex(JsonMembers()
+                        .number("form", 6)
+                        .texts("kinds", gate.signals)
+                        .text("base_id", claim_->run.base_id)
+                        .texts("stack", stacked ? base_stack_ : std::vector<std::string>())
+                        .text("plan_content", claim_->run.plan_content)
+                        .texts("env", host.env)
+                        .json("mounts", canonical(contents_of(host.mounts)))
+                        .json("git", canonical(key_of_repository()))
+                        .json("sight", key_of_sight(sight_of(gate.name)))
+                        .json("steps", canonical_array(steps))
+                        .object());
 }
 
 std::string Episode::key_of_baseline(const plan::Gate& gate, const FromHost& host, bool again) const {

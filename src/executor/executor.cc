@@ -25,6 +25,15 @@ Result<CommonPlan> Executor::plan_for(const store::Claim& claim) {
   return plan_;
 }
 
+Result<const plan::Phase*> Executor::phase_for(const store::Claim& claim) {
+  if (phase_row_ != claim.planned || claim.planned.empty()) {
+    phase_row_.clear();
+    PAWL_TRY(phase_, plan::phase_of_row(claim.planned));
+    phase_row_ = claim.planned;
+  }
+  return &phase_;
+}
+
 store::ClaimRequest Executor::claim_request() {
   auto request = request_now(world_.clock);
   request.run_ids = options_.run_ids;
@@ -32,8 +41,8 @@ store::ClaimRequest Executor::claim_request() {
   request.lease_ms = options_.lease_ms;
   request.owner_is_dead = options_.owner_is_dead;
   request.model_of_attempt = [this](const store::Claim& claim, std::int64_t number) {
-    const auto phase = plan::phase_of_row(claim.planned);
-    if (phase && !phase->agent_model.empty()) return phase->agent_model;
+    const auto phase = phase_for(claim);
+    if (phase && !(*phase)->agent_model.empty()) return (*phase)->agent_model;
     const auto plan = plan_for(claim);
     return plan ? (*plan)->model_of_attempt(number) : std::string();
   };
@@ -62,7 +71,8 @@ Result<Turn> Executor::run_one() {
   observer_.claimed(claim);
   auto turn = [&]() -> Result<Turn> {
     PAWL_TRY(auto common, plan_for(claim));
-    PAWL_TRY(const auto plan, planned_of(std::move(common), claim));
+    PAWL_TRY(const auto* phase, phase_for(claim));
+    PAWL_TRY(const auto plan, planned_of(std::move(common), *phase, claim));
     return work_on(world_, options_, observer_, claim, plan);
   }();
   if (turn) return turn;

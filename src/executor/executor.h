@@ -149,6 +149,9 @@ class Executor {
   // first.
   bool keep_plan(const std::string& run_id);
   Result<CommonPlan> plan_for(const store::Claim& claim);
+  // The planned phase of the claim, valid until the next call. A row is parsed once, although a claim asks for
+  // the phase's model and the turn for the phase.
+  Result<const plan::Phase*> phase_for(const store::Claim& claim);
   // Releases the lease of a turn that failed, if there is one: another executor can then claim the phase.
   Status give_back();
 
@@ -159,6 +162,8 @@ class Executor {
   bool owes_ = true;         // usage may be unsettled: a process may have died after an operator's command
   std::string plan_run_id_;  // the run of plan_
   CommonPlan plan_;
+  std::string phase_row_;  // the row of phase_; "": none is read
+  plan::Phase phase_;
 };
 
 }  // namespace pawl::executor

@@ -84,8 +84,7 @@ Result<CommonPlan> Plans::of(const store::Claim& claim) {
   return entries_.back().second;
 }
 
-Result<Planned> planned_of(CommonPlan common, const store::Claim& claim) {
-  PAWL_TRY(auto phase, plan::phase_of_row(claim.planned));
+Result<Planned> planned_of(CommonPlan common, plan::Phase phase, const store::Claim& claim) {
   return checked(std::move(common), std::move(phase), claim.phase.phase_id);
 }
 

@@ -46,7 +46,7 @@ class Plans {  // thread-safe
 };
 
 // The plan of a claim, from its rows. kCorrupt: the rows are not those of its phase.
-Result<Planned> planned_of(CommonPlan common, const store::Claim& claim);
+Result<Planned> planned_of(CommonPlan common, plan::Phase phase, const store::Claim& claim);
 
 // The rows that the store has for a plan: the common part, and one row for each phase.
 store::PlanRows rows_of(const plan::Plan& plan);
