@@ -202,7 +202,8 @@ void Attempt::remember_lost() {
       one.told_seq = std::max(one.told_seq, row.told_seq);
       if (row.state != store::StepState::kLost) continue;
       const auto decision = recorded_recovery(row.decision, row.execution - waits_of(row.step_index));
-      if (decision && ends_episode(*decision)) one.lost = lost_by(*decision, row.gate_id);
+      if (decision && ends_episode(*decision))
+        one.lost = lost_by(*decision, store::RecoveryFound::kNothing, row.gate_id);
     }
 }
 

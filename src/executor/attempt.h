@@ -39,12 +39,10 @@ struct ActiveEpisode {
   const PlannedStep* next = nullptr;  // computed, and not begun yet
   std::optional<Running> running;
   std::optional<LostStep> lost;
-  std::optional<EpisodeResult> result;       // set when it is over
-  bool began = false;                        // a marker of it was written, whatever its result
-  std::int64_t told_seq = 0;                 // events of its agent up to here are recorded, or about to be
-  std::optional<supervisor::KeptWork> kept;  // of the step whose loss is next to be recorded
-  std::optional<store::Reported::Event> unsaved;  // goes with the step's end, or its loss
-  std::optional<store::Wait> waits_for;           // set when the provider refused its agent in this turn
+  std::optional<EpisodeResult> result;   // set when it is over
+  bool began = false;                    // a marker of it was written, whatever its result
+  std::int64_t told_seq = 0;             // events of its agent up to here are recorded, or about to be
+  std::optional<store::Wait> waits_for;  // set when the provider refused its agent in this turn
 
   // Whether its agent runs, or will not run any more.
   bool has_begun() const { return running || agent_is_over(); }

@@ -11,6 +11,11 @@
 namespace pawl::executor {
 namespace {
 
+// Mutants (base/mutant.h).
+bool forgets_spool_too_soon() { return mutant("spool_forgotten_too_soon"); }
+bool drops_usage_of_lost_steps() { return mutant("usage_of_lost_steps_dropped"); }
+bool reports_usage_again() { return mutant("usage_told_again"); }
+
 store::ResumeDecision decision(const store::StepStart& start, Recovery recovery, store::RecoveryFound found) {
   return {.sandbox_run_id = start.sandbox_run_id,
           .label = start.label,
@@ -30,6 +35,7 @@ Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::Sa
                      .exit_code = run.exit_code,
                      .duration_ms = run.duration_ms};
   PAWL_TRY(end.reported, reported_of(one, start));
+  if (auto event = unsaved_event(run, one.episode.phase())) end.reported.events.push_back(*std::move(event));
   end.cost_row = store::cost_row({.workflow_id = claim_.run.workflow_id,
                                   .run_id = claim_.run.run_id,
                                   .gate_id = start.gate_id,
@@ -45,7 +51,7 @@ Status Ends::take(ActiveEpisode& one, const store::StepStart& start, sandbox::Sa
   observer_.step_ended(claim_, start, run);
   endings_.result = std::move(end);
   unforgotten_.push_back(start.sandbox_run_id);
-  if (mutant("spool_forgotten_too_soon")) world_.sandboxes.forget(start.sandbox_run_id);
+  if (forgets_spool_too_soon()) world_.sandboxes.forget(start.sandbox_run_id);
   one.episode.record(start.step_index, std::move(run));
   return {};
 }
@@ -56,26 +62,26 @@ Status Ends::unless_forged(ActiveEpisode& one, const store::StepStart& start) {
   auto fit = one.episode.objects_fit();
   if (fit || fit.error().kind != ErrorKind::kForged || start.gate_id == kAgentGate) return fit;
   PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
-  PAWL_OK(lose(one, start, Recovery::kReExecute));
+  PAWL_OK(lose(one, start, {.recovery = Recovery::kReExecute}));
   PAWL_OK(record());
   return fit;
 }
 
-Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
-                  store::RecoveryFound found, std::optional<store::Wait> wait) {
+Status Ends::lose(ActiveEpisode& one, const store::StepStart& start, Loss loss) {
   if (endings_.resume) PAWL_OK(record());
-  auto resume = decision(start, recovery, found);
-  resume.wait = std::move(wait);
-  if (auto kept = std::exchange(one.kept, std::nullopt)) {
-    resume.kept_layer = kept->layer;
-    resume.not_continued = std::move(kept->missing);
-    one.episode.go_on_from(std::move(kept->layer));
+  auto resume = decision(start, loss.recovery, loss.found);
+  resume.wait = std::move(loss.wait);
+  if (loss.kept) {
+    resume.kept_layer = loss.kept->layer;
+    resume.not_continued = std::move(loss.kept->missing);
+    one.episode.go_on_from(std::move(loss.kept->layer));
   } else if (start.gate_id == kAgentGate) {
-    one.episode.go_on_from(
-        std::nullopt);  // not from the attempt before either, whose HOME it may have changed
+    // Nor does it continue from the attempt before: the lost step may have changed that attempt's HOME.
+    one.episode.go_on_from(std::nullopt);
   }
-  if (!mutant("usage_of_lost_steps_dropped")) {
+  if (!drops_usage_of_lost_steps()) {
     PAWL_TRY(resume.reported, reported_of(one, start));
+    if (loss.unsaved) resume.reported.events.push_back(*std::move(loss.unsaved));
   }
   resume.lost_cost_row =
       store::cost_row({.workflow_id = claim_.run.workflow_id,
@@ -118,10 +124,9 @@ Status Ends::record() {
 
 Result<store::Reported> Ends::reported_of(ActiveEpisode& one, const store::StepStart& start) const {
   if (start.gate_id != kAgentGate) return store::Reported();
-  const std::int64_t known = mutant("usage_told_again") ? 0 : one.told_seq;
+  const std::int64_t known = reports_usage_again() ? 0 : one.told_seq;
   PAWL_TRY(auto reported, reported_since(world_, reporter_of(claim_, start), known));
   one.told_seq = std::max(one.told_seq, reported.last_seq);
-  if (auto event = std::exchange(one.unsaved, std::nullopt)) reported.events.push_back(*std::move(event));
   return reported;
 }
 

@@ -13,6 +13,15 @@
 
 namespace pawl::executor {
 
+// Why a step has no result, and what is left of it.
+struct Loss {
+  Recovery recovery = Recovery::kReExecute;
+  store::RecoveryFound found = store::RecoveryFound::kNothing;
+  std::optional<store::Wait> wait;                // present with kWait, and only then
+  std::optional<supervisor::KeptWork> kept;       // an agent's work, from which its next execution continues
+  std::optional<store::Reported::Event> unsaved;  // see unsaved_event()
+};
+
 class Ends {
  public:
   // All arguments must outlive it.
@@ -22,11 +31,8 @@ class Ends {
   // Takes a result: from now on the attempt of `one` has it. kForged: an object that the step saw is not as
   // it was stored. The marker is then closed, unless the step was an agent's.
   Status take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run);
-  // The step has no result: its marker is closed with the decision of `recovery`. `wait`: present with kWait,
-  // and only then.
-  Status lose(ActiveEpisode& one, const store::StepStart& start, Recovery recovery,
-              store::RecoveryFound found = store::RecoveryFound::kNothing,
-              std::optional<store::Wait> wait = std::nullopt);
+  // The step has no result: its marker is closed with the decision of `loss`.
+  Status lose(ActiveEpisode& one, const store::StepStart& start, Loss loss);
   // Records a decision that closes no marker. Durable when it returns.
   Status note(const store::StepStart& start, Recovery recovery, store::RecoveryFound found);
 

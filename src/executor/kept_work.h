@@ -15,10 +15,11 @@ namespace pawl::executor {
 std::optional<supervisor::KeptWork> kept_with_result(const sandbox::SandboxRun& run,
                                                      const plan::Phase& phase);
 
-// Keeps the work of an abandoned step in `one`, unless its result has it, and decides what follows: kContinue, or
-// kReExecute without it. REQUIRES: the objects are held until the step's loss is recorded.
-Result<Recovery> keep_work(const World& world, const store::Claim& claim, ActiveEpisode& one,
-                           const store::StepStart& start, const secrets::Redactor::Values& credentials);
+// Stores the work of an abandoned step of `episode` and returns its layer, or what is missing. after_keeping() says
+// what follows. REQUIRES: the objects are held until the step's loss is recorded.
+Result<supervisor::KeptWork> keep_work(const World& world, const store::Claim& claim, const Episode& episode,
+                                       const store::StepStart& start,
+                                       const secrets::Redactor::Values& credentials);
 
 // The work of the attempt before, that the first execution of an agent goes on from, with its HOME. Otherwise what is
 // missing of it, as docs/plan-format.md lists it. Removes HOME of all earlier attempts that is not handed on. A second

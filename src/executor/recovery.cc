@@ -118,10 +118,11 @@ bool ends_episode(Recovery recovery) {
   return recovery == Recovery::kSkip || recovery == Recovery::kCrashLoop || recovery == Recovery::kEscalate;
 }
 
-LostStep lost_by(Recovery recovery, const std::string& gate_id) {
-  return {.gate_id = gate_id,
-          .outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost",
-          .escalate = recovery == Recovery::kEscalate};
+LostStep lost_by(Recovery recovery, store::RecoveryFound found, const std::string& gate_id) {
+  using Found = store::RecoveryFound;
+  std::string outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost";
+  if (found == Found::kLimited || found == Found::kUnauthorized) outcome = name(found);
+  return {.gate_id = gate_id, .outcome = std::move(outcome), .escalate = recovery == Recovery::kEscalate};
 }
 
 store::RecoveryDecision decision_of(Recovery recovery) {

@@ -84,7 +84,7 @@ bool runs_again(const plan::Phase& phase);
 
 // Whether an agent or a gate has no result for good: its episode ends with lost_by().
 bool ends_episode(Recovery recovery);
-LostStep lost_by(Recovery recovery, const std::string& gate_id);
+LostStep lost_by(Recovery recovery, store::RecoveryFound found, const std::string& gate_id);
 
 // The ledger's row `resume` of a recovery. REQUIRES: not kProbe, whose answer is recorded instead.
 store::RecoveryDecision decision_of(Recovery recovery);

@@ -115,13 +115,15 @@ void settle_or_report(const World& world, Observer& observer) {
   if (const auto paid = settle_ended_steps(world); !paid) observer.stays_unsettled(paid.error());
 }
 
-store::Reported::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase) {
+std::optional<store::Reported::Event> unsaved_event(const sandbox::SandboxRun& run,
+                                                    const plan::Phase& phase) {
+  if (run.unsaved == 0) return std::nullopt;
   const bool required = phase.durable == plan::Durable::kRequired;
-  return {.event = "not_saved",
-          .at = run.ended_at,
-          .details = {{"durable", required ? "required" : "best_effort"},
-                      {"requests", run.unsaved},
-                      {"reason", run.reason}}};
+  return store::Reported::Event{.event = "not_saved",
+                                .at = run.ended_at,
+                                .details = {{"durable", required ? "required" : "best_effort"},
+                                            {"requests", run.unsaved},
+                                            {"reason", run.reason}}};
 }
 
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run) {

@@ -37,8 +37,8 @@ void settle_or_report(const World& world, Observer& observer);
 Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
                              const store::StepStart& step, std::int64_t seq);
 
-// The event for a step whose requests could not all be saved.
-store::Reported::Event unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
+// The event for a step whose requests could not all be saved. No value: all were saved.
+std::optional<store::Reported::Event> unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
 // Whether such an agent can continue: no execution and no money is spent while the disk is still full.
 // kExhausted: it is.
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run);

@@ -206,7 +206,7 @@ class Session {
     PAWL_TRY(const auto found, world_.sandboxes.find(start.sandbox_run_id));
     const Recovery recovery = recovery_of(one, found);
     if (recovery == Recovery::kAdopt) return adopt(one);
-    if (recovery != Recovery::kReattach) return give_up(one, recovery, store::RecoveryFound::kNothing);
+    if (recovery != Recovery::kReattach) return give_up(one, {.recovery = recovery});
     PAWL_OK(need_objects(one));
     PAWL_OK(ends_.note(start, recovery, store::RecoveryFound::kSupervisorAlive));
     one.running->found = false;
@@ -272,7 +272,6 @@ class Session {
   Result<Done> settle(ActiveEpisode& one, sandbox::SandboxRun run) {
     const auto& [step, start, found] = *one.running;
     const plan::Phase& phase = one.episode.phase();
-    if (run.unsaved > 0) one.unsaved = unsaved_event(run, phase);
     if (const auto refusal = refusal_of(world_, *step, phase, run)) return refuse(one, run, *refusal);
     if (may_continue(run, *step, phase, start.spent_executions())) {
       Ended ended{.killed = was_killed(run), .stopped_unsaved = was_stopped_unsaved(run, phase)};
@@ -281,10 +280,10 @@ class Session {
       auto kept = kept_with_result(run, phase);
       ended.has_state = ended.has_state || kept;
       if (ended.stopped_unsaved && ended.has_state) PAWL_OK(check_room(world_, claim_, run));
-      if (continues(ended)) {
-        one.kept = std::move(kept);
-        return give_up(one, recovery_of(one, supervisor::Found::kNothing), store::RecoveryFound::kNothing);
-      }
+      if (continues(ended))
+        return give_up(one, {.recovery = recovery_of(one, supervisor::Found::kNothing),
+                             .kept = std::move(kept),
+                             .unsaved = unsaved_event(run, phase)});
     }
     const Running ended = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.take(one, ended.start, std::move(run)));
@@ -297,16 +296,16 @@ class Session {
     const auto ended = parse_rfc3339(run.ended_at).value_or(now());
     auto wait = wait_after(refusal, one.episode.phase().agent_usage, attempt_.waits(), ended,
                            os::random_below(world_.random, kJitterMsMax + 1));
-    if (!wait) {
-      PAWL_TRY(const Done done, give_up(one, Recovery::kEscalate, found_refused(refusal)));
-      one.lost->outcome = name(found_refused(refusal));
-      return done;
-    }
-    one.kept = kept_with_result(run, one.episode.phase());
+    Loss loss{.recovery = wait ? Recovery::kWait : Recovery::kEscalate,
+              .found = found_refused(refusal),
+              .wait = wait,
+              .unsaved = unsaved_event(run, one.episode.phase())};
+    if (!wait) return give_up(one, std::move(loss));
+    loss.kept = kept_with_result(run, one.episode.phase());
     // The agent has ended. Its result stays until the row has the wait: after a crash the session finds the same
     // refusal in it again.
     const Running refused = *std::exchange(one.running, std::nullopt);
-    PAWL_OK(ends_.lose(one, refused.start, Recovery::kWait, found_refused(refusal), *wait));
+    PAWL_OK(ends_.lose(one, refused.start, std::move(loss)));
     one.waits_for = std::move(wait);
     return Done::kMade;
   }
@@ -321,40 +320,51 @@ class Session {
 
   // The result belongs to another spec, is damaged, or was not written by the step's supervisor.
   Result<Done> give_up_without_result(ActiveEpisode& one, const Error& error) {
-    return give_up(one, recovery_of(one, supervisor::Found::kNothing), found_without_result(error));
+    return give_up(one, {.recovery = recovery_of(one, supervisor::Found::kNothing),
+                         .found = found_without_result(error)});
   }
 
   // The result is lost. First make sure that this id never runs again.
-  Result<Done> give_up(ActiveEpisode& one, Recovery recovery, store::RecoveryFound found_of_step) {
+  Result<Done> give_up(ActiveEpisode& one, Loss loss) {
     const Running ended = *std::exchange(one.running, std::nullopt);
     const auto& [step, start, found] = ended;
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
-    if (recovery == Recovery::kProbe) {
-      PAWL_TRY(const auto credentials, credentials_of(one, *step));
-      PAWL_TRY(auto salvaged,
-               world_.sandboxes.salvage(start.sandbox_run_id, one.episode.phase().resume.probe, credentials));
-      // Markers of an attempt that was reserved in this boot are of this boot; others may be, too.
-      const bool same_boot = of_one_boot(claim_.attempt.executor, claim_.lease.owner);
-      recovery = after_probe(answer_of(salvaged, same_boot), start.spent_executions());
-      if (recovery == Recovery::kProbed) {
-        PAWL_OK(ends_.note(start, recovery, found_of_step));
+    if (loss.recovery == Recovery::kProbe) {
+      PAWL_TRY(auto salvaged, probe(one, *step, start));
+      loss.recovery = after_probe(answer_of(salvaged, is_of_this_boot()), start.spent_executions());
+      if (loss.recovery == Recovery::kProbed) {
+        PAWL_OK(ends_.note(start, loss.recovery, loss.found));
         PAWL_OK(ends_.take(one, start, std::move(salvaged.run)));
         return Done::kMade;
       }
     }
-    if (recovery == Recovery::kContinue) {
+    if (loss.recovery == Recovery::kContinue) {
       PAWL_TRY(const auto credentials, credentials_of(one, *step));
       PAWL_OK(attempt_.hold_objects());
-      PAWL_TRY(recovery, keep_work(world_, claim_, one, start, credentials));
+      if (!loss.kept) {
+        PAWL_TRY(loss.kept, keep_work(world_, claim_, one.episode, start, credentials));
+      }
+      loss.recovery = after_keeping(*loss.kept);
     }
-    PAWL_OK(ends_.lose(one, start, recovery, found_of_step));
+    const auto recovery = loss.recovery;
+    const auto lost = lost_by(recovery, loss.found, start.gate_id);
+    PAWL_OK(ends_.lose(one, start, std::move(loss)));
     if (recovery == Recovery::kReExecute || recovery == Recovery::kContinue) return run_step(one, *step);
     if (is_hook(step->role))
       one.episode.give_up(*step);
     else
-      one.lost = lost_by(recovery, start.gate_id);
+      one.lost = lost;
     return Done::kMade;
   }
+
+  Result<supervisor::Salvage> probe(const ActiveEpisode& one, const PlannedStep& step,
+                                    const store::StepStart& start) {
+    PAWL_TRY(const auto credentials, credentials_of(one, step));
+    return world_.sandboxes.salvage(start.sandbox_run_id, one.episode.phase().resume.probe, credentials);
+  }
+
+  // Markers of an attempt that was reserved in this boot are of this boot. Those of an older attempt may not be.
+  bool is_of_this_boot() const { return of_one_boot(claim_.attempt.executor, claim_.lease.owner); }
 
   // --- several episodes
 
@@ -395,7 +405,8 @@ class Session {
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
     auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
     if (run) return ends_.take(one, start, *std::move(run));
-    return ends_.lose(one, start, Recovery::kCancelled, found_without_result(run.error()));
+    return ends_.lose(one, start,
+                      {.recovery = Recovery::kCancelled, .found = found_without_result(run.error())});
   }
 
   // --- a lost lease

@@ -99,8 +99,8 @@ TEST(Recovery, ARowTellsTheDecisionThatClosedItsMarker) {
     EXPECT_EQ(recorded_recovery(name(decision_of(recovery)), 1), recovery);
   EXPECT_EQ(recorded_recovery("skip", store::kExecutionsPerStepMax), Recovery::kCrashLoop);
   EXPECT_EQ(recorded_recovery("", 1), std::nullopt);
-  EXPECT_TRUE(lost_by(Recovery::kEscalate, "agent").escalate);
-  EXPECT_EQ(lost_by(Recovery::kCrashLoop, "agent").outcome, "crash_loop");
+  EXPECT_TRUE(lost_by(Recovery::kEscalate, store::RecoveryFound::kNothing, "agent").escalate);
+  EXPECT_EQ(lost_by(Recovery::kCrashLoop, store::RecoveryFound::kNothing, "agent").outcome, "crash_loop");
   EXPECT_FALSE(ends_episode(Recovery::kCancelled));
   EXPECT_FALSE(ends_episode(Recovery::kWait));
 }
