@@ -59,16 +59,17 @@ Result<plan::Plan> parsed(const std::string& text) {
   return fail(ErrorKind::kInvalid, problem.file == kMadePlan ? problem.message : to_text(problem));
 }
 
-// The key of the program becomes its credential, where the variable is set. Elsewhere each attempt would fail at its
+// The first key of the program that is set becomes its credential. Where none is, each attempt would fail at its
 // first call, so a person is told before one is spent. With --base-url the server may ask for no key. A login of the
 // program is not in a sandbox; but a profile of the user may have a way to one.
 Status take_key(const plan::Profile& profile, PlanRequest& request) {
   if (profile.key.empty()) return {};
   const auto value = os::environment_value(profile.key);
-  if (value && value->size() >= executor::kCredentialBytesMin) {
-    request.credentials = {profile.key};
-    return {};
-  }
+  for (const auto& name : profile.keys())
+    if (os::environment_value(name).value_or("").size() >= executor::kCredentialBytesMin) {
+      request.credentials = {name};
+      return {};
+    }
   const auto is_bad = value && !value->empty()
                           ? fmt::format("has less than {} bytes", executor::kCredentialBytesMin)
                           : std::string("is not set");

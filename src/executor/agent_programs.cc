@@ -90,7 +90,10 @@ AgentProgram of_profile(const std::string& name) {
   out.problems = std::move(parsed.problems);
   out.profile = std::move(parsed.profile);
   if (!out.profile) return out;
-  out.has_key = !out.profile->key.empty() && !os::environment_value(out.profile->key).value_or("").empty();
+  const auto keys = out.profile->keys();
+  const auto here = std::ranges::find_if(
+      keys, [](const auto& name) { return !os::environment_value(name).value_or("").empty(); });
+  if (here != keys.end()) out.key_here = *here;
   out.logins = logins_of(*out.profile);
   return out;
 }

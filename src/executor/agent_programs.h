@@ -26,7 +26,7 @@ struct AgentProgram {
   std::optional<plan::Profile> profile;  // present exactly when `problems` is empty
   ProgramPlace place;
   std::string version;              // as it says itself; "": not known
-  bool has_key = false;             // this process has the profile's variable for a key
+  std::string key_here;             // the first of its profile's keys that this process has; "": none
   std::vector<std::string> logins;  // logins_of() its profile
 };
 

@@ -63,7 +63,7 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"backoff", {"initial_seconds", "max_seconds"}},
       {"profile",
        {"version", "tested", "run", "acp", "continue", "model_args", "needs_model", "set", "files", "key",
-        "login", "base_url", "egress", "usage", "exit_codes"}},
+        "other_keys", "login", "base_url", "egress", "usage", "exit_codes"}},
       {"profile_base_url", {"default", "set"}},
   };
   return keys;

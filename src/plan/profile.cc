@@ -177,6 +177,14 @@ class Reader {
     if (!out_.key.empty() && !is_variable_name(out_.key))
       problems_.add(top_.get("key"),
                     "key: '" + out_.key.substr(0, 60) + "' is not a name of an environment variable");
+    const auto node = top_.get("other_keys");
+    if (!node.IsDefined()) return;
+    if (out_.key.empty()) problems_.add(top_.key_node("other_keys"), "other_keys: needs `key`");
+    out_.other_keys = read_strings(node, "other_keys", problems_);
+    for (std::size_t i = 0; i < out_.other_keys.size(); ++i)
+      if (!is_variable_name(out_.other_keys[i]))
+        problems_.add(node[i], "other_keys: '" + out_.other_keys[i].substr(0, 60) +
+                                   "' is not a name of an environment variable");
   }
 
   void read_login() {
@@ -234,6 +242,13 @@ void check_program_name(const YAML::Node& at, const std::string& key, const std:
   if (is_name(word) || (word.starts_with('/') && is_safe_pattern(word.substr(1)))) return;
   problems.add(
       at, key + ": '" + word.substr(0, 80) + "' must be the name of a program in PATH, or an absolute path");
+}
+
+std::vector<std::string> Profile::keys() const {
+  if (key.empty()) return {};
+  std::vector<std::string> out{key};
+  out.insert(out.end(), other_keys.begin(), other_keys.end());
+  return out;
 }
 
 ParsedProfile parse_profile(std::string_view text, const std::string& file) {

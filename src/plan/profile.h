@@ -30,15 +30,18 @@ struct Profile {
   std::vector<std::string> model_args;  // stand for {model_args} when the attempt has a model
   bool needs_model = false;
   NamedTexts set, files;
-  std::string key;                                 // the variable that the program takes its key from
-  std::vector<std::string> login;                  // files below HOME that a signed-in user has
-  std::string default_url;                         // where the program goes when a plan has no base_url
-  NamedTexts set_for_url;                          // variables that only a plan with base_url needs
-  std::vector<std::string> egress;                 // further hosts, when a plan has no base_url
-  std::string usage;                               // "": no reader
+  std::string key;                      // the variable that the program takes its key from
+  std::vector<std::string> other_keys;  // variables that sign the program in where `key` is not set
+  std::vector<std::string> login;       // files below HOME that a signed-in user has
+  std::string default_url;              // where the program goes when a plan has no base_url
+  NamedTexts set_for_url;               // variables that only a plan with base_url needs
+  std::vector<std::string> egress;      // further hosts, when a plan has no base_url
+  std::string usage;                    // "": no reader
   std::map<std::int64_t, std::string> exit_codes;  // what a code means
 
   const std::string& program() const { return run.front(); }
+  // `key` and `other_keys`.
+  std::vector<std::string> keys() const;
 };
 
 struct ParsedProfile {

@@ -76,14 +76,22 @@ class Script {
     for (const auto& [name, value] : profile_.set) out += exported(name, value);
     if (!choice_.base_url.empty()) {
       for (const auto& [name, value] : profile_.set_for_url) out += exported(name, value);
-      if (!profile_.key.empty())
-        out += "export " + profile_.key + "=\"${" + profile_.key + ":-" + std::string(kNoKey) + "}\"\n";
+      if (!profile_.key.empty()) out += key_or_none();
     }
     for (const auto& [path, text] : profile_.files) out += file(path, text);
     return out + command(words) + "\n";
   }
 
  private:
+  // Programs refuse to start without a key, also where the server asks for none. One that is set would count before
+  // another way to sign in.
+  std::string key_or_none() const {
+    std::string out;
+    for (const auto& other : profile_.other_keys) out += "${" + other + ":-}";
+    if (!out.empty()) out = "[ -n \"" + out + "\" ] || ";
+    return out + "export " + profile_.key + "=\"${" + profile_.key + ":-" + std::string(kNoKey) + "}\"\n";
+  }
+
   // Placeholders become variables of the shell; base_url is a text without special characters.
   std::string filled(std::string_view text, std::string_view special) const {
     std::string out = escaped(text, special);

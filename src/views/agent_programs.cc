@@ -11,6 +11,7 @@ std::string plan_line(const executor::AgentProgram& program) {
 
 Json to_json(const executor::AgentProgram& program) {
   const auto& profile = *program.profile;
+  const bool has_key = !program.key_here.empty();
   return {{"name", program.name},
           {"own_file", program.own_file},
           {"program", profile.program()},
@@ -19,7 +20,10 @@ Json to_json(const executor::AgentProgram& program) {
           {"mounts", program.place.mounts},
           {"version", program.version},
           {"tested_version", profile.tested},
-          {"login", {{"variable", profile.key}, {"is_set", program.has_key}, {"files", program.logins}}},
+          {"login",
+           {{"variable", has_key ? program.key_here : profile.key},
+            {"is_set", has_key},
+            {"files", program.logins}}},
           {"egress", plan::egress_of_profile(profile, {})},
           {"needs_model", profile.needs_model},
           {"usage", profile.usage},

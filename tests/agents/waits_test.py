@@ -6,8 +6,6 @@ was killed before. A line for each says how late its first call was.
     WAIT_SECONDS=90 waits_test.py    all six"""
 
 import os
-import pathlib
-import re
 import time
 
 import at_once
@@ -23,7 +21,6 @@ LIMIT = {"kind": "rate_limit", "retry_after": WAIT_S}
 REFUSALS = {"claude_code": WINDOW, "codex": WINDOW, "gemini": LIMIT, "qwen": LIMIT, "opencode": LIMIT, "pi": LIMIT}
 # A shell writes, because some programs write no file that they have not read since their start.
 WRITES = TURNS[:1] + [{"calls": [{"shell": "echo hello, world >greeting"}]}] + TURNS[2:]
-PROFILE = pathlib.Path(__file__).resolve().parents[2] / "src/plan/profiles/claude_code.yaml"
 TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"
 # How long a program may go on to ask by itself.
 ENDS_S = 300
@@ -36,13 +33,12 @@ class Waits(WithAgent):
             self.subscribe()
 
     def subscribe(self):
-        """Claude Code signs in with the token of a subscription. A profile of the user has no key, which would count before that."""
-        self.write("config/pawl/agents/claude_code.yaml", re.sub(r"^key: .*\n", "", PROFILE.read_text(), flags=re.MULTILINE))
+        """Claude Code signs in with the token of a subscription."""
         text = (self.root / "plan.yaml").read_text()
         self.write("plan.yaml", text.replace("agent: {", f"agent: {{credentials: {{{TOKEN}: {{env: {TOKEN}}}}}, "))
 
     def environment(self, env):
-        return super().environment({"XDG_CONFIG_HOME": str(self.root / "config"), TOKEN: "sk-ant-oat01-scripted", **(env or {})})
+        return super().environment({TOKEN: "sk-ant-oat01-scripted", **(env or {})})
 
     def goes_on_at_the_reset(self, use, is_killed):
         fault = REFUSALS[use] | {"at": 2, "times": 0, "everywhere": True, "lasts": WAIT_S}

@@ -396,6 +396,16 @@ class Made(WithPrograms):
         self.assertIn("`--credential NAME`", said)
         self.assertFalse((self.root / "source/.pawl").exists())
 
+    def test_a_token_of_a_subscription_is_a_key_too(self):
+        self.home |= {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-of-a-person"}
+        self.made("--dir", self.root / "state")
+        plan, = (self.root / "state").glob("plans/*/plan.yaml")
+        agent = yaml.safe_load(plan.read_text())["tiers"][0]["phases"][0]["agent"]
+        self.assertEqual(agent["credentials"], {"CLAUDE_CODE_OAUTH_TOKEN": {"env": "CLAUDE_CODE_OAUTH_TOKEN"}})
+        said = json.loads(self.pawl("agents", "--json", env=self.home).stdout)
+        login, = [program["login"] for program in said["agents"] if program["name"] == "claude_code"]
+        self.assertEqual((login["variable"], login["is_set"]), ("CLAUDE_CODE_OAUTH_TOKEN", True))
+
     def test_a_server_may_need_no_key_and_a_login_is_told(self):
         self.home["ANTHROPIC_API_KEY"] = ""
         said = self.made("--base-url", "http://127.0.0.1:9").stderr

@@ -178,6 +178,11 @@ egress: ["login.example.org:443"]
             std::string::npos)
       << elsewhere;
   EXPECT_EQ(elsewhere.find("api.example.org"), std::string::npos);
+  // A key that is set would count before another way to sign in.
+  const auto signed_in = script(full + "other_keys: [TOKEN, PASS]\n", {.base_url = "http://127.0.0.1:8080"});
+  EXPECT_NE(signed_in.find("\n[ -n \"${TOKEN:-}${PASS:-}\" ] || export TOOL_KEY=\"${TOOL_KEY:-none}\"\n"),
+            std::string::npos)
+      << signed_in;
 }
 
 TEST(Profiles, ThatGoOnInASessionDoSoUnlessThePlanSaysOtherwise) {
@@ -264,6 +269,8 @@ TEST(Profiles, WithAMistakeAreRefusedAtItsPlace) {
       {small + "files: {x: \"{model}\"}\n", "p.yaml:3:12", "needs_model"},
       {small + "files:\n  x: |\n    a\n    PAWL_END_OF_FILE\n    b\n", "p.yaml:4:6", "ends the file"},
       {small + "key: \"A B\"\n", "p.yaml:3:6", "name"},
+      {small + "other_keys: [A]\n", "p.yaml:3:1", "needs `key`"},
+      {small + "key: A\nother_keys: [\"B C\"]\n", "p.yaml:4:14", "name"},
       {small + "login: [/etc/x]\n", "p.yaml:3:9", "HOME"},
       {small + "base_url: https://a.org\n", "p.yaml:3:11", "mapping"},
       {small + "base_url: {set: {A: b}}\n", "p.yaml:3:11", "default"},
