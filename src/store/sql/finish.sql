@@ -1,6 +1,6 @@
 -- name: accepted_layer
 SELECT layer_id FROM accepted_layers WHERE run_id = ?1 AND phase_id = ?2;
--- name: finish_attempt
+-- name: write_attempt_end
 UPDATE attempts SET ended_at = ?4, finished = 1, verdict = ?5, signals = ?6, failing_signals = ?7, summary = ?8,
   feedback = ?9, executor = ?10, build = ?11, failure = ?12
 WHERE run_id = ?1 AND phase_id = ?2 AND number = ?3 AND finished = 0;

@@ -35,9 +35,9 @@ PhaseEvent event_of(const AttemptEnd& end) {
 
 std::string stopped_by(const std::string& phase_id) { return "stopped: " + phase_id + " failed"; }
 
-Status RunStore::finish_attempt(const AttemptRow& attempt) {
+Status RunStore::write_attempt_end(const AttemptRow& attempt) {
   const std::string failing = canonical(Json(attempt.failing_signals));
-  PAWL_TRY(auto query, database_->query("finish_attempt"));
+  PAWL_TRY(auto query, database_->query("write_attempt_end"));
   query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.number).bind(attempt.ended_at);
   query.bind(name(attempt.verdict))
       .bind(attempt.signals)
@@ -257,7 +257,7 @@ Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, co
   PAWL_OK(write_budgets(lease.run_id, budgets));
 
   end_as(end, lease.owner, now, attempt);
-  PAWL_OK(finish_attempt(attempt));
+  PAWL_OK(write_attempt_end(attempt));
   PAWL_OK(record_tries(attempt, end));
   attempt.agent_layer = end.agent_layer.value_or(attempt.agent_layer);
   if (mutant("finish_in_two_transactions")) {

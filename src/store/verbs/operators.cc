@@ -105,7 +105,7 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
   attempt->ended_at = rfc3339(now);
   attempt->verdict = AttemptVerdict::kCancelled;
   attempt->signals = "[]";
-  PAWL_OK(finish_attempt(*attempt));
+  PAWL_OK(write_attempt_end(*attempt));
   PAWL_OK(append_row(phase_row.run_id, phase_row.phase_id, attempt_row(*attempt, {}), now));
   return ended;
 }

@@ -84,7 +84,7 @@ class RunStore : public ReadingStore {
                                                 std::vector<BudgetRow>& budgets);
   Status count(const Lease& lease, const StepStart& start);
   Status give_back(const Lease& lease);
-  Status finish_attempt(const AttemptRow& attempt);
+  Status write_attempt_end(const AttemptRow& attempt);
   Result<StepRow> step(const std::string& run_id, const std::string& phase_id,
                        const std::string& sandbox_run_id);
   Status set_step_state(const StepRow& step, StepState state, std::string_view run, WallTime now);
