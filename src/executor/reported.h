@@ -1,5 +1,5 @@
 // Events and usage that an agent reported, as they are recorded: redacted, with the names of the ledger and
-// of the cost rows. A detail of this room.
+// of the cost rows.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Names the keys of each mapping of a plan. The parser accepts exactly these keys, and docs/plan.schema.json
-// must list the same ones. Internal to this room.
+// Names the keys of each mapping of a plan. The parser accepts exactly these keys, and the schemas in docs/ must
+// list the same ones. CMakeLists.txt makes the words for formats, signals and usage from files of other rooms.
 #pragma once
 
 #include <map>
@@ -9,15 +9,13 @@
 
 namespace pawl::plan {
 
-// The keys by kind of mapping: plan, source, env, mount, sandbox, gate, take, protected, step, override,
-// reports, retry, tier, phase, agent, agent_budget, resume, policy, policy_file, policy_trace, policy_limits,
-// budget, doctor, replan, backoff, profile, profile_base_url.
+// The keys by kind of mapping, such as "plan", "gate" or "policy_file"; keys.cc has all kinds.
 const std::map<std::string, std::vector<std::string>>& known_keys();
 
 // The programs whose output reports their use of models: the names of the files in agent/usage.
 const std::vector<std::string>& usage_words();
 
-// Returns the kind of signal that reads reports of this format. REQUIRES: one of known_keys().at("reports").
+// The kind of signal whose evidence is a report of this format. REQUIRES: one of known_keys().at("reports").
 std::string signal_of_format(std::string_view format);
 
 // Maps the name of a test runner or scanner to its report format and the command that writes it. For users

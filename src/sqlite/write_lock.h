@@ -1,5 +1,5 @@
-// Finds the process that holds the write lock of a database, for messages to people. A detail of this room
-// and of the store's driver.
+// Finds the process that holds the write lock of a database, for messages to people. Other rooms ask the store
+// (store/write_lock.h), which knows where its database lies.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Where objects lie, and how an object is made: below tmp/, synced, renamed to its id. A detail of this room.
+// Where objects lie, and how an object is made: below tmp/, synced, renamed to its id. Other rooms make none.
 #pragma once
 
 #include <cstdint>

@@ -114,6 +114,18 @@ def door_problems(root, doors):
                   if (folder, name) not in used]
 
 
+def detail_problems(root):
+    """Includes of a header that says in its first comment that it is a detail of its room or folder, from outside of it."""
+    texts = {path.relative_to(root / "src"): path.read_text() for path in sorted((root / "src").rglob("*")) if path.suffix in (".cc", ".h")}
+    inside = {}
+    for path, text in texts.items():
+        comment = re.match(r"(//.*\n)*", text)[0].replace("\n//", "")
+        if found := re.search(r"(?:detail of|Internal to) this (room|folder)", comment):
+            inside[path.as_posix()] = path.parts[0] if found[1] == "room" else path.parent.as_posix()
+    return [f"{path}: {name} is a detail of {inside[name]}" for path, text in texts.items()
+            for name in re.findall(r'^#include "([^"]+)"', text, re.M) if name in inside and not path.is_relative_to(inside[name])]
+
+
 def function_problems(text):
     for name, line, lines, parameters in functions(text):
         if lines > FUNCTION_LINES_MAX:
@@ -184,6 +196,9 @@ class House(unittest.TestCase):
 
     def test_other_rooms_include_only_doors_of_a_sub_folder(self):
         self.assertEqual(door_problems(ROOT, listed("doors.txt")), [])
+
+    def test_a_detail_is_included_where_it_says(self):
+        self.assertEqual(detail_problems(ROOT), [])
 
     def test_the_page_has_the_rooms(self):
         rooms = rooms_of((ROOT / "docs/architecture.md").read_text())
@@ -269,6 +284,13 @@ class House(unittest.TestCase):
             self.assertEqual(door_problems(root, {}), [])
             (root / "src/base/bad.cc").write_text('#include "store/sqlite/group.h"\n')
             self.assertEqual(len(door_problems(root, {"store/sqlite": {"connection.h"}})), 2, "no door, and a door that is not used")
+            (root / "src/os/part").mkdir(parents=True)
+            (root / "src/os/part/detail.h").write_text("// Finds a place. A\n// detail of this room.\n")
+            (root / "src/os/user.cc").write_text('#include "os/part/detail.h"\n')
+            (root / "src/base/bad.cc").write_text('#include "os/part/detail.h"\n')
+            self.assertEqual(len(detail_problems(root)), 1)
+            (root / "src/os/part/detail.h").write_text("// Finds a place. A detail of this folder.\n")
+            self.assertEqual(len(detail_problems(root)), 2)
             (root / "src/base/bad.cc").write_text("world_.sandboxes.start(id);\n")
             self.assertEqual(len(rule_problems(root, RULES)), 1)
             for line in ("std::set<int> a;", "std::string a(b);", "std::vector<std::string> a;", "f(std::to_string(1));", "auto a = new int;"):

@@ -1,5 +1,5 @@
 // Variables of make by which it ignores failures or runs no command: MAKEFLAGS, SHELL, .SHELLFLAGS. Pure. A
-// detail of this folder.
+// detail of this room.
 #pragma once
 
 #include <initializer_list>

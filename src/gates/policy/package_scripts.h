@@ -1,4 +1,4 @@
-// The scripts of package.json that a gate runs by name. Pure. A detail of this folder.
+// The scripts of package.json that a gate runs by name. Pure. A detail of this room.
 #pragma once
 
 #include <map>

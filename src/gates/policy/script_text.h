@@ -1,5 +1,5 @@
 // Reads the text of a script, or of one line of a recipe: whether it runs anything, and whether its failure
-// can be hidden. A detail of this folder.
+// can be hidden. A detail of this room.
 #pragma once
 
 #include <initializer_list>
