@@ -52,7 +52,7 @@ struct Resume {
 // Limits of one step. The plan's `sandbox` gives defaults, and a step overrides single values. Units are in
 // the names.
 struct Limits {
-  std::string backend = "auto";  // auto | namespace
+  std::string backend = "auto";  // auto | namespace; stored, but no code chooses a backend by it yet
   std::string base_image = "host";
   std::int64_t memory_limit_mib = 2048;
   std::int64_t pids_limit = 512;

@@ -97,7 +97,7 @@ Result<Outcome> outcome_from_name(std::string_view name);
 struct SandboxRun {
   std::string run_id;  // the sandbox_run_id of the marker
   std::string backend;
-  std::string gate_isolation_class;  // shared_kernel | microvm
+  std::string gate_isolation_class;  // of the backend, in a word of base/isolation.h
   std::string started_at, ended_at;  // RFC 3339
   Outcome outcome = Outcome::kSetupFailed;
   std::int64_t exit_code = -1;  // of kExited; otherwise -1

@@ -1,6 +1,6 @@
-// The seam between the verbs and a database: what a driver gives. The verbs (store/verbs/) decide; a driver
-// locks, runs named statements and commits.
-//
+// The seam between the verbs and a database. The stores of store/verbs/ own a Database, and decide. A driver
+// implements it: it locks, runs named statements and commits. The room sqlite has classes of the same names (Query,
+// Transaction) over one connection, which the driver for SQLite wraps (store/sqlite/database.h).
 // A statement is a block `-- name: NAME` of src/store/sql/*.sql (with_columns() completes it), or the driver's
 // own block of the same name.
 // A driver has each statement that the verbs name; an unknown name aborts the process. Columns and parameters

@@ -40,8 +40,8 @@ std::string location_of_file(const std::string& path);
 // The file of a location; "": the location names no file of this machine.
 std::string file_of(const std::string& location);
 
-// open.cc picks the driver. `location`: "sqlite:PATH" or a bare path. kInvalid: "postgresql://", not available yet. open_store()
-// migrates an empty database. It refuses an older one ("run pawl migrate up") or a newer one (kInvalid,
+// `location`: "sqlite:PATH" or a bare path; kInvalid: of another database. open.cc chooses the driver. open_store()
+// gives an empty database the schema. It refuses an older one ("run pawl migrate up") and a newer one (kInvalid,
 // naming both versions), and a file that is not Pawl's database (kCorrupt).
 Result<std::unique_ptr<Store>> open_store(const std::string& location,
                                           std::shared_ptr<const RowSealer> sealer);
