@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMENTED = (".cc", ".h", ".sql", ".py", ".ts", ".txt")
 DOCS_LINE_MAX = 140
 SENTENCE_WORDS_MAX = 30
+PARAGRAPH_WORDS_MAX = 80
 
 # A comment that begins so has no subject: a reader must guess it.
 NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
@@ -49,6 +50,10 @@ def long_sentences(text, words_max=SENTENCE_WORDS_MAX):
                 yield sentence
 
 
+def long_paragraphs(text):
+    return [paragraph for paragraph in prose(text) if len(paragraph.split()) > PARAGRAPH_WORDS_MAX]
+
+
 def long_lines(text):
     """Numbers of lines that are too long, rows of tables too. Code keeps the lines that a program needs."""
     fenced = False
@@ -65,18 +70,21 @@ class Language(unittest.TestCase):
                  if path.suffix in COMMENTED for number in comment_problems(path.read_text())]
         self.assertEqual(found, [])
 
-    def test_pages_have_short_lines_and_sentences(self):
+    def test_pages_have_short_lines_sentences_and_paragraphs(self):
         pages = [path for path in tracked() if path.suffix == ".md"]
         self.assertGreater(len(pages), 30)
         self.assertEqual([f"{path}:{number}" for path in pages for number in long_lines(path.read_text())], [])
         self.assertEqual([f"{path}: {sentence}" for path in pages
                           for sentence in long_sentences(path.read_text(), SENTENCE_WORDS_MAX)], [])
+        self.assertEqual([f"{path}: {paragraph}" for path in pages for paragraph in long_paragraphs(path.read_text())], [])
 
     def test_the_rules_can_fail(self):
         self.assertEqual(comment_problems("// Of a phase.\nint a;\n  # What it is\n// A phase\n// Of a run\n"), [1, 3])
         self.assertEqual(comment_problems("-- name: some\n-- What it is\nSELECT 1;\n"), [2])
         words = " word" * (SENTENCE_WORDS_MAX + 1)
         self.assertEqual(len(list(long_sentences(f"A page.\n\n- {words.strip()}.\n\n| {words} |\n\n    {words}\n\n```\n{words}\n```\n"))), 1)
+        half = "Some words. " * (PARAGRAPH_WORDS_MAX // 4)
+        self.assertEqual(len(long_paragraphs(f"- {half}\n  {half}more.\n\n{half}\n\n{half}\n- {half}\n")), 1)
         self.assertEqual(list(long_lines("a" * 141 + "\n|" + "a" * 141 + "\n```\n" + "a" * 141 + "\n```\n")), [1, 2])
 
 
