@@ -20,7 +20,7 @@ NEW_FILES = 100_000
 NAMED_FILES, NAME_BYTES = 200_000, 125
 COMMITS, CHANGED = 5, 10
 ROUNDS = 2
-STEPS = 2  # of an attempt whose gate is known on base
+STEPS = 2  # per attempt whose gate is known on base
 NAME = f"large.{FILES // 1000}k_"
 
 COMMIT_FIGURES = (Figure(f"{NAME}commit_to_first_step_ms", "ms", "<= 150"), Figure(f"{NAME}commit_adds_mb", "MB", "<= 2"))

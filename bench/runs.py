@@ -14,7 +14,7 @@ from commands import BWRAP, median_ms, own_steps, plan, seconds, with_source
 PHASES = 20
 SLEEPS = "[sleep, 60]"
 LEDGER_ROWS = 1_000_000
-GATED_FOLDERS = 500  # of 100 files each
+GATED_FOLDERS = 500  # folders with 100 files each
 RESTARTED = {"1k": 1_000, "10k": 10_000, "100k": 100_000}  # phases
 
 

@@ -39,28 +39,28 @@ inline constexpr std::string_view kNoRun = "agentd";
 Result<std::string> episode_path(const std::string& pawl_folder, const EpisodeKey& key);
 
 // The limits of this room.
-constexpr std::int64_t kPayloadBytesMax = 64 << 20;  // of a checkpoint
-constexpr std::size_t kMetadataBytesMax = 64 << 10;  // of a checkpoint
-constexpr std::size_t kResultBytesMax = 1 << 20;     // of a step, a child or an answer: stored for good
-constexpr std::size_t kIdBytesMax = 512;             // of checkpoint_ids and keys
-constexpr std::int64_t kCheckpointsMax = 4'000'000;  // of an episode
-constexpr std::int64_t kStepsMax = 1'000'000;        // of the journal of an episode
-constexpr std::int64_t kChildrenMax = 1000;          // of an episode
-constexpr std::int64_t kUsageRowsMax = 100'000;      // of an episode
-constexpr std::int64_t kEventsMax = 10'000;          // of an episode: events become ledger rows
-constexpr std::int64_t kQuestionsMax = 100;          // of an episode, besides the questions about lost steps
-constexpr std::size_t kChoicesMax = 20;              // of a question
-constexpr std::size_t kTextBytesMax = 32 << 10;      // of a question, or of a failed step's error
-constexpr std::size_t kDetailsBytesMax = 4 << 10;    // of an event
-constexpr std::int64_t kSessionsMax = 10'000;        // of an episode: sessions whose names are stored
-constexpr std::int64_t kKeepMax = 1000;              // checkpoints retained for an id, unless all are
-constexpr std::int64_t kNumberMax = 1LL << 53;       // tokens, millionths or milliseconds of one report
-constexpr std::int64_t kChildBytesMax = 64 << 20;    // of all results of children: they are read at once
-constexpr std::int64_t kListMax = 1000;              // rows that a verb lists at once
-constexpr std::int64_t kListedBytesMax = 16 << 20;   // of the results that steps() lists at once
-constexpr std::int64_t kReceivedBytesMax = 256 << 20;  // of all payloads that are being received
-constexpr std::int64_t kStoredBytesMax = 8LL << 30;    // of an episode's file
-constexpr std::int64_t kFreeBytesMin = 16 << 20;       // of the disk, besides twice the payload's size
+constexpr std::int64_t kPayloadBytesMax = 64 << 20;    // for a checkpoint
+constexpr std::size_t kMetadataBytesMax = 64 << 10;    // for a checkpoint
+constexpr std::size_t kResultBytesMax = 1 << 20;       // for a step, a child or an answer: stored for good
+constexpr std::size_t kIdBytesMax = 512;               // for checkpoint_ids and keys
+constexpr std::int64_t kCheckpointsMax = 4'000'000;    // per episode
+constexpr std::int64_t kStepsMax = 1'000'000;          // per episode, in its journal
+constexpr std::int64_t kChildrenMax = 1000;            // per episode
+constexpr std::int64_t kUsageRowsMax = 100'000;        // per episode
+constexpr std::int64_t kEventsMax = 10'000;            // per episode: events become ledger rows
+constexpr std::int64_t kQuestionsMax = 100;            // per episode, besides the questions about lost steps
+constexpr std::size_t kChoicesMax = 20;                // per question
+constexpr std::size_t kTextBytesMax = 32 << 10;        // for a question, or for a failed step's error
+constexpr std::size_t kDetailsBytesMax = 4 << 10;      // for an event
+constexpr std::int64_t kSessionsMax = 10'000;          // per episode: sessions whose names are stored
+constexpr std::int64_t kKeepMax = 1000;                // checkpoints retained for an id, unless all are
+constexpr std::int64_t kNumberMax = 1LL << 53;         // tokens, millionths or milliseconds of one report
+constexpr std::int64_t kChildBytesMax = 64 << 20;      // for all results of children: they are read at once
+constexpr std::int64_t kListMax = 1000;                // rows that a verb lists at once
+constexpr std::int64_t kListedBytesMax = 16 << 20;     // for the results that steps() lists at once
+constexpr std::int64_t kReceivedBytesMax = 256 << 20;  // for all payloads that are being received
+constexpr std::int64_t kStoredBytesMax = 8LL << 30;    // for an episode's file
+constexpr std::int64_t kFreeBytesMin = 16 << 20;       // the disk's, besides twice the payload's size
 constexpr std::int64_t kKeptDefault = 5;               // checkpoints retained for an id
 
 }  // namespace pawl::agent

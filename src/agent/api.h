@@ -22,11 +22,11 @@
 namespace pawl::agent {
 
 constexpr int kNoSuccess = 300;                      // the first HTTP status that is not a success
-constexpr std::size_t kBodyBytesMax = 2 << 20;       // of every body but a checkpoint's payload
+constexpr std::size_t kBodyBytesMax = 2 << 20;       // for every body but a checkpoint's payload
 constexpr std::int64_t kLogLinesMax = 1000;          // per second
 constexpr std::int64_t kLogBytesMax = 64 << 20;      // in all
-constexpr std::size_t kAnswerBytesMax = 4 << 20;     // of a list, plus one entry
-constexpr std::size_t kPayloadsBytesMax = 16 << 20;  // of a list with payloads
+constexpr std::size_t kAnswerBytesMax = 4 << 20;     // for a list, plus one entry
+constexpr std::size_t kPayloadsBytesMax = 16 << 20;  // for a list with payloads
 constexpr std::size_t kSessionsRemembered = 1024;    // in memory; others are looked up in the episode
 
 enum class Verb {
@@ -55,7 +55,7 @@ struct ApiResponse {
   std::string_view type = "application/json";
   std::string headers;  // more header lines, each with its CRLF
   std::string body;
-  std::int64_t wait_ms = 0;  // of an unanswered question: how long the request waits for an answer
+  std::int64_t wait_ms = 0;  // how long the request waits for the answer to a question
   bool answered = false;     // a question has an answer now: requests that wait for one retry
   std::string_view unsaved;  // why the write was not saved; "": it was saved, or did not write
 };
@@ -99,7 +99,7 @@ struct Call {
   Headers headers;
   std::string session;  // the header's value, or the name given to the connection
   std::string_view body;
-  std::shared_ptr<std::optional<Loaded>> loaded;  // of kLoad: the result of load_beside(), used once
+  std::shared_ptr<std::optional<Loaded>> loaded;  // for kLoad: the result of load_beside(), used once
 };
 
 // Loads the checkpoint that a kLoad asks for, over a connection of its own. Callable in any thread. No
@@ -113,7 +113,7 @@ class Api {
     std::function<void()> on_cap_reached;
     std::function<void(std::string_view why, std::int64_t room_needed)> on_unsaved;
     std::function<std::string(std::string_view)> redact;  // ServeSpec::redact
-    std::function<Result<std::int64_t>()> free_bytes;     // of the disk
+    std::function<Result<std::int64_t>()> free_bytes;     // the disk's
     std::function<std::int64_t()> served_ms;              // how long this process has served; never decreases
   };
   Api(std::unique_ptr<Journal> journal, Context context, Hooks hooks);
@@ -220,7 +220,7 @@ class Api {
   // saves both, if it can.
   std::unordered_map<std::string, StepBegin> unsaved_steps_;
   std::unordered_map<std::string, ChildSpawn> unsaved_children_;
-  std::string last_note_;  // of a heartbeat, as it was logged
+  std::string last_note_;  // a heartbeat's note, as it was logged
   std::int64_t log_second_ = 0, log_lines_ = 0, log_bytes_ = 0;
   std::vector<std::function<void()>> undo_;  // restores the state in memory when a group fails
   std::vector<std::function<void()>> after_commit_;

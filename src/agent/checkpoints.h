@@ -40,7 +40,7 @@ struct Loaded {
 std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t damaged);
 
 struct ListQuery {
-  std::string prefix;                  // of the id; "" for all
+  std::string prefix;                  // a prefix of the id; "" for all
   std::optional<std::string> id;       // exactly this one
   std::optional<std::int64_t> before;  // only checkpoints with a lower seq
   std::int64_t limit = 100;            // at most 1000

@@ -9,7 +9,7 @@
 namespace pawl::agent {
 namespace {
 
-constexpr int kLevel = 1;                   // of zstd: 3 packs a few per cent smaller, in twice the time
+constexpr int kLevel = 1;                   // zstd's: 3 packs a few per cent smaller, in twice the time
 constexpr std::size_t kKnownMax = 1 << 16;  // chunks, some megabytes
 constexpr std::size_t kRememberedBytesMax = 8 << 20;
 constexpr std::size_t kChunksMax = kPayloadBytesMax / kChunkBytesMin + 1;

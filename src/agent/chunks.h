@@ -93,7 +93,7 @@ class Chunks {
   sqlite::Connection& connection_;
   std::unordered_map<Hash, std::int64_t, FirstBytes> known_;  // written, or read and verified, by this object
   LastPayload last_;                                          // all of its chunks are stored
-  std::int64_t data_version_ = 0;                             // of the database, when these were valid
+  std::int64_t data_version_ = 0;                             // the database's, when these were valid
   std::unique_ptr<ZSTD_CCtx, FreeCompressor> compressor_;
   std::unique_ptr<ZSTD_DCtx, FreeDecompressor> decompressor_;
   std::string buffer_;

@@ -124,7 +124,7 @@ class JournalStore::Receiving final : public Checkpoints::Saving {
   Payload payload_;
   std::size_t size_ = 0;  // bytes received; memory after them was lent by place()
   std::size_t expected_ = 0;
-  std::optional<Hasher> hasher_;  // of a large payload
+  std::optional<Hasher> hasher_;  // for a large payload
 };
 
 Result<std::unique_ptr<Checkpoints::Saving>> JournalStore::begin_save(SaveSpec spec, WallTime now) {

@@ -72,7 +72,7 @@ class JournalStore final : public Journal {
   struct Stored {
     Checkpoint checkpoint;
     ChunkList chunks;
-    std::string payload;  // of a checkpoint whose payload is in the row, without chunks
+    std::string payload;  // for a checkpoint whose payload is in the row, without chunks
     bool whole = false;   // the row matches its seal
     bool damage_told = false;
   };
@@ -94,7 +94,7 @@ class JournalStore final : public Journal {
     sqlite::Connection* connection_;  // null: the open transaction serves as the snapshot
   };
 
-  Status upgrade();  // of a file that an older pawl wrote
+  Status upgrade();  // for a file that an older pawl wrote
 
   // --- transactions and totals
   void forget();  // drops what was cached in a transaction that was rolled back

@@ -13,7 +13,7 @@
 namespace pawl::agent {
 
 struct LastError {
-  std::int64_t status = 0;  // of HTTP
+  std::int64_t status = 0;  // HTTP status
   std::string message;      // at most kRefusalLineBytesMax
   std::optional<std::int64_t> retry_after_seconds;
 };

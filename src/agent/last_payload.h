@@ -42,7 +42,7 @@ class LastPayload {
  private:
   std::string bytes_;
   std::vector<Piece> pieces_;
-  std::vector<std::size_t> offsets_;                      // of pieces_
+  std::vector<std::size_t> offsets_;                      // offsets in pieces_
   std::unordered_map<std::int64_t, std::size_t> places_;  // index in pieces_, by chunk
 };
 

@@ -21,7 +21,7 @@ struct StepBegin {
   StepKind kind = StepKind::kPure;
   std::string args_hash;          // up to kIdBytesMax bytes
   std::optional<OnLost> on_lost;  // default: kReExecute for pure steps, kAsk for effects
-  std::string session;            // of the calling process: a step begun in the same session is not lost
+  std::string session;            // the calling process's: a step begun in the same session is not lost
 };
 
 enum class StepAnswer {
@@ -33,10 +33,10 @@ enum class StepAnswer {
 
 struct StepBegun {
   StepAnswer answer = StepAnswer::kRun;
-  std::int64_t execution = 1;           // of kRun: above 1, an earlier execution was lost or failed
-  std::string result;                   // of kDone: JSON text
-  OnLost on_lost = OnLost::kReExecute;  // of kLost: kAsk (`question` waits for a person) or kFail
-  std::string question;                 // of kLost with kAsk: the question's key
+  std::int64_t execution = 1;           // for kRun: above 1, an earlier execution was lost or failed
+  std::string result;                   // for kDone: JSON text
+  OnLost on_lost = OnLost::kReExecute;  // for kLost: kAsk (`question` waits for a person) or kFail
+  std::string question;                 // for kLost with kAsk: the question's key
 };
 
 struct StepRow {
@@ -49,7 +49,7 @@ struct StepRow {
 struct ChildSpawn {
   std::string parent;                       // checkpoint_id of the parent
   std::int64_t spawn_seq = 0, ordinal = 0;  // the number of the parent's spawn, and of the child in it
-  std::string spec_hash;                    // of the child's task: kConflict when this place had another
+  std::string spec_hash;                    // the child's task: kConflict when this place had another
 };
 
 std::string child_id_of(const ChildSpawn& child);
@@ -59,7 +59,7 @@ enum class ChildAnswer { kStart, kResume, kDone };
 struct ChildSpawned {
   std::string child_id;  // `"{parent}/{spawn_seq}.{ordinal}"`: also its checkpoint_id
   ChildAnswer answer = ChildAnswer::kStart;
-  std::string result;  // of kDone: JSON text
+  std::string result;  // for kDone: JSON text
 };
 
 struct ChildRow {

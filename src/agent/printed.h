@@ -16,7 +16,7 @@
 
 namespace pawl::agent {
 
-constexpr std::int64_t kPrintedTextMax = 200;  // of a name
+constexpr std::int64_t kPrintedTextMax = 200;  // for a name
 
 class PrintedObject {
  public:

@@ -52,8 +52,8 @@ constexpr std::size_t kEventTailBytes = 4 << 20;
 // The end of a limit, as a program named it; it may have passed.
 struct Reset {
   WallTime at;
-  std::int64_t within_ms =
-      0;  // the limit ends so much later at most: programs cut a time of the day to its minute
+  // The limit ends so much later at most: programs cut a time of the day to its minute.
+  std::int64_t within_ms = 0;
 };
 
 struct Refusal {

@@ -11,8 +11,8 @@ Result<std::unique_ptr<ServedJournals>> ServedJournals::open(const ServeSpec& sp
   if (!spec.context) return out;
   const auto& key = spec.context->key;
   PAWL_TRY(const auto path, episode_path(spec.pawl_folder, key));
-  if (!os::exists(path))
-    return out;  // most agents make no request, and a new database costs ten writes to wait for
+  // Most agents make no request, and a new database costs ten writes to wait for.
+  if (!os::exists(path)) return out;
   PAWL_TRY(auto api, out->open_one(*spec.context));
   out->open_[{key.goal_id, key.episode_id}] = {.api = std::move(api)};
   return out;

@@ -28,7 +28,7 @@ class ServedJournals {
   // Opens the episode if it is not open. At kJournalsOpenMax the least recently used one without users is
   // closed. A holder of the returned pointer is a user.
   std::expected<std::shared_ptr<Api>, ApiResponse> find(const EpisodeKey& key);
-  std::string path_of(const EpisodeKey& key) const;  // of an episode that find() has returned
+  std::string path_of(const EpisodeKey& key) const;  // for an episode that find() has returned
   ~ServedJournals();
 
  private:

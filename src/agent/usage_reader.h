@@ -12,7 +12,7 @@
 
 namespace pawl::agent {
 
-constexpr std::size_t kPrintedBytesMax = 4 << 20;  // of the end of a step's standard output
+constexpr std::size_t kPrintedBytesMax = 4 << 20;  // the end of a step's standard output
 constexpr std::size_t kUsagesMax = 100;            // the last ones of a step
 
 // One Usage per model or conversation, without an id. Empty: `printed`, which an attacker may have written,

@@ -28,7 +28,7 @@ class Hasher {
   explicit Hasher(std::string_view key);
   ~Hasher();
   void update(std::string_view bytes);
-  std::string hex() const;  // of all bytes so far
+  std::string hex() const;  // the hash of all bytes so far
 
  private:
   struct State;  // spares other files the header blake3.h

@@ -28,7 +28,7 @@ class JsonMembers {
  private:
   struct Member {
     std::string_view key;
-    std::size_t offset, size;  // of the value in values_
+    std::size_t offset, size;  // the value's, in values_
   };
   void add(std::string_view key, std::size_t offset);
 

@@ -10,7 +10,7 @@
 
 namespace pawl {
 
-constexpr std::uint64_t kPolicyBytesMax = 1 << 20;  // of a policy file
+constexpr std::uint64_t kPolicyBytesMax = 1 << 20;  // for a policy file
 // Bounds of a changed file that a policy reads. A larger file is named and not read: the comparison of lines
 // stores some hundred bytes per line.
 constexpr std::uint64_t kPolicyReadMax = 16 << 20;
@@ -22,8 +22,8 @@ enum class Reaction { kAllow, kTell, kFail };
 struct Policy {
   std::optional<std::int64_t> files_max;       // changed files
   std::optional<std::int64_t> lines_max;       // added and removed lines
-  std::optional<std::int64_t> file_bytes_max;  // of one changed file
-  std::optional<std::int64_t> bytes_max;       // of all changed files
+  std::optional<std::int64_t> file_bytes_max;  // for one changed file
+  std::optional<std::int64_t> bytes_max;       // for all changed files
   std::vector<std::string> forbidden_paths;    // patterns
   std::vector<std::string> watched_paths;      // patterns, besides those of gates/policy/watched.h
   std::vector<std::string> secrets_except;     // patterns of paths that are not searched for secrets
@@ -55,7 +55,7 @@ struct FileChange {
   std::string path;  // relative, safe
   std::optional<FileVersion> before, after;
   bool unread = false;           // over kPolicyReadMax or kPolicyLinesMax: content and lines are unknown
-  std::vector<AddedLine> added;  // of a text file
+  std::vector<AddedLine> added;  // for a text file
   std::int64_t lines_removed = 0;
 };
 

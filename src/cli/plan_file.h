@@ -12,8 +12,8 @@ struct PlanFile {
   std::string file;  // absolute
   std::string text;
   plan::Parsed parsed;
-  std::string
-      policy_text;  // text of the policy file that the plan names; verified and valid when parsed.plan is set
+  // The text of the policy file that the plan names; verified and valid when parsed.plan is set.
+  std::string policy_text;
 };
 
 // Also reads the plan's policy file. Reads at most the size that a plan may have; a larger file is a problem

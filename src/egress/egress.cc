@@ -30,7 +30,7 @@
 namespace pawl::egress {
 namespace {
 
-constexpr std::uint32_t kOwnAddress = sandbox::kSyntheticNet + 1;  // of the resolver and the proxy
+constexpr std::uint32_t kOwnAddress = sandbox::kSyntheticNet + 1;  // the resolver's and the proxy's
 constexpr std::uint16_t kDnsPort = 53, kProxyPort = 3128;
 constexpr std::size_t kResolverIndex = 0, kProxyIndex = 1;
 constexpr std::uint32_t kFirstName = sandbox::kSyntheticNet + 256;

@@ -29,7 +29,7 @@ namespace pawl::egress {
 
 struct OpeningResult;
 
-struct EgressCaps {  // of one step; tests use smaller values
+struct EgressCaps {  // for one step; tests use smaller values
   int connections = 4096;
   std::int64_t opening_ms = 30'000;  // from the first byte of a hello or request to its last
   std::int64_t bytes = 64LL << 30;   // in both directions; an open connection may exceed it by one buffer

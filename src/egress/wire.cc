@@ -248,8 +248,8 @@ std::optional<Question> read_question(std::string_view datagram) {
   const auto flags = reader.number(2);
   const auto questions = reader.number(2);
   reader.take(6);
-  if (!reader.ok() || (flags & 0xF800) != 0 || questions != 1)
-    return std::nullopt;  // a response, or not a plain query
+  // Other packets than plain queries, such as responses, have no question.
+  if (!reader.ok() || (flags & 0xF800) != 0 || questions != 1) return std::nullopt;
   std::string name;
   for (;;) {
     const auto size = reader.number(1);

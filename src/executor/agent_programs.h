@@ -20,8 +20,8 @@ Result<std::optional<plan::ProfileText>> own_profile(const std::string& name);
 std::vector<std::string> logins_of(const plan::Profile& profile);
 
 struct AgentProgram {
-  std::string name;                      // of the profile
-  std::string own_file;                  // of a user's own profile; "": compiled in
+  std::string name;                      // the profile's
+  std::string own_file;                  // the file with a user's own profile; "": compiled in
   std::vector<plan::Problem> problems;   // why the profile can't be used
   std::optional<plan::Profile> profile;  // present exactly when `problems` is empty
   ProgramPlace place;

@@ -120,7 +120,7 @@ class Attempt {  // for one thread
   const store::Claim* claim_;
   const Planned* plan_;
   Stage stage_ = Stage::kEpisodes;
-  bool stage_is_over_ = false;  // of kGates and kHooks: the judged episode has no step left in it
+  bool stage_is_over_ = false;  // in kGates and kHooks: the judged episode has no step left in it
   std::vector<ActiveEpisode> episodes_;
   EpisodeChoice choice_;
   std::unique_ptr<Joint> round_;                     // the newest one

@@ -14,8 +14,8 @@ namespace pawl::executor {
 
 // Fewer bytes are no secret: the search for them would find other texts.
 constexpr std::size_t kCredentialBytesMin = 8;
-constexpr std::size_t kCredentialBytesMax = 16 << 10;   // of one value; all of an agent fit into a pipe
-constexpr std::size_t kCredentialsBytesMax = 40 << 10;  // of an agent, with the names
+constexpr std::size_t kCredentialBytesMax = 16 << 10;   // for one value; all of an agent fit into a pipe
+constexpr std::size_t kCredentialsBytesMax = 40 << 10;  // for an agent, with the names
 
 // Reads the values as they are now, without the newlines at their ends, by the name of the variable. Waits
 // for commands, 20 seconds at most. kDenied with the errno ENOKEY: a value is missing, unreadable, or no

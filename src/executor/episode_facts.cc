@@ -16,10 +16,10 @@
 namespace pawl::executor {
 namespace {
 
+// Programs that have begun to work print more, and help less.
+constexpr std::int64_t kRefusedBytesMax = 64 << 10;
 // The summary shows the end of a passed step's output. For a failed step it shows errors, which may come
 // early.
-constexpr std::int64_t kRefusedBytesMax =
-    64 << 10;  // programs that have begun to work print more, and help less
 constexpr std::uint64_t kOutputTailBytesMax = 16 << 10, kFailedOutputBytesMax = 4 << 20;
 constexpr std::size_t kReportTextMax = 4 << 20;  // read from an unreadable report to find errors
 constexpr std::size_t kReportFilesMax = 1000;    // Surefire writes one file per class

@@ -23,7 +23,7 @@ Result<supervisor::KeptWork> keep_work(const World& world, const store::Claim& c
 
 namespace {
 
-constexpr std::size_t kAttemptsMax = 10'000;  // of a phase: more than it can have
+constexpr std::size_t kAttemptsMax = 10'000;  // per phase: more than it can have
 
 // A mutant (base/mutant.h).
 bool ignores_accepted_work() { return mutant("retry_on_another_state"); }

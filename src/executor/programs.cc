@@ -142,7 +142,7 @@ class Host {
     if (name.find('/') == std::string::npos)
       return std::ranges::any_of(inside_,
                                  [&](const auto& folder) { return is_shown(os::join(folder, name)); });
-    if (!name.starts_with('/')) return true;  // of the workspace
+    if (!name.starts_with('/')) return true;  // a file of the workspace
     namespace inside = sandbox::inside;
     for (const char* place : {inside::kWorkspace, inside::kPlan, inside::kPawl})
       if (lies_at_or_below(name, place)) return true;

@@ -28,7 +28,7 @@ bool can_be_used(const ProgramPlace& place);
 struct UnseenProgram {
   std::string name;  // as the plan writes it
   std::string user;  // the first that starts it: "agent of phase fix", "step unit of gate check"
-  plan::Place at;    // of the user, where it is known
+  plan::Place at;    // the user's place, where it is known
   ProgramPlace place;
 };
 

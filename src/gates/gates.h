@@ -100,7 +100,7 @@ struct StepFacts {
   bool may_fail = false;  // the plan lets the step exit with 1 to 125
   // The exit code is the number of failed tests: with may_fail, any code is allowed.
   bool counts_failures = false;
-  std::string program;           // of a gate's step: the program that could not start
+  std::string program;           // for a gate's step: the program that could not start
   bool program_missing = false;  // the step ended with another code because `program` is missing
   bool program_is_work = false;  // `program` is a file of the workspace that does not exist yet
   // `program` can never be part of the work: ignored, a cache, or installed.
@@ -118,7 +118,7 @@ struct StepFacts {
   std::string copy_out, trace_log, network_log;  // content ids of the evidence that was read
   std::string output_tail;                       // the end of the step's output, valid UTF-8
   std::string output_told;                       // for a long output: its lines that report failures
-  std::string refused_line;  // of an agent that failed: refused_command_line() of its output
+  std::string refused_line;  // for an agent that failed: refused_command_line() of its output
 };
 
 // The lines of a text that report failures, in at most kSummaryBytesMax bytes of valid UTF-8.

@@ -28,7 +28,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     bool knows_us = false;     // has received a response
     MonoTime progress{};       // when the last byte was read or written
     MonoTime request_began{};  // when its first byte arrived
-    std::int64_t bytes = 0;    // of the request and its response so far
+    std::int64_t bytes = 0;    // the request and its response so far
     std::size_t turn_bytes = 0;
     MonoTime turn_began{};
   };

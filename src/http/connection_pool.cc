@@ -13,7 +13,7 @@ namespace {
 using Life = Connection::Life;
 using State = Connection::State;
 
-constexpr std::int64_t kSilenceMs = 30'000;  // of an incomplete request, or of a response that is not read
+constexpr std::int64_t kSilenceMs = 30'000;  // in an incomplete request, or in a response that is not read
 // Limits for a connection whose turn others wait for: in all, and without progress.
 constexpr std::int64_t kTurnMs = 30'000, kTurnSilenceMs = 5'000;
 // A request may take a minute, plus a second for each kBytesPerSecondMin bytes: a slow drip of bytes does not

@@ -21,7 +21,7 @@
 
 namespace pawl::http {
 
-constexpr std::size_t kHeaderBytesMax = 128 << 10;  // of a request line and all fields
+constexpr std::size_t kHeaderBytesMax = 128 << 10;  // for a request line and all fields
 constexpr std::size_t kConnectionsMax = 64;         // connections that have sent something
 constexpr std::size_t kStrangersMax = 256;  // connections that have not: each costs a descriptor and 2 KiB
 // Responses and bodies up to this size need no turn; larger ones take turns within kTurnsBytes. With 64

@@ -21,7 +21,7 @@ struct Sink {
   Exchange& exchange;
   bool discards = false;
   std::size_t size = 0, size_max = 0;
-  Status status = {};  // of the exchange
+  Status status = {};  // the exchange's
 
   void take(std::string_view bytes);
 };

@@ -17,7 +17,7 @@ class SocketPath {
 
  private:
   std::string address_;
-  os::UniqueFd folder_;  // of a long path
+  os::UniqueFd folder_;  // for a long path
 };
 
 // A listening socket at `path`, non-blocking, close-on-exec. A stale socket is replaced. kUnavailable:

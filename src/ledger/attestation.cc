@@ -197,7 +197,7 @@ class Statement {
 
   const store::RunRow& run_;
   const Work& work_;
-  Rows rows_;  // of the run's chain
+  Rows rows_;  // rows of the run's chain
   std::map<std::string, Rows> phases_;
 };
 

@@ -22,7 +22,7 @@ struct Work {
   std::string patch;   // what `pawl diff` prints
   std::string commit;  // the last commit that `pawl apply` makes; "" when it makes none
   std::string plan_text;
-  std::string policy_blake3;            // of the plan's policy; "" without one
+  std::string policy_blake3;            // the plan's policy; "" without one
   std::vector<store::LayerRow> layers;  // the accepted layers in the patch
 };
 
@@ -34,7 +34,7 @@ Result<Json> statement_of(const store::RunRow& run, const Files& files, const Wo
 // The content of a statement, for people and programs.
 struct Attested {
   std::string run_id, state, ledger_head;
-  std::int64_t ledger_rows = 0;  // of the run's chain
+  std::int64_t ledger_rows = 0;  // rows in the run's chain
   Json subjects = Json::array();
   Json phases = Json::array();
 };

@@ -32,7 +32,7 @@ constexpr std::string_view kAfterStack = ",\"started_at\":\"";
 // In canonical order, only the verdict follows the type.
 constexpr std::string_view kAttempt = ",\"type\":\"attempt\",\"verdict\":\"";
 constexpr std::size_t kAttemptEndMax = 64;  // with the longest verdict
-constexpr std::size_t kProblemsMax = 1000;  // of one file: more do not help a person
+constexpr std::size_t kProblemsMax = 1000;  // per file: more do not help a person
 
 struct Row {
   std::string_view line;

@@ -46,7 +46,7 @@ bool is_row(std::string_view line, std::int64_t seq, std::string_view hash, std:
 bool may_be_unsigned(std::string_view line);
 
 std::int64_t seq_of_row(std::string_view row);  // 0 when it has none
-std::string_view sandbox_run_id_of(
-    std::string_view row);  // of a canonical row or cost row; "" when it has none
+// `row`: a canonical row or a cost row. The result is "" when it has none.
+std::string_view sandbox_run_id_of(std::string_view row);
 
 }  // namespace pawl::ledger

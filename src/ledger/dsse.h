@@ -12,7 +12,7 @@
 namespace pawl::ledger {
 
 constexpr std::size_t kEnvelopeBytesMax = 64 << 20;  // enough for some hundred thousand phases
-constexpr std::size_t kSignaturesMax = 16;           // of one envelope: others may sign it, too
+constexpr std::size_t kSignaturesMax = 16;           // per envelope: others may sign it, too
 
 // PAE(type, body): the text that is signed. It cannot be the body of a head, which is JSON.
 std::string pre_authentication_encoding(std::string_view type, std::string_view body);

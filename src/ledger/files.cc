@@ -19,7 +19,7 @@ namespace {
 
 // For one file: far above the ledger of a run that lasts a year.
 constexpr std::uint64_t kLedgerBytesMax = 16ULL << 30;
-constexpr std::uint64_t kLineBytesMax = 1 << 20;  // of one row: summaries have 4 KiB
+constexpr std::uint64_t kLineBytesMax = 1 << 20;  // for one row: summaries have 4 KiB
 constexpr std::size_t kRowsAtOnce = 10'000;       // read from the database at a time
 
 std::string joined(const std::vector<std::string>& lines) {

@@ -196,7 +196,7 @@ class RunRowsChecker {
   const Rows& rows_;
   const Json& started_;
   const std::map<std::string, Chain>& chains_;
-  const std::vector<std::int64_t> tiers_ = store::tiers_of_phases(started_);  // of its phases, in their order
+  const std::vector<std::int64_t> tiers_ = store::tiers_of_phases(started_);  // its phases', in their order
   std::size_t first_open_ = 0;  // all phases before this place have an end
   store::EndedPhases ended_;
   std::vector<std::string> stack_;  // accepted so far, newest first

@@ -15,7 +15,7 @@ inline constexpr const char* kRunFile = "run.jsonl";
 
 struct RunRows {
   std::vector<Problem> problems;
-  std::vector<Lack> lacks;  // of rows of the run's chain
+  std::vector<Lack> lacks;  // rows that the run's chain lacks
 };
 // `chains` is keyed by phase, with "" for the run. REQUIRES: each chain is intact.
 RunRows check_run_rows(const Files& files, const std::map<std::string, Chain>& chains);

@@ -44,7 +44,7 @@ class StepOrder {
   using Episode = std::pair<std::string_view, std::string_view>;         // attempt_id, number
   std::set<Episode> judged_;                                             // a gate's step has a result
   std::map<Episode, std::string_view> work_;                             // layer of the agent's result
-  Episode last_;                                                         // of the newest entry in work_
+  Episode last_;                                                         // the newest entry in work_
 };
 
 }  // namespace pawl::ledger

@@ -46,7 +46,7 @@ struct Defences {
   bool user = true;                  // run by root: a user that owns no file outside, not root
   bool host = true;                  // only listed parts of the host's base are visible
   bool old_root = true;              // the host's root is unmounted
-  bool proc = true, devices = true;  // of the sandbox, not of the host
+  bool proc = true, devices = true;  // the sandbox's own, not the host's
 };
 
 #ifdef PAWL_TEST_HOOKS

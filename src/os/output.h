@@ -14,11 +14,11 @@ struct Destination {
     kNothing,     // `path` is free
     kFile,        // a regular file
     kStream,      // a device or a FIFO
-    kDescriptor,  // of this process: /dev/stdout, /dev/fd/3
+    kDescriptor,  // a descriptor of this process: /dev/stdout, /dev/fd/3
   };
   Kind kind = Kind::kNothing;
   std::string path;     // without a symlink at its end
-  int descriptor = -1;  // of kDescriptor
+  int descriptor = -1;  // set for kDescriptor
 };
 
 // Follows symlinks, also one whose target is missing. kInvalid: a folder or a socket, which takes no output.

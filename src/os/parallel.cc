@@ -13,8 +13,8 @@ namespace pawl::os {
 namespace {
 
 constexpr std::size_t kThreadsMax = 8;  // more threads wait for the disk, or for locks of one folder
-constexpr std::size_t kTakenAtOnceMax =
-    64;  // numbers that a thread takes at once: files of neighbours are in one folder
+// Numbers that a thread takes at once: files of neighbours are in one folder.
+constexpr std::size_t kTakenAtOnceMax = 64;
 
 }  // namespace
 

@@ -24,7 +24,7 @@ struct ProcessIdentity {
 
 ProcessIdentity this_process();
 constexpr std::string_view kNoBoot = "unknown";
-std::string boot_id();  // of this host's current boot; kNoBoot: unknown
+std::string boot_id();  // this host's current boot; kNoBoot: unknown
 // "host/boot_id/pid/start_ticks". parse_identity() reads it back, and ignores a further '/' with what
 // follows.
 std::string to_text(const ProcessIdentity& identity);
@@ -42,7 +42,7 @@ Result<std::int64_t> spawn_detached(const std::vector<std::string>& argv, const 
                                     const std::string& log_path, std::string_view input = {});
 // The output of a program, and how it ended.
 struct Printed {
-  std::string text;         // of its stdout
+  std::string text;         // its stdout
   std::optional<int> code;  // the exit code; no value: killed by a signal
 };
 // Runs `argv` (argv[0] is a path, or is looked up in PATH) with the environment and the stderr of this process

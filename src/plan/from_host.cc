@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kVariablesMax = 1000;
 // execve(2) has room for 2 MiB of arguments and variables, and a command may take half of it.
 constexpr std::size_t kSetBytesMax = 256 << 10;
-constexpr std::size_t kCredentialsMax = 16;  // of an agent, which are read before each start
+constexpr std::size_t kCredentialsMax = 16;  // per agent; each is read before each start
 constexpr std::size_t kMountsMax = 32;       // each is looked through before each step
 
 // Adds a problem for a name that never passes. A plan can't opt out.

@@ -150,7 +150,7 @@ struct Spending {
 // A variable of an agent's step with a secret value, which Pawl reads outside of every sandbox. One of `env`,
 // `file` and `command` is set.
 struct Credential {
-  std::string name;  // of the variable
+  std::string name;  // the variable's
   std::string env;   // the variable of the user who runs Pawl
   std::string file;  // as written: absolute, or below "~/"
   std::string json;  // where the value is in a file with JSON (RFC 6901); "": the file is the value
@@ -169,7 +169,7 @@ struct Phase {
   // The command with which the agent goes on in its own session; empty: `agent` has the only one.
   std::vector<std::string> agent_continue;
   bool agent_acp = false;  // `agent` starts Pawl's client of the Agent Client Protocol, and so has to see it
-  std::vector<Credential> credentials;  // of the agent's step alone
+  std::vector<Credential> credentials;  // for the agent's step alone
   Spending agent_budget;                // for one attempt
   std::int64_t max_children = 100;      // for one episode
   std::string agent_usage;              // the program whose output reports its usage; "": none

@@ -55,7 +55,7 @@ std::string type_of(const YAML::Node& node);
 
 // --- Typed readers. A value that can't be read adds a problem and is left out. `what` is the key's name.
 std::optional<std::string> read_string(const YAML::Node& node, const std::string& what, Problems& problems);
-struct Range {  // of a number, both included
+struct Range {  // for a number; both ends are included
   std::int64_t low, high;
 };
 std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::string& what, Range range,

@@ -6,8 +6,8 @@
 namespace pawl::plan {
 namespace {
 
-constexpr std::size_t kArithmeticMax =
-    256;  // `))` is searched this far after `((`; without it they are two subshells
+// `))` is searched this far after `((`; without it they are two subshells.
+constexpr std::size_t kArithmeticMax = 256;
 
 bool is_one_of(char c, std::string_view set) { return set.find(c) != set.npos; }
 

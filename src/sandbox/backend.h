@@ -92,7 +92,7 @@ constexpr bool is_whole_tree(Changes changes) {
 
 struct Execution {
   SandboxRun run;              // without logs, layer and copy_out, which the caller fills in
-  std::optional<Fault> fault;  // of kSetupFailed; run.reason is its message
+  std::optional<Fault> fault;  // set for kSetupFailed; run.reason is its message
   Changes changes = Changes::kOverlay;
 };
 

@@ -17,7 +17,7 @@ inline constexpr char kHostName[] = "pawl";
 
 // Places, as absolute paths. A step starts in kWorkspace.
 inline constexpr char kWorkspace[] = "/workspace";
-inline constexpr char kHome[] = "/home/agent";       // of the user; on disk
+inline constexpr char kHome[] = "/home/agent";       // the user's home; on disk
 inline constexpr char kTemporary[] = "/tmp";         // in memory
 inline constexpr char kLargeFiles[] = "/var/tmp";    // on disk, for large temporary files
 inline constexpr char kRun[] = "/run";               // in memory

@@ -90,8 +90,8 @@ std::string spec_hash(const SandboxSpec& spec);
 // A signal does not prove that a limit was met, because a program can send itself any signal. A refusal that
 // the program handled (no more processes, a full /tmp) is not an outcome.
 enum class Outcome { kExited, kSignaled, kTimedOut, kOomKilled, kOutputLimit, kDiskLimit, kSetupFailed };
-std::string_view name(
-    Outcome outcome);  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
+// exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
+std::string_view name(Outcome outcome);
 Result<Outcome> outcome_from_name(std::string_view name);
 
 struct SandboxRun {
@@ -100,10 +100,10 @@ struct SandboxRun {
   std::string gate_isolation_class;  // of the backend, in a word of base/isolation.h
   std::string started_at, ended_at;  // RFC 3339
   Outcome outcome = Outcome::kSetupFailed;
-  std::int64_t exit_code = -1;  // of kExited; otherwise -1
-  std::int64_t signal = 0;      // of kSignaled; otherwise 0
+  std::int64_t exit_code = -1;  // set for kExited; otherwise -1
+  std::int64_t signal = 0;      // set for kSignaled; otherwise 0
   std::int64_t duration_ms = 0;
-  std::int64_t cpu_ms = 0;       // of all processes, by the cgroup; without one, of those waited for
+  std::int64_t cpu_ms = 0;       // sum of all processes, by the cgroup; without one, of those waited for
   std::int64_t max_rss_kib = 0;  // peak of all together, by the cgroup; without one, of the largest process
   std::int64_t microvm_milliseconds = 0;
   std::int64_t image_pull_bytes = 0;
@@ -116,18 +116,18 @@ struct SandboxRun {
   std::string trace;                          // object id of the trace's JSON lines; "" without enable_trace
   std::string layer;                          // layer id; "" without a change, or when no layer was requested
   std::string copy_out;  // layer id of the files that matched copy_out; "" without a match
-  std::string reason;    // of kSetupFailed: the mechanism and its errno; otherwise a note for the user, or ""
+  std::string reason;    // kSetupFailed: the mechanism and its errno; otherwise a note for the user, or ""
   std::vector<std::string> degraded;  // mechanisms in degraded mode: `pawl sandbox health` explains them
   std::int64_t unsaved = 0;           // number of the agent's requests that could not be saved
   std::int64_t room_needed = 0;       // free disk bytes that the largest of them needed; 0: unknown
-  std::vector<std::string>
-      refused;  // paths of the layer that were not stored (devices, sockets, ...), at most 100
+  // Paths of the layer that were not stored (devices, sockets, ...), at most 100.
+  std::vector<std::string> refused;
   std::int64_t refused_total = 0;  // number of all such paths
-  std::vector<std::string>
-      withheld;                // the refused paths whose file has the value of a credential; at most 100
+  // The refused paths whose file has the value of a credential; at most 100.
+  std::vector<std::string> withheld;
   std::int64_t rewritten = 0;  // files that were written without a change: not part of the layer
-  std::vector<std::string>
-      changed;    // files of SandboxSpec::held that the step changed or removed, at most 100
+  // Files of SandboxSpec::held that the step changed or removed, at most 100.
+  std::vector<std::string> changed;
   Mounts mounts;  // mounts_of() its spec
 };
 
@@ -137,7 +137,7 @@ std::vector<std::string> objects_of(const SandboxRun& run);
 // True for kExited with exit code 0.
 bool succeeded(const SandboxRun& run);
 std::string json_text(const SandboxRun& run);  // as JSON
-Result<SandboxRun> run_from_json(
-    const Json& json);  // input: our own spool or database; kCorrupt: it does not match
+// `json`: our own spool or database. kCorrupt: it does not match.
+Result<SandboxRun> run_from_json(const Json& json);
 
 }  // namespace pawl::sandbox

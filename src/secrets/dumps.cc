@@ -14,10 +14,10 @@ namespace pawl::secrets {
 namespace {
 
 constexpr std::size_t kOffsetMin = 6, kOffsetMax = 16;  // digits of the offset at the beginning of a line
-constexpr std::size_t kLineBytesMax = 64;               // of one line of a dump
+constexpr std::size_t kLineBytesMax = 64;               // bytes that one line of a dump shows
 constexpr std::size_t kHalfLine = 8;   // bytes before the wider gap in a line of `hexdump -C`
 constexpr std::size_t kGroupMax = 16;  // digits of a group of a dump
-constexpr std::size_t kGroupsMin = 3;  // of base64 with blanks in between
+constexpr std::size_t kGroupsMin = 3;  // groups of base64 with blanks in between
 constexpr std::size_t kGroupMin = 4;   // digits of such a group
 constexpr std::size_t kBlanksMax = 4;  // between such groups
 

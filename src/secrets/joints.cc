@@ -31,7 +31,7 @@ class Joints {
 
  private:
   std::string_view text_;
-  std::size_t end_ = 0;  // of the next comment: no part of the text is searched twice for it
+  std::size_t end_ = 0;  // the end of the next comment: no part of the text is searched twice for it
 };
 
 }  // namespace

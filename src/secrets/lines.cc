@@ -28,7 +28,7 @@ std::size_t digits_at_end(std::string_view line) {
 
 constexpr std::size_t kNarrowMin = 4;  // digits of a line that others may follow; the last one has fewer
 constexpr std::size_t kWaitMin = 8;    // digits of a line that waits for the next: most words are shorter
-constexpr std::size_t kTurnsMin = 3;   // of a shorter line that waits: see turns_in()
+constexpr std::size_t kTurnsMin = 3;   // turns in a shorter line that waits: see turns_in()
 constexpr std::size_t kLeadMax = 16;   // bytes before them: "> ", "+", "    # "
 constexpr std::size_t kTailMax = 4;    // bytes after them: `" +`, `\`
 constexpr std::size_t kJointMax = 80;  // bytes between two strings that are joined

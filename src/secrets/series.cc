@@ -43,7 +43,7 @@ Base base_of(std::string_view text) {
       break;
   }
   const auto digits = text.substr(0, text.find_first_not_of("01234567"));
-  constexpr std::size_t kOctalMin = 4;  // of three digits od writes columns: see dumps.cc
+  constexpr std::size_t kOctalMin = 4;  // od writes columns with three digits: see dumps.cc
   return digits.size() == kOctalMin ? Base{.base = 8, .prefix = 1, .most = 3} : Base{};
 }
 

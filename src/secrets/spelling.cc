@@ -343,7 +343,7 @@ std::string plainest(std::string_view text) {
 }
 
 std::optional<std::size_t> before_plain(std::string_view text, std::size_t wanted) {
-  constexpr std::size_t kZerosMax = 8;  // of \u{0000005a}
+  constexpr std::size_t kZerosMax = 8;  // zeros in \u{0000005a}
   Views views(text);
   decode(
       views, kRoundsMax, [](Spelling, int) {}, [] {});

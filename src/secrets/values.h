@@ -27,16 +27,16 @@ bool is_password(const Guarded& found);
 bool is_password_of_pass(const Guarded& found);  // `pass` alone is also a word of builds and tests
 bool is_password_of_option(const Guarded& found);
 bool is_password_of_word(const Guarded& found);    // the name and its value are two words
-bool is_password_of_line(const Guarded& found);    // of .netrc, where a sentence may begin with the same word
+bool is_password_of_line(const Guarded& found);    // in .netrc; a sentence may begin with the same word
 bool is_password_of_client(const Guarded& found);  // the same option of container tools names ports
 bool is_password_of_block(const Guarded& found);   // one word in a line of its own
 bool is_password_of_next_line(const Guarded& found);
 bool is_password_of_pgpass(const Guarded& found);
-bool is_password_of_text(
-    const Guarded& found);  // text of an element: also labels of forms, in many languages
+// Text of an element: also labels of forms, in many languages.
+bool is_password_of_text(const Guarded& found);
 bool is_password_of_pair(const Guarded& found);  // the second of two members, also of a list of fields
 bool is_passphrase(const Guarded& found);        // words to the end of the line, and not a sentence
-bool is_short_secret(const Guarded& found);      // of SECRET=, which flags of programs have, too
+bool is_short_secret(const Guarded& found);      // for SECRET=, which flags of programs have, too
 bool is_secret_of_query(const Guarded& found);
 bool is_token(const Guarded& found);
 

@@ -17,8 +17,8 @@ class EvidenceReader {
  public:
   virtual ~EvidenceReader() = default;
 
-  virtual Result<std::vector<std::string>> chains(
-      const std::string& run_id) = 0;  // "" first, then in plan order
+  // "" first, then in plan order.
+  virtual Result<std::vector<std::string>> chains(const std::string& run_id) = 0;
   // Rows of one chain in order, at most `most`, from `first_seq` on.
   virtual Result<std::vector<LedgerRow>> ledger(const std::string& run_id, const std::string& chain,
                                                 std::int64_t first_seq, std::size_t most) = 0;
@@ -69,7 +69,7 @@ class Reader : public EvidenceReader {
   // By attempt_id, episode; only of finished attempts with several episodes.
   virtual Result<std::vector<EpisodeRow>> episodes(const std::string& run_id,
                                                    const std::string& phase_id) = 0;
-  virtual Result<std::vector<StepRow>> open_steps() = 0;  // of all runs; gc must not touch them
+  virtual Result<std::vector<StepRow>> open_steps() = 0;  // the steps of all runs; gc must not touch them
   virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
   // The layers of an attempt's base, topmost first.
   virtual Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) = 0;

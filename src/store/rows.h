@@ -52,8 +52,8 @@ enum class RecoveryDecision {
 };
 
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
-std::string_view name(
-    PhaseOutcome outcome);  // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
+// "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
+std::string_view name(PhaseOutcome outcome);
 std::string_view name(AttemptVerdict verdict);     // "", passed, failed_retryable, ..., cancelled
 std::string_view name(RunState state);             // EXECUTING, COMPLETE, FAILED, CANCELLED
 std::string_view name(RecoveryFound found);        // supervisor_alive, result_spooled, result_refused, ...
@@ -192,7 +192,7 @@ bool has_waited(const StepRow& row);
 
 // The units of budgets.
 inline constexpr std::string_view kSandboxMs = "sandbox_ms";  // wall time in sandboxes
-inline constexpr std::string_view kTokens = "tokens";         // of models, input and output
+inline constexpr std::string_view kTokens = "tokens";         // tokens of models, input and output
 inline constexpr std::string_view kUsdNanos = "usd_nanos";    // 10^-9 US dollars, as agents report them
 
 // The amounts that a run may spend and has spent of one unit, in whole numbers of the unit. The spent amount

@@ -42,7 +42,7 @@ class StepsByRows {
   std::string attempt_id_;
   std::map<std::string, Json> started_, executed_, resumed_;  // by sandbox_run_id
   std::set<std::string> given_up_;
-  std::string agent_layer_;  // of the only episode, when its agent ended
+  std::string agent_layer_;  // the only episode's layer, when its agent ended
   std::int64_t round_ = 0, round_merge_seq_ = 0;
 };
 

@@ -87,7 +87,7 @@ struct ClaimRequest {
 // The waits that rows of an attempt say.
 struct WaitsSoFar {
   std::int64_t count = 0, waited_ms = 0;
-  std::int64_t backoffs = 0;  // of them, those for which no time was named
+  std::int64_t backoffs = 0;  // the waits for which no time was named
 };
 
 // The layers that rows name as work that an agent goes on from. By sandbox_run_id: of an open step, the work of the
@@ -107,12 +107,12 @@ struct Claim {
   PhaseRow phase;                      // after the claim
   AttemptRow attempt;                  // reserved now, or the unfinished one
   bool continued = false;              // the attempt was unfinished: a crash, or an executor that left
-  std::vector<StepRow> steps;          // of this attempt, by step_index, execution
-  WaitsSoFar waits;                    // of this attempt
-  KeptLayers kept;                     // of this attempt
+  std::vector<StepRow> steps;          // the attempt's, by step_index, execution
+  WaitsSoFar waits;                    // the attempt's
+  KeptLayers kept;                     // the attempt's
   std::optional<AttemptRow> previous;  // newest finished attempt of this phase, for feedback
-  std::optional<AgentEnd>
-      previous_agent;           // of that attempt, by checked rows; no value: its agent has no result
+  // The agent of `previous`, by checked rows; no value: it has no result.
+  std::optional<AgentEnd> previous_agent;
   std::string revised_goal;     // a replanner's goal, instead of the plan's; "" when none
   std::string planned, common;  // its plan's rows: of the phase, of no phase
   // Store::base_layers() of the attempt and of judged_on(attempt), checked against the ledger's rows.
@@ -202,7 +202,7 @@ struct Reported {
     std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0, usd_nanos = 0;
     std::string line;  // for cost/agent.jsonl
   };
-  std::int64_t last_seq = 0;  // of all reports; 0: no report
+  std::int64_t last_seq = 0;  // the newest report; 0: no report
   std::vector<Event> events;  // rows `agent`
   std::vector<Usage> usage;   // one row `usage` with their sum and hash
 };
@@ -213,8 +213,8 @@ struct StepEnd {  // the result of an open step
   std::string outcome, layer;
   std::int64_t exit_code = -1, duration_ms = 0;
   std::string cost_row;     // the line for cost/sandbox.jsonl
-  std::string agent_layer;  // of an agent's step: becomes the attempt's
-  Reported reported;        // of an agent's step
+  std::string agent_layer;  // for an agent's step: becomes the attempt's
+  Reported reported;        // for an agent's step
 };
 
 // The sources of a wait: who decides how long it is.
@@ -222,12 +222,12 @@ constexpr char kWaitOfProvider[] = "provider", kWaitOfBackoff[] = "backoff", kWa
 
 // A wait for the provider that refused an agent. The step spends no execution, and its attempt goes on.
 struct Wait {
-  std::int64_t number = 1;        // of its attempt, from 1
+  std::int64_t number = 1;        // counts the attempt's waits, from 1
   std::string provider, message;  // for people: redacted, one line
   std::string credential;         // for people: where the agent takes it from; "" unless it was refused
   std::int64_t status = 0;        // HTTP; 0: unknown
   std::string reset;              // the end of the limit as the provider named it; "" when it did not
-  std::string source;             // of not_before: one of the three above
+  std::string source;             // the source of not_before: one of the three above
   std::string not_before;         // kUntilAPerson: a person lets it go on
   std::int64_t delay_ms = 0;      // from the end of the step to not_before; 0 for a person
 };
@@ -237,19 +237,19 @@ struct ResumeDecision {  // the decision about an open marker that a claim found
   RecoveryFound found = RecoveryFound::kNothing;
   RecoveryDecision decision = RecoveryDecision::kReExecute;
   std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
-  std::optional<Wait> wait;   // of kWait, and only then
+  std::optional<Wait> wait;   // set for kWait only
   // The layer with the work that the agent's next execution goes on with, of kContinue and perhaps of kWait; "" when
   // it changed no file.
   std::optional<std::string> kept_layer = {};
-  std::string not_continued = {};  // of kReExecute instead of kContinue: what was missing
-  Reported reported;               // of an agent's step that was lost
+  std::string not_continued = {};  // kReExecute instead of kContinue: the part that was missing
+  Reported reported;               // for an agent's step that was lost
   // True: settle_usage() records the usage later. Reservations of tokens and money stay until then.
   bool owes = false;
 };
 
 // The ends of steps that are not recorded yet.
 struct Endings {
-  std::optional<StepEnd> result;         // of the step that ended
+  std::optional<StepEnd> result;         // the result of the step that ended
   std::optional<ResumeDecision> resume;  // closes a step that was lost
 };
 
@@ -285,7 +285,7 @@ struct AttemptEnd {
   std::string summary;         // UTF-8, at most 4096 bytes
   Json feedback;               // object; null when passed
   std::string reason;          // last_failure_reason: one line; "" when passed
-  std::string accepted_layer;  // of a passed attempt: becomes part of the run ("" without changes)
+  std::string accepted_layer;  // a passed attempt's: becomes part of the run ("" without changes)
   // No layer accepted up to this merge_seq overlaps it: the caller has compared them (store/overlap.h).
   std::int64_t looked_up_to = 0;
   std::string build;        // Pawl's version
@@ -294,8 +294,8 @@ struct AttemptEnd {
   // before the last attempt.
   std::string not_before;
   std::vector<Advice> advice;
-  Action action = Action::kNone;     // of a failed attempt only
-  std::string goal;                  // of kReplan
+  Action action = Action::kNone;     // set for a failed attempt only
+  std::string goal;                  // for kReplan
   std::string action_reason;         // one line; for all but kNone
   std::vector<EpisodeRow> episodes;  // each of several episodes; part of the ledger row `attempt`
   // The agent's work, or that of the retained episode. Absent: the layer that the end of its step set.
@@ -309,7 +309,7 @@ struct Finished {
   PhaseState state;  // after the verb
   PhaseOutcome outcome;
   bool run_ended = false;
-  std::vector<std::string> ended_steps;  // of phases that kAbortRun cancelled: their supervisors still run
+  std::vector<std::string> ended_steps;  // kAbortRun cancelled their phases; their supervisors still run
   std::vector<BudgetRow> warnings;       // as in Begun
   // Set: the layer of the passed attempt overlaps one that was accepted meanwhile, from a phase beside it or
   // by an operator. The verb had no effect; the caller decides again.

@@ -11,7 +11,7 @@
 namespace pawl::supervisor {
 
 struct HandedOver {
-  std::string key;  // of the step (Seal::key_of_part): kHashKeySize bytes
+  std::string key;  // the step's key (Seal::key_of_part): kHashKeySize bytes
   secrets::Redactor::Values credentials = {};
 };
 

@@ -44,7 +44,7 @@ class StepOutput {
                                                   const secrets::Redactor::Values& credentials);
 
   void add(sandbox::Stream stream, std::string_view bytes);  // thread-safe with add_log_line()
-  void add_log_line(std::string_view line);                  // of the agent's API; with its newline
+  void add_log_line(std::string_view line);                  // a line of the agent's API; with its newline
   // Without newlines; calls of each are one at a time.
   void add_network_line(std::string_view line);
   void add_trace_line(std::string_view line);

@@ -23,8 +23,8 @@
 
 namespace pawl::supervisor {
 
-constexpr std::uint64_t kSpoolFileBytesMax =
-    16 << 20;  // job.json and result.json: a spec or a run, never output
+// For job.json and result.json: a spec or a run, never output.
+constexpr std::uint64_t kSpoolFileBytesMax = 16 << 20;
 
 // Names of files in a spool.
 constexpr std::string_view kIdentityFile = "supervisor", kJobFile = "job.json", kResultFile = "result.json";

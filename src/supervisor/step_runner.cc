@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 3> kStepFiles = {"output", "trace", "netw
 constexpr std::string_view kPawlProgram = "pawl";  // beside the supervisor; it is the client of agents, too
 constexpr std::int64_t kAskEveryMs = 200;          // how often `stop` is called while waiting
 constexpr std::uint64_t kLogTailBytesMax = 4096;
-constexpr std::int64_t kKillPatienceMs =
-    10'000;  // SIGKILL to a process in an uninterruptible wait can take this long
+// SIGKILL to a process in an uninterruptible wait can take this long.
+constexpr std::int64_t kKillPatienceMs = 10'000;
 
 // A reader of the step holds the lock for a moment, and so does an init process that is dying.
 constexpr int kForgetTriesMax = 50;

@@ -41,7 +41,7 @@ struct AgentStep {
 
 struct Salvage {
   bool began = true;                      // false: there is no sign that the step began, and no probe ran
-  std::optional<std::int64_t> exit_code;  // of the probe; nullopt when it had no result
+  std::optional<std::int64_t> exit_code;  // the probe's; nullopt when it had no result
   sandbox::SandboxRun run;                // valid with exit code 0
 };
 

@@ -38,7 +38,7 @@ struct Evidence {
   std::vector<store::PhaseRow> phases;
   std::vector<store::LayerRow> layers;            // accepted, in the order of acceptance
   std::vector<workspace::AppliedPhase> accepted;  // the same
-  struct Last {                                   // of the phase that was accepted last
+  struct Last {                                   // the phase that was accepted last
     store::PhaseRow row;
     plan::Phase planned;
     std::optional<store::AttemptRow> attempt;  // the newest

@@ -166,7 +166,7 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id, Costs& 
 Status add_run_costs(store::Store& store, const std::string& run_id, const Prices& prices, Costs& to) {
   PAWL_TRY(auto tables, tables_of(store, run_id, to));
   auto& steps = tables.steps;
-  std::map<std::string, std::string> isolation;  // of the counted steps, by sandbox_run_id
+  std::map<std::string, std::string> isolation;  // the counted steps', by sandbox_run_id
   for (const auto& row : tables.costs.facts) {
     const auto step = steps.find(row.sandbox_run_id);
     if (step == steps.end() || !isolation.emplace(row.sandbox_run_id, row.gate_isolation_class).second)

@@ -69,8 +69,8 @@ struct RunReason {
   store::RunRow run;
   Reason reason;
   std::vector<OpenQuestion> questions;
-  std::vector<AgentRemark>
-      agents;  // of the newest attempt of `reason.phase_id`, or, with kOver, of each phase
+  // Remarks in the newest attempt of `reason.phase_id`, or, with kOver, of each phase.
+  std::vector<AgentRemark> agents;
 };
 // Takes half a second when a lock is held, to see whether its holder lets go. kNotFound: there is no such
 // run.

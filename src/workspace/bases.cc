@@ -93,9 +93,9 @@ Result<BaseParts> parts_of(const Workspaces& workspaces, const std::string& base
   BaseParts out{.whole = base_id};
   while (!is_whole(workspaces, out.whole)) {
     const auto derivation = derivation_of(workspaces.folder(), out.whole);
-    const bool usable = derivation &&
-                        out.layers.size() < kDerivedDepthMax &&  // A damaged record may form a loop.
-                        workspaces.has_layer(derivation->layer_id);
+    // The depth has a bound because damaged records may form a loop.
+    const bool usable =
+        derivation && out.layers.size() < kDerivedDepthMax && workspaces.has_layer(derivation->layer_id);
     if (!usable)
       return fail(ErrorKind::kNotFound,
                   "the base " + base_id + " is gone (`pawl gc` takes it from old runs)");

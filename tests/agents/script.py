@@ -90,7 +90,7 @@ class Script:
         self.faults = [Fault(**fault) for fault in document.get("faults", [])]
         self.lock = threading.Lock()
         self.calls = 0
-        self.ends = {}  # of each fault that lasts for a time: when
+        self.ends = {}  # by fault that lasts for a time: when it ends
 
     def decide(self, request):
         kind = auxiliary_kind(request)

@@ -148,7 +148,7 @@ tiers:
   - phases:
       - {id: p1, goal: "do the work", agent: {%(agent)s}, gates: [check]}
 """
-GATE = '[ "$(tr -d "\\n" <used)" = 1234 ] && [ ! -e /pawl-acp ]'  # of an agent alone
+GATE = '[ "$(tr -d "\\n" <used)" = 1234 ] && [ ! -e /pawl-acp ]'  # a file that an agent alone sees
 
 
 class WithAcp(WithRun):

@@ -38,7 +38,7 @@ class Objects(WithRun):
             self.write(f"source/pad/{number}", f"{number}\n")
         if ref:
             self.commit_all("source")
-        self.write("check.sh", "true  # of gates\n")
+        self.write("check.sh", "true  # for gates\n")
         self.write("agent.sh", WORKS)
         self.write("plan.yaml", PLAN % ref + "".join(
             f'      - {{id: {name}, goal: g, max_attempts: 1, agent: {{run: "{AGENT}"}}, gates: [check]}}\n' for name in phases))
@@ -154,7 +154,7 @@ class Objects(WithRun):
         """Whatever its size: the next agent reads the end of a large log."""
         self.make(phases=("p1",))
         self.write("agent.sh", WORKS + "head -c 1500000 /dev/zero | tr '\\0' x; echo\n")
-        self.write("check.sh", "[ ! -e made.p1 ]  # of gates\n")
+        self.write("check.sh", "[ ! -e made.p1 ]  # for gates\n")
         self.pawl("run", "plan.yaml", expect=11)
         logs = ("logs", "last", "p1")
         whole = self.pawl(*logs).stdout

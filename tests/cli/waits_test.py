@@ -43,7 +43,7 @@ NO_KEY = """echo 'Invalid API key · Please run /login'"""
 PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "opencode": "opencode's provider", "pi": "pi's provider", "qwen_code": "Qwen Code's provider"}
 
 SOON_S = 4
-WITHIN_S = 5  # of the reset
+WITHIN_S = 5  # counted from the reset
 
 
 def seconds_of(text):

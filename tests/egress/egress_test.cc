@@ -91,7 +91,7 @@ class EgressTest : public ::testing::Test {
   os::UniqueFd server_;
   std::vector<std::string> lines_;
   std::optional<Egress> egress_;
-  std::vector<std::uint16_t> ports_;  // of the resolver, the proxy and the server
+  std::vector<std::uint16_t> ports_;  // the ports of the resolver, the proxy and the server
 };
 
 TEST_F(EgressTest, RefusalsDoNotHideWhatIsAllowed) {

@@ -58,7 +58,7 @@ class Wire {
  private:
   std::string_view bytes_;  // not taken yet
   const std::size_t piece_;
-  std::size_t arrived_ = 0;  // of them
+  std::size_t arrived_ = 0;  // the bytes that have arrived
 };
 
 int check(const pawl::http::Response& response) {

@@ -14,6 +14,8 @@ PARAGRAPH_WORDS_MAX = 80
 
 # A comment that begins so has no subject: a reader must guess it.
 NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
+# "type name;  // of a step" leaves out a noun in the same way. A string may have "#" after one blank.
+TRAILING_OF = re.compile(r"\S.*(\s//|  #|\s--) of ")
 IS_COMMENT = re.compile(r"^\s*(//|#|--)(?! name: )")  # "-- name: x" in SQL begins a statement
 
 
@@ -25,7 +27,12 @@ def tracked(*folders):
 def comment_problems(text):
     """Numbers of lines with which a comment without a subject begins."""
     lines = ["", *text.splitlines()]
-    return [number for number in range(1, len(lines)) if NO_SUBJECT.match(lines[number]) and not IS_COMMENT.match(lines[number - 1])]
+
+    def is_problem(before, line):
+        if IS_COMMENT.match(line):
+            return NO_SUBJECT.match(line) and not IS_COMMENT.match(before)
+        return TRAILING_OF.search(line)
+    return [number for number in range(1, len(lines)) if is_problem(lines[number - 1], lines[number])]
 
 
 def prose(text):
@@ -80,6 +87,7 @@ class Language(unittest.TestCase):
 
     def test_the_rules_can_fail(self):
         self.assertEqual(comment_problems("// Of a phase.\nint a;\n  # What it is\n// A phase\n// Of a run\n"), [1, 3])
+        self.assertEqual(comment_problems("int a;  //" " of a phase\nint b;  // a phase's\nC = 1  #" " of a run\nx = '# of a run'\n"), [1, 3])
         self.assertEqual(comment_problems("-- name: some\n-- What it is\nSELECT 1;\n"), [2])
         words = " word" * (SENTENCE_WORDS_MAX + 1)
         self.assertEqual(len(list(long_sentences(f"A page.\n\n- {words.strip()}.\n\n| {words} |\n\n    {words}\n\n```\n{words}\n```\n"))), 1)

@@ -78,7 +78,7 @@ TEST_F(Trust, TheSourceIsWhereThePlannedRowSays) {
   begin_anew();
   const auto lacks = [&] { return std::ranges::count(verified()->lacks, "source_folder", &Lack::member); };
   EXPECT_EQ(lacks(), 0);
-  common_ = "{}";  // of an older version
+  common_ = "{}";  // as an older version wrote it
   begin_anew();
   sql(evil);
   EXPECT_TRUE(claim());

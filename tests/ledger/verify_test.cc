@@ -90,7 +90,7 @@ TEST(Verify, AHeadWithValuesOfOtherKindsIsToldAndNoCrash) {
                                     Json::object(),
                                     {{"rows", "x"}, {"head", 1}}};
   const Json flat = honest.flatten();
-  std::set<std::string> places;  // of every value and of every object and array
+  std::set<std::string> places;  // the place of every value, object and array
   for (const auto& [place, value] : flat.items())
     for (auto end = place.size(); end != 0 && end != std::string::npos; end = place.rfind('/', end - 1))
       places.insert(place.substr(0, end));

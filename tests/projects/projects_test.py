@@ -22,7 +22,7 @@ FETCH_TIMEOUT_S = 240
 @dataclasses.dataclass
 class Project:
     archive: str
-    steps: list    # of the gate, YAML
+    steps: list    # the gate's, YAML
     tests: int     # what its runner counts
     protect: list  # the tests and what runs them, but for the one file that gone and skipped change
     # The change of each agent: the file, the text, its replacement.

@@ -112,7 +112,7 @@ bool put_another_result(Database& database, const std::string& run_id) {
       "' AND chain <> '' AND seq > COALESCE(json_extract(body, '$.chains.\"' || chain || '\".rows'), 0) "
       "ORDER BY "
       "chain, seq");
-  std::string chain, prev;  // of the changed row: all later rows of its chain follow
+  std::string chain, prev;  // the changed row's: all later rows of its chain follow
   for (const auto& [of, line] : rows) {
     const Json row = *parse_json(line);
     std::string body = line.substr(0, line.rfind(",\"hash\":"));

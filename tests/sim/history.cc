@@ -210,7 +210,7 @@ class History {
   struct Executor {
     std::unique_ptr<executor::Executor> real;
     std::int64_t incarnation = 0;
-    std::string boot;  // of its incarnation
+    std::string boot;  // the boot of its incarnation
     bool busy = false;
   };
 

@@ -21,7 +21,7 @@ struct Bounds {
   bool effect_is_elsewhere = false;                             // a probe looks for it
   std::set<std::string> go_on_after_failure = {};               // phases with `on_retry: continue`
   bool agents_continue = false;                                 // in the workspace that a lost execution left
-  std::int64_t refused_percent = 0;                             // of the agents, by their provider
+  std::int64_t refused_percent = 0;                             // agents that their provider refuses
 
   GatesOfPhases gate_steps;
   CapsOfPhases agent_caps;

@@ -224,7 +224,8 @@ bool SimSandboxes::is_decided_before(const store::StepRow& marker) const {
   return std::ranges::any_of(steps, [&](const store::StepRow& row) {
     if (row.attempt_id != marker.attempt_id || row.episode == 0 || row.episode >= marker.episode)
       return false;
-    const bool is_last = row.step_name == "b" || row.step_name.starts_with("b@rerun");  // of gate one
+    const bool is_last =
+        row.step_name == "b" || row.step_name.starts_with("b@rerun");  // the last of gate one
     return row.decision == "escalate" || (is_last && row.state == store::StepState::kDone);
   });
 }

@@ -26,7 +26,7 @@ struct GateStep {
   std::string gate_id, name;
   bool may_fail = false;
   bool known_failing = false;     // it writes a report, and its gate says `known_failing: base`
-  std::int64_t flaky_reruns = 0;  // of its gate
+  std::int64_t flaky_reruns = 0;  // reruns of its gate
   bool flaky_passes = false;      // its gate says `flaky: pass`
 };
 using TestNames = std::set<std::string>;
@@ -109,8 +109,8 @@ class SimSandboxes final : public supervisor::StepRunner {
     State state = State::kRunning;
     std::int64_t ends_at_micros = 0;
     std::string spec_hash, label;
-    std::string boot;                 // of its start
-    std::vector<std::string> layers;  // of its workspace, without what an earlier execution of it left
+    std::string boot;                 // the boot of its start
+    std::vector<std::string> layers;  // its workspace's, without an earlier execution's own layer
     sandbox::SandboxRun run;
     std::optional<OnBase> on_base;
     std::string watcher;  // the executor that started it, or that waits for it since

@@ -319,7 +319,7 @@ class SimStore final : public store::Store {
   std::map<std::string, std::pair<std::string, std::int64_t>> held_until_;  // owner, monotonic end
   struct ProviderWait {
     std::string attempt_id;  // the newest that was claimed
-    std::string not_before;  // of its wait, if it waits
+    std::string not_before;  // the end of its wait, if it waits
   };
   std::map<std::string, ProviderWait> waits_;  // by phase
   std::set<std::string> touched_;

@@ -108,7 +108,7 @@ class Trust : public ::testing::Test {
     return store_->finish(
         claim.lease, {.result = ended()}, end, [](const auto&, const auto&) { return false; }, now_);
   }
-  store::StepEnd ended() const {  // of the step that began last
+  store::StepEnd ended() const {  // the end of the step that began last
     const std::string id = "s" + std::to_string(steps_);
     return {.sandbox_run_id = id,
             .run = R"({"exit_code":0,"outcome":"exited"})",

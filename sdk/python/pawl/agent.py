@@ -23,7 +23,7 @@ T = TypeVar("T")
 S = TypeVar("S")
 Payload = Union[bytes, bytearray, memoryview, str, Mapping[str, Any], Sequence[Any], int, float, bool, None]
 
-_LOG_BYTES_MAX = 8192  # of a line
+_LOG_BYTES_MAX = 8192  # per line
 _NOTHING: Any = object()  # None is a valid payload
 
 

@@ -18,7 +18,7 @@ from .transport import Transport
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-_ERROR_BYTES_MAX = 8192  # of steps/fail
+_ERROR_BYTES_MAX = 8192  # for steps/fail
 
 
 class _Ran(NamedTuple):

@@ -21,7 +21,7 @@ class Scope:
         self.depth = depth            # the number of children around it
         self.child = child            # prefix of names that a person gives: "" or "<child_id>/"
         self.inside = inside          # prefix of counted names: as above, or "<key of a step>/"
-        self.usage_prefix = usage_prefix  # of a step's execution; None outside steps
+        self.usage_prefix = usage_prefix  # the prefix of a step's execution; None outside steps
         self.counts: Dict[str, int] = {}
         self.failed: Dict[Tuple[str, str], List[str]] = {}
 

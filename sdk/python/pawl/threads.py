@@ -22,7 +22,7 @@ from .fork import Forked
 from .model import Checkpoint, Loaded
 
 _ROOT = "langgraph/"
-_PART_MAX = 120  # of 512 bytes of an id: a thread, a namespace, a task, and a checkpoint_id
+_PART_MAX = 120  # for a thread, a namespace, a task or a checkpoint_id in an id of 512 bytes
 _HASHED = "="  # quote() leaves no "=" in a part
 _KNOWN_MAX = 10_000  # namespaces whose highest id is remembered; a forgotten one costs a request
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from .errors import PawlError, Unavailable, error_of
 from .fork import Forked, session
 
-_CONNECTIONS_MAX = 32       # of the 64 that the socket allows: other processes of the episode need some, too
+_CONNECTIONS_MAX = 32       # the socket allows 64: other processes of the episode need some, too
 _LONG_POLLS_MAX = 16        # so that requests that wait for a person never take all connections
 _PATH_BYTES_MAX = 107       # sockaddr_un holds 108 with the NUL, see unix(7)
 _TIMEOUT_S = 120.0          # longer than the longest poll (30 s), and than a large checkpoint takes to reach the disk
@@ -28,7 +28,7 @@ _LONG_HEADER = "pawl-checkpoint"
 class Response:
     status: int
     body: bytes
-    long_header: str  # of a loaded checkpoint
+    long_header: str  # the long header of a loaded checkpoint
 
 
 class _Lines(io.RawIOBase):

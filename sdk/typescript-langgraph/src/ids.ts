@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 
 const ROOT = "langgraph/";
-const PART_MAX = 120; // of the 512 bytes of an id: four parts and the text between them
+const PART_MAX = 120; // an id has 512 bytes: four parts and the text between them
 
 export interface Place {
   thread: string;

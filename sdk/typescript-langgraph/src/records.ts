@@ -11,7 +11,7 @@ import type { Writer } from "./writer.js";
 interface BaseHeader {
   checkpoint: Omit<Checkpoint, "channel_values">;
   parent?: string;
-  channels: string[]; // of all parts but the last, which is the metadata
+  channels: string[]; // the channels of all parts but the last, which is the metadata
 }
 
 export interface BaseRecord {

@@ -18,7 +18,7 @@ import { Writer } from "./writer.js";
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 
 const AT_ONCE = 8; // tuples of list() that are read at the same time
-const META_BYTES_MAX = 16 * 1024; // of metadata that a filter can check without the payload
+const META_BYTES_MAX = 16 * 1024; // for metadata that a filter can check without the payload
 
 export interface PawlSaverOptions extends ConnectOptions {
   pawl?: Pawl; // replaces a connection of its own

@@ -7,7 +7,7 @@ import { isAscii } from "node:buffer";
 export const TEXTS = "pawl-texts"; // the type of such a value
 
 const TEXT_LENGTH_MIN = 256; // a shorter text costs more by itself than within JSON
-const LENGTH_MIN = 16 * 1024; // of all texts; a value with less is stored as JSON
+const LENGTH_MIN = 16 * 1024; // for all texts; a value with less is stored as JSON
 const MARK = "\0"; // the only key of an object that replaces a text: JSON writes it as below
 const markOf = (index: number): string => `{"\\u0000":${index}}`;
 
@@ -28,7 +28,7 @@ export function textsOf(value: unknown): Texts | undefined {
 
 class Taking {
   readonly texts: string[] = [];
-  length = 0; // of all texts
+  length = 0; // the length of all texts
   confused = false; // the value has a key like MARK
 
   // The value with marks in place of its long texts; the value itself if it has none.

@@ -15,7 +15,7 @@ const KNOWN_MAX = 10_000; // threads whose state is remembered; a forgotten one 
 interface Known {
   newest: string; // the highest checkpoint id; "": none
   writes: number; // records saved after it
-  bytes: number; // of the last checkpoint
+  bytes: number; // the size of the last checkpoint
   puts: Promise<unknown>; // the last put of this process: a later save must be newer
 }
 

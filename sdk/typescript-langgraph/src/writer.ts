@@ -4,7 +4,7 @@ import type { Texts } from "./texts.js";
 
 const BYTES_MIN = 64 * 1024;
 const KEPT_BYTES_MAX = 8 * 1024 * 1024;
-const UTF8_BYTES_MAX = 3; // of a UTF-16 code unit of a string
+const UTF8_BYTES_MAX = 3; // for a UTF-16 code unit of a string
 
 let kept: Buffer | undefined; // for the next writer
 

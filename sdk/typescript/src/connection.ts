@@ -10,7 +10,7 @@ const SOCKETS = 24; // for ordinary requests: those in flight together become du
 const LONG_SOCKETS = 16; // for requests that wait for a person; separate, so that they delay no other request
 const COMES_BACK_MS = 10_000; // how long a server that has responded before may be away: `pawl agentd` restarts
 const RETRY_MS = 25;
-const ADDRESS_BYTES = 107; // of a Unix socket's address (unix(7)); longer paths go through their folder's descriptor
+const ADDRESS_BYTES = 107; // for a Unix socket's address (unix(7)); longer paths go through their folder's descriptor
 
 export interface Ask {
   method: "GET" | "PUT" | "POST" | "DELETE";

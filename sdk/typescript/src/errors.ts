@@ -11,7 +11,7 @@ export interface Problem {
 export class PawlError extends Error {
   readonly type: string;
   readonly title: string;
-  readonly status: number; // of HTTP; 0: no server answered
+  readonly status: number; // HTTP status; 0: no server answered
   readonly detail: string;
 
   constructor(problem: Problem, options?: ErrorOptions) {
@@ -44,7 +44,7 @@ export class UnavailableError extends PawlError {
 // wrote the journal, or its keys depend on something that changes.
 export class DeterminismError extends ConflictError {
   readonly key: string;
-  readonly recordedHash: string; // of the arguments in the journal
+  readonly recordedHash: string; // the hash of the arguments in the journal
   readonly givenHash: string;
 
   constructor(key: string, recordedHash: string, givenHash: string, problem?: Problem) {

@@ -133,7 +133,7 @@ export interface Question {
 
 export type LogLevel = "debug" | "info" | "warning" | "error";
 
-const NAMES = new Map<string, string>(); // of the API's members: a few dozen
+const NAMES = new Map<string, string>(); // the API's members: a few dozen
 
 function camelCase(name: string): string {
   let camel = NAMES.get(name);

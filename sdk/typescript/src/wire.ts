@@ -26,7 +26,7 @@ class Wire {
   private readonly socket: net.Socket;
   private readonly pool: Pool;
   private job: Job | undefined;
-  private head: Buffer = NOTHING; // of a response, until it is complete
+  private head: Buffer = NOTHING; // the head of a response, until it is complete
   private reply: Reply | undefined;
   private got = 0; // bytes of its body
 

@@ -14,8 +14,8 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMethodNotFound = -32601, kInvalidRequest = -32600;
 constexpr std::string_view kInternalError = "-32603";
 constexpr std::string_view kAuthRequired = "-32000";
-constexpr std::size_t kIdBytesMax = 200;            // of a request
-constexpr std::size_t kOptionsBytesMax = 64 << 10;  // of a permission
+constexpr std::size_t kIdBytesMax = 200;            // for a request
+constexpr std::size_t kOptionsBytesMax = 64 << 10;  // for a permission
 
 JsonMembers message() {
   JsonMembers out;

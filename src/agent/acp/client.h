@@ -18,8 +18,8 @@
 
 namespace pawl::agent::acp {
 
-constexpr std::size_t kMessageBytesMax = 16
-                                         << 20;  // of one message: a change of a file has both of its texts
+// For one message: a change of a file has both of its texts.
+constexpr std::size_t kMessageBytesMax = 16 << 20;
 
 // How the turn ended. The values are the exit codes of the program.
 enum class Ended {
@@ -37,7 +37,7 @@ enum class Ended {
 // A session of an execution before; "": there is none.
 struct Session {
   std::string id;
-  std::int64_t usd_micros = 0;  // of its cost, what was reported
+  std::int64_t usd_micros = 0;  // the reported part of its cost
 };
 
 struct Task {
@@ -51,7 +51,7 @@ class Client {
  public:
   explicit Client(Task task);  // the first message is ready
 
-  void hear(std::string_view bytes);     // of the agent's stdout
+  void hear(std::string_view bytes);     // bytes of the agent's stdout
   void hear_end();                       // the agent closed its stdout
   void give_up(const std::string& why);  // the agent does not hear
   void cancel();                         // ends the turn; the agent answers with the end

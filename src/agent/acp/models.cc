@@ -5,7 +5,7 @@
 namespace pawl::agent::acp {
 namespace {
 
-constexpr std::size_t kOffersBytesMax = 256 << 10;  // of a list
+constexpr std::size_t kOffersBytesMax = 256 << 10;  // for a list
 
 // The values of an option, which may stand in groups.
 std::vector<std::string> values_of(const PrintedObject& option) {

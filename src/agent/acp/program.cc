@@ -23,7 +23,7 @@ constexpr int kWrongArguments = 2;
 constexpr int kLookEveryMs = 100;         // for a signal that arrived, and for the agent's end
 constexpr std::int64_t kCancelMs = 1000;  // less than the time between SIGTERM and SIGKILL
 constexpr std::int64_t kLeaveMs = 2000;   // for an agent that writes its session when its turn is over
-constexpr int kPiecesMax = 64;            // of its last words, before the time is looked at again
+constexpr int kPiecesMax = 64;            // pieces of its last words, before the time is looked at again
 constexpr std::size_t kUnsentBytesMax = 1 << 20;  // an agent that does not read more is left
 
 void print(int fd, std::string_view text) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kTextCharactersMax = 1 << 20;  // a longer text is left out
 constexpr std::size_t kTextJsonBytesMax = 16 << 20;   // as long as a message
-constexpr std::size_t kEntriesBytesMax = 64 << 10;    // of the list of a plan
+constexpr std::size_t kEntriesBytesMax = 64 << 10;    // for the list of a plan
 
 // One line: other controls than the end of a line would move the cursor of a terminal.
 std::string one_line(std::string_view text) {

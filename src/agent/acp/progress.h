@@ -12,9 +12,9 @@
 
 namespace pawl::agent::acp {
 
-constexpr std::size_t kLinesBytesMax = 4
-                                       << 20;  // of all: less than what a step may print, and enough to read
-constexpr std::size_t kToolCallsMax = 1000;    // whose titles are kept for their ends; others end without one
+// For all lines: less than a step may print, and enough to read.
+constexpr std::size_t kLinesBytesMax = 4 << 20;
+constexpr std::size_t kToolCallsMax = 1000;  // whose titles are kept for their ends; others end without one
 
 struct ToolCalls {
   std::int64_t total = 0, failed = 0;

@@ -17,9 +17,9 @@ class Used {
   // `reported`: what an execution before has reported of the session's cost.
   explicit Used(std::int64_t reported) : reported_(reported) {}
 
-  void set_model(std::string model) { model_ = std::move(model); }  // of what is seen from now on
+  void set_model(std::string model) { model_ = std::move(model); }  // for usage that is seen from now on
   void see_update(const PrintedObject& update);
-  void see_end(const PrintedObject& result);  // of session/prompt
+  void see_end(const PrintedObject& result);  // the result of session/prompt
 
   // By model. "": the agent does not name it. Without an id.
   std::vector<Usage> by_model() const;
@@ -28,7 +28,7 @@ class Used {
 
  private:
   std::int64_t reported_ = 0;
-  std::optional<std::int64_t> cost_;  // of the session, cumulated
+  std::optional<std::int64_t> cost_;  // the session's, cumulated
   std::string model_;
   std::vector<Usage> ended_, on_the_way_;
 };

@@ -44,7 +44,7 @@ struct Needed {
   std::vector<std::string> objects, homes;
 };
 
-constexpr std::int64_t kRowsMax = 1'000'000;  // of a phase: more than it can have
+constexpr std::int64_t kRowsMax = 1'000'000;  // per phase: more than it can have
 
 // Adds every object that the rows of a run name, and HOME of the agents that may go on.
 Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Needed& needed) {

@@ -22,7 +22,7 @@ struct LogsOptions {
   StateOptions state;
   std::string run, phase;
   std::int64_t attempt = 0;  // 0: the newest
-  std::int64_t episode = 0;  // of several episodes; 0: all
+  std::int64_t episode = 0;  // one of several episodes; 0: all
   bool follow = false, trace = false, network = false, raw = false;
 };
 

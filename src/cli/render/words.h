@@ -44,6 +44,6 @@ std::string decision_text(const Json& decision);  // one line
 std::string wait_text(const std::string& phase_id, const store::Wait& wait);
 std::string question_line(const views::OpenQuestion& open);  // "fix asks: Deploy?", on one line
 std::string answer_command(const std::string& run_id);       // the command that lists and answers it
-std::string cap_option(const store::BudgetRow& row);         // of `pawl budget`, to raise that cap
+std::string cap_option(const store::BudgetRow& row);         // for `pawl budget`, to raise that cap
 
 }  // namespace pawl::cli

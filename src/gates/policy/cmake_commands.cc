@@ -10,7 +10,7 @@
 namespace pawl::gates {
 namespace {
 
-constexpr std::size_t kCommandsMax = 100'000, kWordsMax = 500'000;  // of a file
+constexpr std::size_t kCommandsMax = 100'000, kWordsMax = 500'000;  // per file
 
 class CmakeReader {
  public:

@@ -34,7 +34,7 @@ struct Given {
 
 // A path from the root; "" is the root.
 std::string from_root(std::string place, std::string_view path) {
-  if (path.ends_with("...")) path.remove_suffix(3);  // of go
+  if (path.ends_with("...")) path.remove_suffix(3);  // a wildcard of go
   while (!path.empty()) {
     const auto end = std::min(path.find('/'), path.size());
     const auto part = path.substr(0, end);

@@ -13,8 +13,8 @@ LibraryNames node_runners();        // packages
 LibraryNames perl_modules();        // below a folder of modules
 LibraryNames ruby_files();          // below a folder of sources
 LibraryNames scanner_rule_files();  // what scanners are not to report
-LibraryNames framework_headers();   // of test frameworks, and those by which C judges
-LibraryNames c_headers();           // of C and POSIX
+LibraryNames framework_headers();   // those of test frameworks, and those by which C judges
+LibraryNames c_headers();           // those of C and POSIX
 LibraryNames cxx_headers();         // without `version`, a usual name of other files
 LibraryNames java_packages();       // folders
 

@@ -11,7 +11,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t kCallBytesMax = 1 << 10;  // of a call that looks for a program
+constexpr std::size_t kCallBytesMax = 1 << 10;  // for a call that looks for a program
 
 TargetNames followed(const Makefile& in, const TargetNames& targets, TargetNames Rule::*needs) {
   std::vector<std::string> todo;

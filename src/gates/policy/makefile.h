@@ -42,7 +42,7 @@ struct Rule {
   TargetNames sure_needs;  // the ones under no condition
   std::vector<RecipeLine> recipe;
   std::size_t recipes = 0;  // how many times it gets a recipe; make takes the last one
-  MakeSettings settings;    // of its own variables
+  MakeSettings settings;    // settings in its own variables
   MakeVariables variables;  // its own ones
 };
 
@@ -64,7 +64,7 @@ struct Makefile {
   bool shell_stops = false;          // the shell ends at a command that fails
   TargetNames unknown;               // lines whose rules or files can't be known
   TargetNames header_folders;        // behind -I, -iquote or -isystem in variables and recipes
-  std::size_t bytes = 0, lines = 0;  // of its recipes
+  std::size_t bytes = 0, lines = 0;  // bytes and lines of its recipes
   bool is_cut = false;               // a part of it is over the limits and was not read
   std::vector<std::string> files;    // the paths that were read
 };

@@ -13,7 +13,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 constexpr std::size_t kRecipeBytesMax = 1 << 20;  // bytes of all recipes of a Makefile
-constexpr std::size_t kRecipeLinesMax = 20'000;   // of all recipes: each may name a variable of any size
+constexpr std::size_t kRecipeLinesMax = 20'000;   // in all recipes: each may name a variable of any size
 constexpr std::size_t kConditionsMax = 64;        // conditions inside each other
 
 // The lines of a text. A line that ends in a backslash is joined with the next one.

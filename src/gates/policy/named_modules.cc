@@ -44,8 +44,8 @@ FoundModules plugins_in(std::string_view content) {
   FoundModules out;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-') || words[i].starts_with("--")) continue;
-    const auto at =
-        words[i].find_first_not_of("hlqsvx", 1);  // options that take no value may stand before it
+    // Options that take no value may stand before it.
+    const auto at = words[i].find_first_not_of("hlqsvx", 1);
     if (at == words[i].npos || words[i][at] != 'p') continue;
     auto name = words[i].substr(at + 1);
     if (name.empty() && i + 1 < words.size()) name = words[i + 1];

@@ -48,7 +48,7 @@ bool is_git(std::string_view any_case) {
 }
 
 struct Extent {
-  std::size_t depth = 0;   // of nested brackets
+  std::size_t depth = 0;   // the depth to which brackets are nested
   std::size_t values = 0;  // at least as many as a parser makes
 };
 

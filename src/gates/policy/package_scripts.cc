@@ -95,7 +95,7 @@ class ScriptsReader : public nlohmann::json_sax<Json> {
   std::string top_, name_;
 };
 
-constexpr std::size_t kPatternsMax = 16;  // of run-s and its kind, each is compared with all scripts
+constexpr std::size_t kPatternsMax = 16;  // for run-s and its kind: each is compared with all scripts
 
 bool says_success(std::string_view word) { return word.starts_with("-s") || word.starts_with("--success"); }
 

@@ -21,7 +21,7 @@ constexpr auto kHooks = std::to_array<std::string_view>(
      "pytest_runtest_logreport", "pytest_runtest_makereport", "pytest_runtest_protocol", "pytest_runtestloop",
      "pytest_sessionfinish"});
 constexpr std::string_view kEnd = "os._exit";  // ends the process before pytest says its exit code
-constexpr std::size_t kPluginBytesMax = 4096;  // of one assignment
+constexpr std::size_t kPluginBytesMax = 4096;  // for one assignment
 
 bool is_conftest(std::string_view path) { return path == "conftest.py" || path.ends_with("/conftest.py"); }
 

@@ -18,7 +18,7 @@ namespace pawl::gates {
 // The Makefiles that make reads in a folder.
 struct MakeFolder {
   std::string folder;              // "" is the root
-  std::vector<std::string> names;  // of the files that make begins with
+  std::vector<std::string> names;  // the files that make begins with
   bool is_given = false;           // by -f, so that make reads no other ones
   Makefile base, now;              // with the files that they include; `now` is the work's
   TargetNames reached;             // the gate's targets, and those that base needs for them

@@ -132,7 +132,7 @@ void SearchFolders::add(const std::vector<std::string>& argv) {
   for (const auto& text : argv) {
     const auto words = words_of_command(text);
     Places places;
-    bool is_pytest = false;  // of the last command of Python
+    bool is_pytest = false;  // the last command is Python's
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto next = i + 1 < words.size() ? words[i + 1] : std::string_view();
       if (words[i] == "cd" || words[i] == "pushd") {

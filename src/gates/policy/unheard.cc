@@ -91,7 +91,7 @@ bool only_assigns(std::string_view before, std::string_view behind) {
 // A test runner in "$(...)", "`...`" or "<(...)" of a command that has a result of its own; "" when there is none.
 std::string lost_substitution(std::string_view script) {
   bool in_quotes = false;
-  std::size_t start = 0;  // of the command
+  std::size_t start = 0;  // where the command begins
   for (std::size_t at = 0; at < script.size(); ++at) {
     const char c = script[at];
     const auto rest = script.substr(at);
@@ -106,7 +106,7 @@ std::string lost_substitution(std::string_view script) {
       const auto end =
           c == '`' ? std::min(script.find('`', first), script.size()) : end_of_bracket(script, first);
       auto inner = script.substr(first, end - first);
-      if (inner.starts_with("shell ")) inner.remove_prefix(6);  // of make
+      if (inner.starts_with("shell ")) inner.remove_prefix(6);  // a function of make
       const auto stop = std::min(script.find_first_of(";\n&|", end), script.size());
       const auto behind = script.substr(std::min(end + 1, stop), stop - std::min(end + 1, stop));
       const auto commands = commands_of(inner);

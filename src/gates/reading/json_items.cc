@@ -83,7 +83,7 @@ class Builder {
 
   Json root_;
   std::vector<Json*> open_;  // arrays and objects, from the outermost
-  std::string key_;          // of the next member
+  std::string key_;          // the next member's
 };
 
 // Follows the events of a document to its items. The document itself is never stored. The library's own
@@ -119,7 +119,7 @@ class Items final : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  std::string problem;    // of a text that is no JSON
+  std::string problem;    // the reason why the text is no JSON
   bool is_object = true;  // the document is one
   TimesFound found;
 
@@ -232,7 +232,7 @@ class Items final : public nlohmann::json_sax<Json> {
   bool members_ = false;   // the items are members of an object
   std::int64_t values_ = 0;
   Builder item_;
-  int depth_ = 0;  // of the next value
+  int depth_ = 0;  // the next value's
 };
 
 }  // namespace

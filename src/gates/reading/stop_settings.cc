@@ -26,7 +26,7 @@ using TextOf = std::function<std::string(const std::string& path)>;
 using Words = std::vector<std::string>;
 using WordList = std::span<const std::string_view>;
 
-constexpr std::size_t kRowsBytesMax = 1 << 20;  // of scripts that are searched for tests in a row
+constexpr std::size_t kRowsBytesMax = 1 << 20;  // for scripts that are searched for tests in a row
 constexpr std::size_t kTextsMax = 200;          // commands that are read: scripts, recipes, lines
 constexpr std::size_t kScriptWordsMax = 500;    // words of a text that may be a script's path
 // An agent may have written all of these texts. Beyond these bounds a path has no text, and the result says so.

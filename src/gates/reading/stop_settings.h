@@ -13,8 +13,8 @@
 namespace pawl::gates {
 
 struct StopSources {
-  std::function<std::string(const std::string& path)>
-      text_of;  // of the workspace; "" when it has none at the path
+  // The text of the workspace's file at `path`; "" when there is none.
+  std::function<std::string(const std::string& path)> text_of;
   // Whether a test that fails keeps other tests of a script, the last word, from running. Null: it does not matter.
   std::function<bool(const std::vector<std::string>& argv)> hides_tests;
   std::function<bool(const std::string& script)> runs_tests;  // REQUIRED with hides_tests

@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::uint64_t kControlFileBytesMax = 16 << 10;
 constexpr std::int64_t kCpuPeriodUs = 100'000;  // the kernel's default period
-constexpr int kMakeTriesMax = 20;               // of 1 ms: a sweep holds a cgroup while it removes it
+constexpr int kMakeTriesMax = 20;               // 1 ms each: a sweep holds a cgroup while it removes it
 constexpr std::string_view kNameStart = "pawl-";
-constexpr int kRemoveTries = 400;  // of 5 ms: a killed process leaves its cgroup when it is reaped
+constexpr int kRemoveTries = 400;  // 5 ms each: a killed process leaves its cgroup when it is reaped
 
 bool write_control(const std::string& path, const std::string& value) {
   const os::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));

@@ -29,7 +29,7 @@ struct CgroupHome {
   };
   std::vector<Controller> controllers;
   bool limits(std::string_view controller) const;  // can limit memory, pids or cpu
-  bool counts_cpu() const;                         // of every process, whether it was waited for or not
+  bool counts_cpu() const;                         // all processes, whether waited for or not
 };
 
 // Finds the folders below `root` (/sys/fs/cgroup) for a process whose /proc/self/cgroup reads `own`.

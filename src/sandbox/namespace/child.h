@@ -75,14 +75,14 @@ struct ChildJob {
   bool has_layers = false;  // /workspace is a writable overlay with lower trees
   Processors processors;
   os::Defences defences;
-  std::vector<char*> argv, env;                      // of the command, with the final nullptr
+  std::vector<char*> argv, env;                      // for the command, with the final nullptr
   std::string shown;                                 // the program for messages, safe for a terminal
   std::vector<std::string> writable;                 // paths inside that Landlock allows to be written
-  const std::vector<Listener>* listeners = nullptr;  // of the outlet; null without one
+  const std::vector<Listener>* listeners = nullptr;  // the outlet's; null without one
   // The ChildStart arrives here, then trees; the child sends descriptors back (handover.h). Hangs up
   // when the parent has ended.
   int sync_fd = -1;
-  int cgroups_fd = -1;  // of the command: its limits and its cgroups arrive here
+  int cgroups_fd = -1;  // the command's limits and its cgroups arrive here
   int parent_fd = -1;   // pidfd of the parent (pidfd_open(2))
   int report_fd = -1;   // takes one ChildReport
   int stdin_fd = -1;    // -1: the input is empty
@@ -96,7 +96,7 @@ struct ChildJob {
 struct ChildReport {
   enum class Kind : std::uint32_t { kFailed, kExited, kSignaled } kind = Kind::kFailed;
   std::int32_t value = 0;  // errno, exit code or signal
-  std::int32_t op = -1;    // of kFailed: the index in plan->ops; -1: see `failed` and `action`
+  std::int32_t op = -1;    // kFailed: the index in plan->ops; -1: see `failed` and `action`
   // The mechanism that failed, where callers tell it from all others. Valid with kFailed.
   enum class Failed : std::uint32_t { kOther, kNamespaces, kTrace } failed = Failed::kOther;
   char action[240] = {};  // for people, NUL-terminated

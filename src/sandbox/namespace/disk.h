@@ -38,7 +38,7 @@ class DiskWatch {
   std::vector<WritablePath> paths_;
   std::vector<std::string> inside_;
   std::int64_t limit_;
-  Use at_start_;  // of the paths that do not count whole
+  Use at_start_;  // the use of the paths that do not count whole
   // At the last complete look, or at the start: the bytes that count, and the free bytes.
   std::int64_t taken_when_complete_ = 0, free_when_complete_;
 };

@@ -20,7 +20,7 @@
 namespace pawl::sandbox {
 namespace {
 
-constexpr std::string_view kFormat = "pawl-etc 2 " PAWL_VERSION;  // of a view and of the rules that made it
+constexpr std::string_view kFormat = "pawl-etc 2 " PAWL_VERSION;  // names the format and rules of a view
 constexpr std::int64_t kFileBytesMax = 16 << 20;
 constexpr std::uint64_t kRecordBytesMax = 16 << 20;
 constexpr std::int64_t kFreshSeconds = 86'400;     // so that a cleaner of /var/tmp does not take it for old
@@ -125,7 +125,7 @@ class EtcCopy {
 
   const std::string &root_, from_, to_;
   const EtcRules rules_;
-  uid_t owner_ = 0;  // of /etc: files of other users are not shown
+  uid_t owner_ = 0;  // the owner of /etc: other users' files are not shown
   std::string watched_;
 };
 

@@ -13,7 +13,7 @@ enum class HandOver : std::uint32_t { kListener, kTracer, kTree, kCgroup, kRenam
 
 struct Handed {
   HandOver what = HandOver::kListener;
-  std::uint32_t index = 0;  // of kListener: in ChildJob::listeners; of kTree: in ChildJob::trees
+  std::uint32_t index = 0;  // kListener: in ChildJob::listeners; kTree: in ChildJob::trees
   os::UniqueFd fd;
 };
 
@@ -24,7 +24,7 @@ std::optional<Handed> take_over(int socket, Waiting waiting);
 
 // A rename that a process inside requests and waits for (renames.h), passed from the tracer to the init.
 struct AskedRename {
-  std::uint64_t id = 0;     // of the notification (seccomp_unotify(2))
+  std::uint64_t id = 0;     // the notification's (seccomp_unotify(2))
   std::int32_t thread = 0;  // the number in the pid namespace inside
   std::int32_t call = 0;
   std::uint64_t arguments[5] = {};

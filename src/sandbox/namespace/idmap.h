@@ -44,7 +44,7 @@ class IdmapNamespace {
   IdmapNamespace() = default;
   Status open(const Identity& identity);
 
-  alignas(16) std::array<std::byte, 4096> stack_;  // of the process, which shares our memory
+  alignas(16) std::array<std::byte, 4096> stack_;  // for the process, which shares our memory
   int parent_ = getpid(), child_ = -1;
   os::UniqueFd namespace_;
 };

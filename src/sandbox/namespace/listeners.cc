@@ -20,7 +20,7 @@ namespace pawl::sandbox {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr int kBindTriesMax = 5000;  // of 1 ms
+constexpr int kBindTriesMax = 5000;  // 1 ms each
 
 sockaddr_in ipv4(std::uint32_t address, std::uint16_t port = 0) {
   sockaddr_in out{};

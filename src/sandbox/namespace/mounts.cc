@@ -53,7 +53,7 @@ constexpr std::array kMasked = {
 constexpr char kCgroupsOfProc[] =
     "#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
     "cpuset\t0\t1\t1\ncpu\t0\t1\t1\ncpuacct\t0\t1\t1\nmemory\t0\t1\t1\npids\t0\t1\t1\n";
-constexpr char kNoSoftLimit[] = "9223372036854771712";  // of v1, with pages of 4 KiB
+constexpr char kNoSoftLimit[] = "9223372036854771712";  // cgroup v1's value, with pages of 4 KiB
 
 constexpr std::size_t kUsualOps = 160;  // moving the operations repeatedly takes longer than making them
 constexpr std::int64_t kFilesMin = 16'384, kFilesOfMib = 1024;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kProcessesMax = 4096;        // processes that are followed
 constexpr int kHeldMax = 1 << 16;                  // descriptors and mappings that one scan examines
-constexpr std::uint64_t kMapsBytesMax = 16 << 20;  // of one process
+constexpr std::uint64_t kMapsBytesMax = 16 << 20;  // for one process
 constexpr std::string_view kNameless = " (deleted)";
 
 struct Process {

@@ -41,7 +41,7 @@ class Renames {
   struct Asked;
   struct Worker {
     pid_t pid = 0;
-    std::uint64_t id = 0;       // of the notification
+    std::uint64_t id = 0;       // the notification's
     os::UniqueFd from{}, to{};  // parents of the folders that it makes
     int repairs = 0;
   };

@@ -18,7 +18,7 @@ struct UpperProgress {
   static constexpr int kDepthMax = 256;  // each level takes two descriptors and a buffer
   struct Level {
     char name[NAME_MAX + 1];
-    char own_name[40];  // of the replacement folder; "" at first
+    char own_name[40];  // the replacement folder's; "" at first
     bool is_made;       // the replacement folder exists for certain
     bool is_tried;      // and contains the trial entry
     struct stat before;

@@ -35,7 +35,7 @@ struct Ending {
   bool stopped = false;           // by Events::should_stop
   std::optional<ChildReport> report;
   CgroupUse use;                             // at the end of the command
-  std::int64_t cpu_ms = 0, max_rss_kib = 0;  // of processes that were waited for (getrusage(2))
+  std::int64_t cpu_ms = 0, max_rss_kib = 0;  // for processes that were waited for (getrusage(2))
 };
 
 // Blocks until every process of the sandbox has ended and all output was passed on. Never fails: the result

@@ -48,8 +48,8 @@ void leave_out_etc(MountPlan& plan) {
   const auto view = std::ranges::find_if(plan.ops, [](const MountOp& op) {
     return op.kind == Kind::kAttach && op.target == in_new_root("/etc");
   });
-  if (view != plan.ops.end())
-    *view = {.kind = Kind::kFile, .target = in_new_root("/etc/resolv.conf")};  // a file is bound there
+  // A file is bound at the target.
+  if (view != plan.ops.end()) *view = {.kind = Kind::kFile, .target = in_new_root("/etc/resolv.conf")};
 }
 
 void show_devices_of_host(MountPlan& plan) {

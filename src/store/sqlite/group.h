@@ -50,7 +50,7 @@ class Group {  // thread-safe
     // Not a semaphore: that of GCC 12 can sleep for ever (gcc.gnu.org/bugzilla/show_bug.cgi?id=104928).
     std::condition_variable woken;
     bool done = false, leads = false;  // reasons to wake it; guarded by mutex_
-    Status outcome;                    // of the commit
+    Status outcome;                    // the commit's
   };
   Status submit(Task& task);
   Status lead();

@@ -87,7 +87,7 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
                   .gate_id = step_row.gate_id,
                   .sandbox_run_id = step_row.sandbox_run_id,
                   .backend = run_row.backend,
-                  .gate_isolation_class = std::string(kSharedKernel),  // of every backend
+                  .gate_isolation_class = std::string(kSharedKernel),  // the class of every backend
                   .emitted_at = now});
     const ResumeDecision decision{
         .sandbox_run_id = step_row.sandbox_run_id,

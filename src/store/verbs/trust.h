@@ -32,7 +32,7 @@ struct Trusted {
   Caps caps, own_caps;
   Json started;                     // the first row
   std::optional<ForkPoint> forked;  // origin of a fork
-  std::vector<std::int64_t> tiers;  // of its phases, in the order of `started`; empty: an older version
+  std::vector<std::int64_t> tiers;  // its phases' tiers, in the order of `started`; empty: an older version
   // All phases before this place, in that order, are over by rows.
   std::size_t first_open = 0;
   std::int64_t tables_epoch = -1;  // epoch of the newest comparison with the tables

@@ -22,8 +22,8 @@ void Sha1::block(const unsigned char* at) {
   auto [a, b, c, d, e] = state_;
   const auto turn = [&](std::uint32_t mixed, std::uint32_t constant, std::size_t i) {
     const std::uint32_t next = std::rotl(a, 5) + mixed + e + constant + w[i % 16];
-    w[i % 16] =
-        std::rotl(w[(i + 13) % 16] ^ w[(i + 8) % 16] ^ w[(i + 2) % 16] ^ w[i % 16], 1);  // for turn i + 16
+    // For turn i + 16.
+    w[i % 16] = std::rotl(w[(i + 13) % 16] ^ w[(i + 8) % 16] ^ w[(i + 2) % 16] ^ w[i % 16], 1);
     e = d;
     d = c;
     c = std::rotl(b, 30);

@@ -32,8 +32,8 @@ std::string text_in(const Commit& commit, const std::string& path) {
 std::string text_in(const std::string& folder, const std::string& path) {
   const auto full = os::join(folder, path);
   struct stat status {};
-  const bool is_file =
-      stat(full.c_str(), &status) == 0 && S_ISREG(status.st_mode);  // a FIFO would be waited for
+  // Opening a FIFO would wait for its writer.
+  const bool is_file = stat(full.c_str(), &status) == 0 && S_ISREG(status.st_mode);
   return is_file ? os::read_file(full, kSourceTextBytesMax).value_or("") : "";
 }
 

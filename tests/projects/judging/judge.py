@@ -34,7 +34,7 @@ from judging.work import EXIT, PLANS, STRICT, Run, Write, bare_environment, pack
 FETCHED = ROOT / "build/projects"
 PROJECTS = {project.name: project for project in scripts.PROJECTS + compiled.PROJECTS + native.PROJECTS}
 RUN_TIMEOUT_S = 900
-WRONG_TAKEN_MAX = {"exit": 0.03, "reports": 0, "strict": 0}  # of those that the plan can see
+WRONG_TAKEN_MAX = {"exit": 0.03, "reports": 0, "strict": 0}  # the share of wrong works that the plan can see
 
 POLICY = "version: 1\nwatched: fail\nbinaries: fail\nexecutables: fail\nsymlinks: fail\n"
 # A work that changes nothing that counts: for what the second attempt is told of the first.

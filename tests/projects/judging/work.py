@@ -74,8 +74,8 @@ class Work:
     right: bool
     why: str
     changes: tuple
-    seen_by: str = EXIT    # of a wrong work: the least plan that can see it
-    forbidden: str = ""    # of a right work: why the strict plan forbids it
+    seen_by: str = EXIT    # for a wrong work: the least plan that can see it
+    forbidden: str = ""    # for a right work: why the strict plan forbids it
 
 
 def right(name, why, *changes, forbidden=""):
@@ -92,7 +92,7 @@ class Project:
     archive: str
     seed: tuple        # the changes that put the bug into what the authors ship
     goal: str
-    steps: str         # of the gate, YAML, for exit codes only
+    steps: str         # the gate's, YAML, for exit codes only
     reported: str      # the same with reports
     protect: tuple     # the tests, and what runs them
     code: tuple        # patterns (! for what is not): what of a work the truth takes besides base's tests

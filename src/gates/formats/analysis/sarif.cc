@@ -49,7 +49,7 @@ struct Waiting {
   std::optional<std::size_t> file_at, rule_at;
   std::optional<std::size_t> extension;  // the list of its rule; without a value, the list of the tool
   std::string prints, partial;           // fingerprints
-  std::string text, id;                  // of the message
+  std::string text, id;                  // the message's
   std::vector<std::string> arguments;
   std::optional<Severity> level;
   const Rule* of = nullptr;  // its rule, once all lists of the run are read

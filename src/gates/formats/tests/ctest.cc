@@ -17,8 +17,8 @@ namespace {
 
 // CTest keeps 300 KiB of the output of a failed test.
 constexpr std::size_t kEncodedMax = 512 << 10;
-constexpr std::size_t kDecodedMax = 64
-                                    << 20;  // of all tests of a report: short texts may inflate to long ones
+// For all tests of a report: short texts may inflate to long ones.
+constexpr std::size_t kDecodedMax = 64 << 20;
 constexpr std::string_view kCompressed =
     "its output is compressed: `ctest -T Test --no-compress-output` writes it as it is";
 
@@ -113,7 +113,7 @@ class CtestHandler final : public XmlHandler {
  private:
   TestCollector tests_;
   std::string status_, name_, output_;
-  std::string encoding_, compression_;  // of the current output
+  std::string encoding_, compression_;  // the current output's
   std::size_t decoded_bytes_ = 0;
   std::size_t listed_ = 0;
   bool any_failed_ = false;

@@ -321,7 +321,7 @@ class TapReader {
   secrets::RedactedSource text_;  // its texts may be cut, so secrets are removed first
   Lines lines_;
   std::vector<Level> levels_;  // levels, the outermost first
-  StoredBytes stored_;         // of names
+  StoredBytes stored_;         // bytes of names
   std::int64_t points_ = 0, setups_failed_ = 0, teardowns_failed_ = 0;
   bool in_yaml_ = false, has_version_ = false, has_subtests_ = false;
   std::optional<std::string> bailed_out_;  // the line that reports it

@@ -20,7 +20,7 @@ interface World {
   other: Other;
   paid: Promise<void>;
   setPaid: () => void;
-  ended: Promise<void>; // of the other branch's first try
+  ended: Promise<void>; // resolved when the other branch's first try ends
   setEnded: () => void;
 }
 
