@@ -18,8 +18,8 @@ constexpr std::int64_t kSeals = 19;                  // the version that adds se
 
 struct Migration {
   std::string_view name, up, down;
-  std::string_view count_lost,
-      lost;  // data lost by taking it back: a statement that counts it, and a noun; "": none
+  // The data that taking it back loses: a statement that counts them, and a noun for them. "": none.
+  std::string_view count_lost, lost;
 };
 
 // In order. The version of a migration is its place, from 1.
