@@ -4,8 +4,7 @@
 
 int main(int argc, char** argv) {
   if (argc == 2) return pawl::supervisor::supervise(argv[1]);
-  std::fprintf(stderr,
-               "%s hosts one step for `pawl run`, which starts it; there is nothing to call by hand.\n",
+  std::fprintf(stderr, "%s hosts one step for `pawl run`, which starts it; do not call it by hand.\n",
                argv[0]);
   return 2;
 }

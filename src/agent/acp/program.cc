@@ -118,7 +118,7 @@ class Conversation {
       client_.hear_end();
   }
 
-  // False: there is nothing now. At the end, the pipe is closed.
+  // False: no bytes are there now. At the end, the pipe is closed.
   bool read_some() {
     const ssize_t got = read(agent_.from.get(), bytes_.data(), bytes_.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
@@ -167,7 +167,7 @@ int run(const std::vector<std::string>& arguments) {
     }
   }
   if (task.prompt.empty() || program == arguments.end()) {
-    print(STDERR_FILENO, "pawl-acp starts an agent for `pawl run`: there is nothing to call by hand.\n");
+    print(STDERR_FILENO, "pawl-acp starts an agent for `pawl run`: do not call it by hand.\n");
     return kWrongArguments;
   }
   os::ignore_write_signals();
