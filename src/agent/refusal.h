@@ -77,9 +77,9 @@ std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_c
                                   const EndTime& ended);
 
 // The time that a line names for the end of a limit: `limit reached|1760000000`, `try again in 3 hours 42 minutes`,
-// `retry in 35.2s`, `resets 3pm (UTC)`, `resets Feb 16, 11am`, `try again at Aug 8th, 2026 12:30 PM`. A time
-// of the day is the next one, or one that has just passed. No value: it names none, or one that is not of
-// this century.
+// `retry in 35.2s`, `resets 3pm (UTC)`, `resets Feb 16, 11am`, `try again at Aug 8th, 2026 12:30 PM`. A time of the
+// day means its next occurrence, or an occurrence that has just passed. No value: the line names no time, or a time
+// outside of this century.
 std::optional<Reset> reset_in(std::string_view line, const EndTime& ended);
 
 }  // namespace pawl::agent

@@ -38,8 +38,8 @@ bool has_prefix(const std::uint8_t* bytes, const std::uint8_t* prefix, int bits)
   return rest == 0 || ((bytes[whole] ^ prefix[whole]) >> (8 - rest)) == 0;
 }
 
-// Addresses that no server has: "this host" (RFC 1122, 3.2.1.3), multicast and broadcast; and link-local ones of
-// IPv6, which mean nothing without an interface.
+// Addresses that no server has: "this host" (RFC 1122, 3.2.1.3), multicast and broadcast, and link-local addresses of
+// IPv6, which need an interface beside them.
 constexpr Prefix kOfNoServer4[] = {{"0.0.0.0", 8}, {"224.0.0.0", 4}, {"255.255.255.255", 32}};
 constexpr Prefix kOfNoServer6[] = {{"::", 128}, {"fe80::", 10}, {"ff00::", 8}};
 

@@ -35,13 +35,13 @@ struct FromHost {
   std::vector<std::string> env;         // "NAME=value"; PATH begins with the folders `bin` of the mounts
   std::vector<sandbox::CopyIn> mounts;  // in the order of the plan
 };
-// As it is now: a mount's `content` names all that lies there (sandbox/shown_content.h). The contents of files
-// have 64 MiB in all mounts. Errors: that of the first bad mount.
+// Reads the host as it is now. A mount's `content` names all that lies there (sandbox/shown_content.h). The files of
+// all mounts may have 64 MiB. Errors: the error of the first bad mount.
 Result<FromHost> from_host(const plan::Common& plan);
 // CopyIn::content by dst.
 sandbox::Mounts contents_of(const std::vector<sandbox::CopyIn>& mounts);
 
-// A step that ran, by what it saw of the host.
+// The mounts that a step saw.
 struct SeenMounts {
   std::string attempt_id;
   sandbox::Mounts mounts;

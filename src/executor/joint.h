@@ -15,8 +15,8 @@
 
 namespace pawl::executor {
 
-// The plan with all gates that judge an attempt from its beginning. These are its phase's gates. When its
-// base has work of its own parallel tier, they include the gates of the phases there that passed by them.
+// Returns the plan with all gates that judge an attempt from its beginning: the gates of its phase. When its base has
+// work of its own parallel tier, the gates of the phases that did this work and passed are added.
 Result<Planned> with_gates_of_tier(const World& world, const store::Claim& claim, const Planned& plan);
 
 struct Joint {

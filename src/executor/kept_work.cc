@@ -28,20 +28,20 @@ constexpr std::size_t kAttemptsMax = 10'000;  // per phase: more than it can hav
 // A mutant (base/mutant.h).
 bool ignores_accepted_work() { return mutant("retry_on_another_state"); }
 
-// Returns what is missing of the work of the attempt before, HOME aside; "" when all is there.
+// Returns the part that the previous attempt's work lacks, apart from HOME; "" when it is complete.
 Result<std::string> missing_of(const World& world, const store::Claim& claim) {
   const auto& before = *claim.previous;
   if (before.run_id != claim.run.run_id || before.revision != claim.attempt.revision)
     return std::string("revision");
   PAWL_TRY(const auto layers, world.store.base_layers(before));
   if (layers != claim.layers && !ignores_accepted_work()) return std::string("accepted");
-  // HOME is not synced: what was not written yet is lost.
+  // HOME is not synced: a restart loses the data that were not written yet.
   if (!of_one_boot(before.executor, claim.lease.owner)) return std::string("restart");
   if (!claim.previous_agent) return std::string("workspace");
   const auto& agent = *claim.previous_agent;
   PAWL_TRY(const auto outcome, sandbox::outcome_from_name(agent.outcome));
   if (outcome == sandbox::Outcome::kDiskLimit) return std::string("disk");
-  // It may have failed because of its session, or before it had one. Then the next one would fail, too.
+  // The agent may have failed because of its session, or before it had one. The next agent would then fail, too.
   const bool failed = outcome == sandbox::Outcome::kExited && agent.exit_code != 0;
   const bool changed_nothing = agent.layer == agent.began_on;
   if (outcome == sandbox::Outcome::kSetupFailed || (failed && changed_nothing))

@@ -21,12 +21,12 @@ Result<supervisor::KeptWork> keep_work(const World& world, const store::Claim& c
                                        const store::StepStart& start,
                                        const secrets::Redactor::Values& credentials);
 
-// The work of the attempt before, that the first execution of an agent goes on from, with its HOME. Otherwise what is
-// missing of it, as docs/plan-format.md lists it. Removes HOME of all earlier attempts that is not handed on. A second
-// call returns the same. `credentials`: of the next agent. REQUIRES: claim.previous.
+// Returns the work of the previous attempt from which the first execution of the agent continues, and hands its HOME
+// on. Otherwise returns the missing part, as docs/plan-format.md lists it. Removes HOME of all earlier attempts that
+// was not handed on. A second call returns the same. `credentials`: the next agent's. REQUIRES: claim.previous.
 Result<supervisor::KeptWork> take_previous_work(const World& world, const store::Claim& claim,
                                                 const secrets::Redactor::Values& credentials);
-// Removes HOME of the attempts before the claimed one: no agent goes on in it any more.
+// Removes HOME of the attempts before the claimed attempt: no agent continues there any more.
 Status forget_homes_before(const World& world, const store::Claim& claim);
 
 }  // namespace pawl::executor

@@ -15,16 +15,16 @@ namespace pawl::executor {
 struct PlanFiles {
   bool is_whole = false;           // all steps see the whole folder except `left_out`
   std::vector<std::string> shown;  // the files that gates and hooks see
-  // Files that agents do not see: the plan, `gate_files`, and files that a gate's `run` names and no agent's
-  // does.
+  // Files that agents do not see: the plan, `gate_files`, and files that the `run` of a gate names and the `run` of no
+  // agent names.
   std::vector<std::string> of_gates;
   std::vector<std::string> left_out;  // keys and the like, which no step sees
 };
 // `state`: the state folder, which no step sees. kExhausted: the folder has too many files.
 Result<PlanFiles> plan_files(const RunInput& input, const std::string& source, const std::string& state);
 
-// State folders in the folder of `plan_file`, which no step sees; relative, sorted. None where steps see only files
-// that the plan names, and none of the source.
+// The state folders in the folder of `plan_file`, which no step sees; relative, sorted. Empty where steps see only the
+// files that the plan names, and no file of the source.
 std::vector<std::string> state_folders_beside(const std::string& plan_file, const std::string& source);
 
 // Stores the files for gates and the files for agents. Each result is the id of a base.

@@ -15,13 +15,14 @@
 
 namespace pawl::executor {
 
-// The refusal with which a step ended. No value: it ended in another way, or it is no agent's step, or no
-// signs of its program are known, or its policy decides otherwise about what it did so far.
+// The refusal with which an agent's step ended. No value: the step is not an agent's, it ended in another way, the signs
+// of its program are unknown, or the phase's policy does not let it run again.
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
                                          const plan::Phase& phase, const sandbox::SandboxRun& run);
 
-constexpr std::int64_t kFirstWaitMs = 60'000, kWaitMsMax = 3'600'000;  // when no time is named; it doubles
-// A provider's longest window is a week. A time after this is not believed.
+// The waits when the provider names no time. Each is twice as long as the one before.
+constexpr std::int64_t kFirstWaitMs = 60'000, kWaitMsMax = 3'600'000;
+// A provider's longest window is a week. A time further away is not believed.
 constexpr std::int64_t kResetMsMax = 8LL * 24 * 3600 * 1000;
 constexpr std::int64_t kWithinMinuteWaitMs = 2'000;
 constexpr std::int64_t kJitterMsMax = 2000;  // so that phases that wait for one time do not start at once

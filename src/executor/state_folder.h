@@ -22,10 +22,10 @@ Status check_database(const std::string& path);
 // Whether an absolute path is a state folder, or below one: a folder called .pawl, or one with a key to sign
 // with.
 bool is_in_state_folder(const std::string& path);
-// Returns what a sandbox that shows `folder` must hide: the state folders in it (also itself), and copies of
-// keys, at any depth. A copy has the name of a key, or is another name of the file of one, or has the same content:
-// of these state folders, of the .pawl of a folder around, or of `used`, which may lie elsewhere ("": none).
-// Never follows links.
+// Returns the paths that a sandbox showing `folder` must hide: the state folders in it (also `folder` itself), and
+// copies of their keys, at any depth. A copy has the name of a key, is another name of its file, or has its content.
+// The keys are also those of .pawl in a folder around, and of the state folder `used`, which may lie elsewhere ("":
+// none). Never follows links.
 std::vector<std::string> hidden_below(const std::string& folder, const std::string& used);
 
 }  // namespace pawl::executor

@@ -58,8 +58,8 @@ struct OnBase {
   std::string stop;
   Inventories inventories;
   std::set<std::string> changed;  // files that its steps change, although the plan protects them
-  // By step, for those behind the first one that did not hold: the program that was absent. That step may make
-  // it, so base is no reason to stop before an attempt.
+  // The absent programs of steps behind the first step that did not hold, by step. That first step may make such a
+  // program, so its absence on base does not end the attempt early.
   std::map<std::string, std::string> absent;
 
   bool is_usable() const { return stop.empty() && !no_sandbox; }

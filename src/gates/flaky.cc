@@ -29,8 +29,8 @@ std::string results_of(const std::vector<GateRun>& runs) {
   return out;
 }
 
-// Whether the runs, which differ, have this failure in common. Only a signal of tests can fail in both by other
-// causes; without evidence in either run, that is the cause.
+// Whether one cause made the signal fail in both runs, although the runs differ. Different tests may make a signal of
+// tests fail; its failures have one cause only when both runs lack evidence. Any other signal has one cause.
 bool fails_alike(const Signal* in_first, const Signal* in_last) {
   if (in_first == nullptr || in_last == nullptr) return false;
   return in_first->kind != kTestsFamily || (in_first->missing && in_last->missing);

@@ -185,7 +185,8 @@ struct AttemptFacts {
   std::vector<std::string> non_retryable;  // kinds that the failing gate does not retry
   bool timeout_retryable = false, oom_retryable = false;
   bool backend_error = false;  // a step ended as setup_failed
-  // OnBase::stop of a gate: the attempt ended before an agent was paid. Or absent_still() of a step.
+  // For a person: why another attempt can't pass. OnBase::stop of a gate, when the attempt ended before an agent was
+  // paid. Otherwise absent_still() of a step, or the reason that StepFacts::refused_line gives, or "".
   std::string stop;
   // Gates of the phase that have not passed; with one left, the attempt cannot pass.
   std::vector<std::string> open_gates;

@@ -84,8 +84,8 @@ struct Report {
   // runner went on.
   std::string stopped;
   // Why the report is no evidence of work, although its tests could be read: it ends in the middle. No test
-  // failed, or it ends inside a subtest, whatever failed before. "" for all other reports. What base has by it
-  // is a lower bound; without a test it has nothing (signal_parts.h).
+  // failed, or it ends inside a subtest, whatever failed before. "" for all other reports. The tests that such a
+  // report shows for base are a lower bound; a report without a test shows none (signal_parts.h).
   std::string cut_short;
   // The least number of tests that the report counts but does not contain: those after the early end.
   std::int64_t not_run = 0;

@@ -35,9 +35,9 @@ struct Reports {
   Report all;
   bool declared = false;
   std::int64_t parsed = 0;
-  // The problem of the first report that does not parse or has nothing, or why all reports together exceed a bound.
+  // The problem of the first report that does not parse or is empty, or why all reports together exceed a bound.
   std::string problem;
-  // The problem of the first report that is cut short. It proves no work, and base has what is in it.
+  // The problem of the first report that is cut short. It proves no work, and its entries count for base.
   std::string cut_short;
   // The first step that did not write a declared report: "STEP: no report was written".
   std::string unwritten;

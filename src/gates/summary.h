@@ -12,8 +12,8 @@ namespace pawl::gates {
 // kSummaryBytesMax bytes of UTF-8.
 std::string summary_of(const AttemptFacts& facts);
 
-// The last line of an agent that failed: an option that it does not know, or a key that it misses. "": it did not
-// fail, or said nothing. One line, valid UTF-8.
+// The last line of an agent that failed, such as an option that it does not know, or a key that it misses. "": it did
+// not fail, or has no output. One line, valid UTF-8.
 std::string last_line_of_agent(const AttemptFacts& facts);
 
 }  // namespace pawl::gates

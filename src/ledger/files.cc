@@ -174,8 +174,8 @@ Result<Files> files_of(store::Store& store, const std::string& run_id) {
 
 namespace {
 
-// Reads the chains of phases, and names what lies beside files of the ledger where a reader would take it for
-// one of them: no row and no head is about it.
+// Reads the chains of phases. Returns a problem for each other file that a reader would take for a file of the ledger,
+// although no row and no head covers it.
 Result<std::vector<Problem>> read_phases(const std::string& folder, Files& files) {
   std::vector<Problem> extra;
   const auto add = [&](const std::string& file) {

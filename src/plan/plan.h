@@ -32,8 +32,8 @@ enum class OnFailure { kStop, kContinue };
 enum class OnRetry { kFresh, kContinue };  // what the agent of the next attempt begins with
 enum class AgentExit { kZero, kAny };      // exit codes with which an agent's work may pass
 enum class Ignored { kLeaveOut, kKeep };   // for files that the source's .gitignore names
-// For /workspace/.git of each step: nothing, or a repository of Pawl. kSnapshot: with one commit. kHistory: with one
-// on top of the source's commits, whose objects it sees read-only.
+// The repository at /workspace/.git of each step, which Pawl makes. kNone: no repository. kSnapshot: it has one commit.
+// kHistory: it has one commit on top of the source's commits, whose objects the step sees read-only.
 enum class Git { kNone, kSnapshot, kHistory };
 // When data that an agent reports can't be saved: kRequired stops the agent, kBestEffort lets it go on
 // without that data.
@@ -136,8 +136,8 @@ struct Gate {
   bool operator==(const Gate&) const = default;
 };
 
-// Whether tests of the gate's step that a failure kept from running show in no other way: a pattern of its reports has a
-// wildcard, so none is missed, or the gate lets the failure pass.
+// Whether a failure can keep tests of the step from running without any other sign: the gate lets the failure pass, or
+// a pattern of the step's reports has a wildcard, so that no report counts as missing.
 bool failures_may_hide_tests(const Gate& gate, const Step& step);
 
 // Limits on the usage that agents report (docs/agents.md); absent: not limited.

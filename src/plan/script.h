@@ -24,13 +24,13 @@ std::optional<std::string> script_of(const std::vector<std::string>& argv);
 // script_argv() adds are no part of it.
 std::string text_of(const std::vector<std::string>& argv);
 
-// The programs that a command starts in any case, as written, without duplicates: `npm` of `npm ci || exit 1`.
-// Without builtins and functions of shells, without words that only a shell can expand, and none of a script
-// that sets PATH or runs code that it does not show (`eval`, `.`).
+// The programs that a command always starts, as written, without duplicates: `npm` for `npm ci || exit 1`. Leaves out
+// builtins and functions of shells, and words that only a shell can expand. Empty for a script that sets PATH or runs
+// code that it does not show (`eval`, `.`).
 std::vector<std::string> programs_of(const std::vector<std::string>& argv);
 
-// The program that a command starts before any other, as written, in any case: nothing in the step can have made it.
-// "": a condition, an expansion or what programs_of() leaves out decides which one that is.
+// The program that a command always starts first, as written: the step can't have made it. "": the first program
+// depends on a condition or an expansion, or programs_of() leaves it out.
 std::string first_program_of(const std::vector<std::string>& argv);
 
 // The simple commands that a command starts in any case, as plain words, without programs that start another one

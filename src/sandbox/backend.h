@@ -130,7 +130,7 @@ class Backend {
   virtual Health health(const ClosedOutlets& outlets) = 0;
   // The mechanisms in degraded mode in every sandbox here, with their replacements. Makes no sandbox.
   virtual std::vector<Mechanism> degraded() = 0;
-  // The form of the changes in `folders.upper` of a sandbox whose maker died before execute() returned.
+  // The form of the changes that a sandbox left in `folders.upper`, when its maker died before execute() returned.
   virtual Changes changes_left(const Folders& folders) = 0;
   // Ends the sandbox of this id, if it outlived its maker, and removes what it left outside of its folders.
   // Idempotent. REQUIRES: the process that called execute() is dead.

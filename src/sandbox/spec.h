@@ -30,8 +30,8 @@ struct CopyIn {
 struct WorkspaceSpec {
   std::string base_id;              // empty: an empty workspace
   std::vector<std::string> layers;  // ids, topmost first
-  // The topmost of `layers` when an earlier execution of this step left it: what it has counts as changed by this
-  // execution, too. Empty: all of `layers` are from others.
+  // The topmost of `layers`, when an earlier execution of this step left it. Its changes count as changes of this
+  // execution, too. Empty: no layer is from this step.
   std::string own_layer = {};
   // The commit of the repository at /workspace/.git; empty: there is none. The step's own changes to it are
   // dropped at its end.
@@ -104,7 +104,7 @@ struct SandboxRun {
   std::int64_t signal = 0;      // set for kSignaled; otherwise 0
   std::int64_t duration_ms = 0;
   std::int64_t cpu_ms = 0;       // sum of all processes, by the cgroup; without one, of those waited for
-  std::int64_t max_rss_kib = 0;  // peak of all together, by the cgroup; without one, of the largest process
+  std::int64_t max_rss_kib = 0;  // peak of all processes together, by the cgroup; without one, of the largest
   std::int64_t microvm_milliseconds = 0;
   std::int64_t image_pull_bytes = 0;
   bool build_cache_hit = false;

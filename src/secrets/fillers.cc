@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 22> kWithoutWidth = {
     "\xE2\x80\xAD", "\xE2\x80\xAE", "\xE2\x81\xA0", "\xE2\x81\xA1", "\xE2\x81\xA2", "\xE2\x81\xA3",
     "\xE2\x81\xA4", "\xEF\xBB\xBF", "\xEF\xB8\x8E", "\xEF\xB8\x8F"};
 
-// The size of what shows nothing at `at`; 0: it shows something.
+// The size of the invisible character at `at`; 0: the character is visible.
 std::size_t invisible_at(std::string_view text, std::size_t at) {
   if (!is(text[at], kInvisible)) return 0;
   if (static_cast<unsigned char>(text[at]) < 0x80) return 1;
@@ -43,7 +43,7 @@ struct Filler {
   std::size_t size = 0, word = 0, behind = 0;
 };
 
-// A command that says nothing, between `$(` and `)` or between backquotes, behind `size` bytes.
+// A command without output, between `$(` and `)` or between backquotes, behind `size` bytes.
 Filler empty_command(std::string_view text, std::size_t size, char end) {
   constexpr std::string_view kCommands[] = {"", ":", "true"};
   const auto close = text.substr(0, kExpansionMax).find(end, size);

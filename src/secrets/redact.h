@@ -6,7 +6,7 @@
 // - the values of environment variables that an operator names, and of an agent's credentials.
 // They are found in plain text and in these spellings, also nested:
 // - with the escapes of JSON, C, shells, URLs, forms, XML and HTML,
-// - with quotes, colours, what shows nothing, and empty expansions of shells in between,
+// - with quotes, colours, invisible characters, and empty expansions of shells in between,
 // - in base64 and hexadecimal digits, wrapped or not.
 // The fingerprint is 8 hexadecimal digits of a keyed BLAKE3 of the secret. Equal secrets have equal
 // fingerprints. Without the key no reader can test guesses against a fingerprint. Redaction is idempotent.

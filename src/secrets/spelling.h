@@ -70,7 +70,7 @@ class Views {
 // The spellings that decode() decodes in each round, in this order.
 enum class Spelling : unsigned char { kTerminal, kInvisible, kJoints, kEscapes, kQuotedPrintable };
 
-// Decodes all spellings except digits and quotes, until nothing changes, at most `rounds` times. Calls `before`
+// Decodes all spellings except digits and quotes, until a round has no effect, at most `rounds` times. Calls `before`
 // for each spelling that views.last() may have, with the rounds that are left; and `after` for each new view.
 void decode(Views& views, int rounds, const std::function<void(Spelling, int)>& before,
             const std::function<void()>& after);
@@ -91,7 +91,7 @@ Decoded strings_of_terminal(std::string_view text);
 bool has_quoted_printable(std::string_view text);
 Decoded of_quoted_printable(std::string_view text);
 
-// Removes what shows nothing: control characters, also the zeros that UTF-16 adds to ASCII, and characters
+// Removes invisible characters: control characters, also the zeros that UTF-16 adds to ASCII, and characters
 // without a width. Tabs, ends of lines and backspaces stay. has_invisible() is faster.
 bool has_invisible(std::string_view text);
 Decoded without_invisible(std::string_view text);

@@ -14,8 +14,8 @@ constexpr std::string_view kSqlite = "sqlite:";
 
 bool is_postgresql(const std::string& location) { return location.starts_with("postgres"); }
 
-// The name of another database before a colon: with that name in its path, a new file would be made in
-// silence. A path with a colon is told apart by `./`.
+// The name of another database before a colon, such as `mysql:x`; "" for a path. Without this check, the location of
+// another database would silently become a new file. A path with a colon starts with `./`.
 std::string other_database(const std::string& location) {
   const auto is_letter = [](char c) { return 'a' <= c && c <= 'z'; };
   const auto of_name = [&](char c) { return is_letter(c) || ('0' <= c && c <= '9') || c == '+'; };

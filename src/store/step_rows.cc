@@ -125,7 +125,8 @@ bool StepsByRows::says(const StepRow& step) const {
   return false;
 }
 
-// A round keeps a part of that work only, and the row of the attempt is the first that names that part.
+// A round that judges an attempt again keeps only a part of the agent's work. The row of the attempt is the first
+// row that names that part, so no earlier row can contradict it.
 bool StepsByRows::says_work(const AttemptRow& attempt) const {
   return attempt.agent_layer.empty() || round_ > 0 || attempt.agent_layer == agent_layer_;
 }

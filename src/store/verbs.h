@@ -90,15 +90,15 @@ struct WaitsSoFar {
   std::int64_t backoffs = 0;  // the waits for which no time was named
 };
 
-// The layers that rows name as work that an agent goes on from. By sandbox_run_id: of an open step, the work of the
-// attempt before that it began on; of a lost step, the work that its next execution goes on from.
+// The layers from which an agent continues, by sandbox_run_id of its step. Open step: the layer it started on. Lost
+// step: the layer its next execution starts on.
 using KeptLayers = std::map<std::string, std::string>;
 
 // How the agent of an ended attempt with one episode ended, by rows.
 struct AgentEnd {
   std::string outcome, layer;  // as in the row `executed`
   std::int64_t exit_code = -1;
-  std::string began_on;  // the layer of the attempt before that it went on from; "": it began anew
+  std::string began_on;  // the previous attempt's layer from which the agent continued; "": it began anew
 };
 
 struct Claim {
@@ -427,8 +427,7 @@ class Verbs {
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
 
-  // Compares whether the run and its phases are over, and how, with the signed rows. Changes nothing. kForged: they
-  // differ.
+  // Compares the ends of the run and of its phases with the signed rows. Makes no change. kForged: they differ.
   virtual Status check_run(const std::string& run_id) = 0;
 
   // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. The caller

@@ -27,7 +27,8 @@ Result<workspace::Collected> collect_layer(const std::string& upper, const sandb
                                            bool copied, workspace::Workspaces& workspaces,
                                            const workspace::Caps& caps) {
   if (of.own_layer.empty()) return workspaces.collect(upper, lower_folders(of, workspaces), copied, caps);
-  // The own layer has changes. Where none is left, this execution took them back, and so wrote files.
+  // The own layer has changes of an earlier execution. When no change is left, this execution undid them, so it
+  // wrote at least one file.
   const auto with_taken_back = [](workspace::Collected out) {
     if (out.layer_id.empty()) ++out.rewritten;
     return out;

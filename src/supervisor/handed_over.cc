@@ -5,7 +5,7 @@
 
 namespace pawl::supervisor {
 
-// The key, then each credential as NAME=value, NUL, then one more NUL: a part of the bytes does not end so.
+// The key, then each credential as NAME=value and NUL, then one more NUL. Bytes that were cut lack the last NUL.
 Result<std::string> to_bytes(const HandedOver& handed_over) {
   PAWL_CHECK(handed_over.key.size() == kHashKeySize);
   std::string out = handed_over.key;

@@ -1,5 +1,5 @@
-// The data that a supervisor gets through its stdin (os::spawn_detached), and that no file, argument or variable
-// has. A detail of this room. Pure.
+// The data that a supervisor gets through its stdin (os::spawn_detached) alone: no file, argument or variable has
+// them. A detail of this room. Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct HandedOver {
   secrets::Redactor::Values credentials = {};
 };
 
-// The bytes for the pipe. kExhausted: more than it holds (os::kInputBytesMax). REQUIRES: no NUL character in a
+// The bytes for the pipe. kExhausted: the pipe does not hold them (os::kInputBytesMax). REQUIRES: no NUL character in a
 // credential.
 Result<std::string> to_bytes(const HandedOver& handed_over);
 // kInvalid: not the bytes of to_bytes(), or not all of them.

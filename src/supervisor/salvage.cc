@@ -114,7 +114,8 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   // An overlay's upper is not synced while the step runs: its content after a power cut is not evidence.
   if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return Salvage{};
   const auto read = spool.read_job();
-  // Not the job that was begun: what it says of the workspace and of the probe's environment is no evidence.
+  // kForged: the spool has another job than the one that began. Its workspace and the environment for the probe are
+  // no evidence.
   if (!read && read.error().kind == ErrorKind::kForged) return Salvage{};
   PAWL_OK(read);
   const Job& job = *read;

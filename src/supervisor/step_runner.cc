@@ -251,8 +251,8 @@ class SupervisedSteps final : public StepRunner {
     return {};
   }
 
-  // For `pawl logs`. The result of a step that ended and was given up is removed, and no row names its objects. A
-  // second name costs no space, and gc may remove the object. Nothing writes to a file of this folder any more.
+  // Keeps the records for `pawl logs`. The result of a step that ended and was given up is removed, and no row names its
+  // objects. A second name costs no space, and gc may remove the object. No process writes to this folder any more.
   static void keep_records(const Spool& spool) {
     const auto result = spool.read_result_of_any_spec();
     const auto workspaces = workspace::Workspaces::open(spool.pawl_folder());

@@ -45,13 +45,13 @@ struct Salvage {
   sandbox::SandboxRun run;                // valid with exit code 0
 };
 
-// The work that an execution of an agent left for the next one, beside HOME.
+// The work that an execution of an agent left for the next execution, besides HOME.
 struct KeptWork {
   bool began = true;                 // false: there is no sign that the step began
   std::optional<std::string> layer;  // all its changes; "" without a change; nullopt when they can't be kept
-  // Without a layer: what is missing. `restart`: the machine restarted since, so that unwritten data may be lost.
-  // `workspace`, `home`: it is gone, or was never written. `credentials`: they have other values than the step had,
-  // so that its work can't be searched for them.
+  // Without a layer: the missing part. `restart`: the machine restarted since, so that unwritten data may be lost.
+  // `workspace`, `home`: this folder is gone, or was never written. `credentials`: the step had other values, for
+  // which its work can't be searched any more.
   std::string missing;
 };
 
@@ -85,13 +85,13 @@ class StepRunner : public StepFinder {  // thread-safe
   virtual Status abandon(const std::string& sandbox_run_id) = 0;
   // Runs `probe`, a command that decides whether the effect of an abandoned step happened. The probe sees the
   // workspace as the step left it (probe.h), the step's environment without credentials, and its copied-in
-  // files. With exit code 0, `run` replaces the lost result and contains the step's layer. `credentials`: those
-  // of the step, as they are now. When one of them has another value than the step had, no probe runs, because
-  // the work cannot be searched for the old value. REQUIRES: abandon() of the id.
+  // files. With exit code 0, `run` replaces the lost result and contains the step's layer. `credentials`: the
+  // step's credentials with their present values. When the step had another value, no probe runs, because the work
+  // cannot be searched for the old value. REQUIRES: abandon() of the id.
   virtual Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe,
                                   const secrets::Redactor::Values& credentials) = 0;
-  // Stores the work of an agent's abandoned step as a layer, which counts as changed by its next execution. It can be
-  // asked again as long as forget_lost() was not called, with the same result. `credentials`: as for salvage().
+  // Stores the work of an agent's abandoned step as a layer. Its changes count as changes of the step's next execution.
+  // Until forget_lost(), another call returns the same result. `credentials`: as for salvage().
   // REQUIRES: abandon() of the id, and the caller holds the objects until a row or a spool names the layer.
   virtual Result<KeptWork> keep_work(const std::string& sandbox_run_id,
                                      const secrets::Redactor::Values& credentials) = 0;
@@ -100,10 +100,10 @@ class StepRunner : public StepFinder {  // thread-safe
   // The same for a step without a result, but its output, trace and network log stay: users
   // look there for the cause.
   virtual void forget_lost(const std::string& sandbox_run_id) = 0;
-  // Makes HOME of the agent of an ended attempt that of the next attempt's agent, whole or not at all. Returns "", or
-  // what is missing: "home", or "credentials" when agents had other values than `credentials`, which HOME may have. A
-  // second call returns the same. Durable when it returns. REQUIRES: each attempt has one episode, whose id is that of
-  // the attempt, and no agent of the next one began.
+  // Gives HOME of an ended attempt's agent to the next attempt's agent, whole or not at all. Returns "" when it did,
+  // otherwise the missing part. "home": there is no HOME. "credentials": agents had other values than `credentials`,
+  // and HOME may contain the old values. A second call returns the same. Durable when it returns. REQUIRES: each
+  // attempt has one episode, whose id is the attempt's id, and no agent of the next attempt began.
   virtual Result<std::string> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,
                                            const std::string& to_attempt_id,
                                            const secrets::Redactor::Values& credentials) = 0;

@@ -77,7 +77,7 @@ Result<sandbox::Execution> run_step(const Spool& spool, const Job& job, const sa
   return execution;
 }
 
-// The job with its credentials: only for the sandbox, and not for its hash, its files or its result.
+// Adds the credentials to the job, for the sandbox alone. The job without them has the hash, the files and the result.
 Job with_credentials(Job job, const secrets::Redactor::Values& credentials) {
   for (const auto& [name, value] : credentials) job.spec.env.push_back(name + "=" + value);
   return job;

@@ -14,7 +14,7 @@
 //   seen.h       whether a gate saw the accepted work as a whole
 //   budget.h, waits.h   words that these share
 //
-// Views print nothing and change no row, with one exception: accepted.h may store the plan rows of a run that
+// Views do not print, and change no row with one exception: accepted.h may store the plan rows of a run that
 // an older version made (executor/plans.h). States are enums; name() is the word that JSON has. Functions
 // to_json() return what --json prints, without the members that are advice for a person at a terminal: the
 // command line adds those. Sentences, tables, colours and names of commands are in cli. A view is a value;

@@ -112,9 +112,9 @@ class Lower {
  public:
   explicit Lower(const Workspaces& workspaces) : workspaces_(workspaces) {}
 
-  // Whether a folder's base has a compiled program or object: somebody built in it.
+  // Whether a folder's base has a compiled program or object, so that a build ran in it.
   Result<bool> has_built(const std::string& base_id) {
-    if (!has_times_) return false;  // a git tree, in which nothing was built since its commit
+    if (!has_times_) return false;  // a git tree: no build ran since its commit
     const View base(workspaces_.trees_of(base_id, {}));
     PAWL_TRY(const auto parts, parts_of(workspaces_, base_id));
     PAWL_TRY(

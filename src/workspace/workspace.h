@@ -340,12 +340,12 @@ class Workspaces {
   // files are newer than everything below. A folder is changed when an entry in it is.
   Status set_times(const std::string& layer_id, const std::string& base_id,
                    const std::vector<std::string>& below) const;
-  // One layer that has the effect of `layers` on the base and the layers `below` (both topmost first); ""
+  // Returns one layer that has the effect of `layers` on the base and the layers `below` (both topmost first); ""
   // when there is no effect. Merging in several steps gives the same bytes as merging all at once.
   Result<std::string> merge(const std::string& base_id, const std::vector<std::string>& below,
                             const std::vector<std::string>& layers);
-  // The same for what executions of one step changed, one after the other. As collect() does, it leaves out what
-  // ends as `below` has it: an execution may undo a change of the one before.
+  // The same for changes that executions of one step made one after the other. Like collect(), it leaves out an entry
+  // that in the end equals the entry in `below`: an execution may undo a change of an earlier execution.
   Result<std::string> merge_executions(const std::string& base_id, const std::vector<std::string>& below,
                                        const std::vector<std::string>& layers);
   // A few layers, topmost first, that have the effect of `layers` (topmost first) on the base. The result

@@ -18,8 +18,8 @@ using views::Costs, views::kDimensions, views::Sum;
 constexpr std::size_t kRunsPricedMax = 1'000'000;
 constexpr std::size_t kBarWidth = 40;
 
-// Quotes a field as RFC 4180 says. An agent chooses the name of its model, and a spreadsheet runs a cell that
-// begins like a formula: it gets a quote before it, by which spreadsheets take it for text.
+// Quotes a field as RFC 4180 says. An agent chooses the name of its model, and a spreadsheet runs a cell that begins
+// like a formula. Such a field gets a quote in front, so that spreadsheets take it for text.
 std::string csv_field(const std::string& field) {
   constexpr std::string_view kFormulas = "=+-@\t";
   const bool is_formula = !field.empty() && kFormulas.find(field.front()) != std::string_view::npos;

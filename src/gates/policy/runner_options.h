@@ -1,5 +1,5 @@
-// Options of test runners, linters and compilers, by what they do to a gate: a runner takes other tests or code, a
-// program runs nothing, a runner takes more tests. Data from the tools' own documentation.
+// Options of test runners, linters and compilers, by their effect on a gate: a runner takes other tests or code, a
+// program ends without work, a runner takes more tests. Data from the tools' own documentation.
 #pragma once
 
 #include <span>

@@ -20,7 +20,7 @@ struct Shadows {
   std::function<bool(const std::string& path)> was_there;
   // Whether there was a file at a path that the plan protects; null: there was none.
   std::function<bool(const std::string& path)> is_protected;
-  // Whether there is a file at a path in the work; null: there is none but those of before.
+  // Whether there is a file at a path in the work; null: the work has only the paths of before.
   std::function<bool(const std::string& path)> is_there;
   // Whether the work adds a test of Python to a folder; null: that is not known.
   std::function<bool(const std::string& folder)> adds_tests;
@@ -32,15 +32,15 @@ struct Shadows {
 // is seen. REQUIRES: the targets have read the work.
 void add_folders_of_work(Shadows& to);
 
-// Whether a folder has the data of tests, so that no runner looks for modules there: by its name below a folder of
-// tests, where no command names it and the work adds no test to it.
+// Whether a folder holds data of tests, so that no runner looks for modules there. Its path below a folder of tests
+// has a usual name of such data, no command names it, and the work adds no test to it.
 bool holds_data(const std::string& folder, const Shadows& shadows);
 
 // How `change` replaces something else, in words; "" when it does not, or is allowed to.
 std::string shadowing(const FileChange& change, const Shadows& shadows);
 
-// Whether shadowing() looks at the content of a file at `path`. It takes any content that it did not get for the
-// worst one.
+// Whether shadowing() looks at the content of a file at `path`. It takes a content that it did not get for the worst
+// content.
 bool shadowing_reads(std::string_view path, const RunTargets& targets);
 
 // Names of the files that tell scanners what not to report.

@@ -34,8 +34,8 @@ constexpr auto kOwn = std::to_array<std::string_view>(
     {"CUnit/", "doctest/", "extras/", "googlemock/", "googletest/", "include/boost/test/", "include/cmocka.h",
      "include/criterion/", "src/catch2/", "src/cmocka.c", "src/unity"});
 
-// Programs that Automake copies into a project and that run its tests. Those of its build have names that
-// other projects use, too, and so count beside install-sh, which Automake always copies.
+// Programs that Automake copies into a project: drivers of its tests, and programs of its build. Other projects use the
+// names of the latter, too. These count only beside install-sh, which Automake always copies.
 constexpr auto kDrivers = std::to_array<std::string_view>({"tap-driver.pl", "tap-driver.sh", "test-driver"});
 constexpr auto kBuildPrograms = std::to_array<std::string_view>(
     {"compile", "depcomp", "install-sh", "ltmain.sh", "missing", "py-compile", "ylwrap"});

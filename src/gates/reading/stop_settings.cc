@@ -375,10 +375,11 @@ class StopSearch {
     }
   }
 
-  // make ends at the first line that fails; with -k, only the recipe of that line ends.
+  // make ends at the first line that fails. With -k, only the recipe with that line ends.
   struct TestsOfMake {
-    bool goes_on = false, ignores = false;  // failures
-    int lines = 0;                          // that run tests, of those that may hide each other
+    bool goes_on = false;  // after a failure, with the next recipe
+    bool ignores = false;  // failures of lines have no effect
+    int lines = 0;         // lines so far that run tests and may hide the tests of a later line
     void begin_target() { lines = goes_on ? 0 : lines; }
   };
 

@@ -47,8 +47,8 @@ Status write_proc(int pid, const char* file, const std::string& text) {
   return {};
 }
 
-// The process lives while its namespace is opened. It has the memory of its parent's thread, which goes on at the same time.
-// ThreadSanitizer's code would take the two for one thread, so it sees neither this function nor its calls.
+// The process keeps its namespace alive until that is opened. It runs in the memory of its parent's thread, at the same
+// time as that thread. ThreadSanitizer would take the two for one thread, so it leaves out this function and its calls.
 __attribute__((no_sanitize("thread"))) int wait_for_the_end(void* parent) {
   syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   // ppoll(2) without descriptors waits as pause(2) does, which not every machine has.

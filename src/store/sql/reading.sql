@@ -16,7 +16,7 @@ SELECT tier_index, name, stop_on_failure, parallel FROM tiers WHERE run_id = ?1 
 SELECT {phases}
 FROM phases WHERE run_id = ?1 ORDER BY tier_index, phase_index;
 -- name: ended_phases
--- By either column: an open phase has neither, and one claim reads this and another that.
+-- Tests both columns: an open phase has no outcome and no terminal state.
 SELECT phase_id, state, outcome,
     coalesce((SELECT max(seq) FROM ledger WHERE ledger.run_id = ?1 AND ledger.chain = phases.phase_id), 0)
 FROM phases WHERE run_id = ?1 AND (outcome <> '' OR state IN ('COMPLETE', 'FAILED', 'SKIPPED', 'CANCELLED'));

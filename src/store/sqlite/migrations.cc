@@ -179,14 +179,15 @@ Result<std::string> made_schema() {
 }  // namespace
 
 Result<std::string> schema_of_program() {
-  // Every verification compares with it. A failure (no memory) is not kept.
+  // Every verification compares with this schema, so it is made once. A failure (no memory) is not kept: the next
+  // call tries again.
   static const Result<std::string> made = made_schema();
   return made ? made : made_schema();
 }
 
 Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead, const RowSealer* sealer) {
-  // All in one transaction: after a crash the old schema is there, never one between two versions, which no
-  // program could open.
+  // One transaction applies all migrations: after a crash the database still has the old schema. No program could
+  // open a schema between two versions.
   PAWL_TRY(auto transaction, pawl::sqlite::Transaction::begin(connection, "migrate"));
   // Another process may have migrated first.
   PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));

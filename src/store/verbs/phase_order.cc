@@ -45,8 +45,8 @@ Result<std::size_t> ReadingStore::first_open(const std::string& run_id) {
   return known.first_open;
 }
 
-// The first phase that is open by the rows has to be in the tier of `phase`, and in a tier that is not parallel
-// it has to be `phase`. A phase that began goes on when an operator queued an earlier one since.
+// By the rows, no open phase may come before `phase`, except in the same parallel tier. A phase that has begun goes
+// on even when an operator has queued an earlier phase since.
 Status ReadingStore::check_order(const PhaseRow& phase) {
   PAWL_TRY(const auto place, first_open(phase.run_id));
   const auto& known = trusted_.at(phase.run_id);

@@ -1,6 +1,6 @@
-// A repository of ours in place of one that libgit2 can't read: with SHA-256, with reftables, or with
-// extensions newer than libgit2. It has the work tree and the attributes of that one, and neither objects,
-// references nor an index. `git apply` needs no more of a repository to filter files. A detail of this room.
+// A repository that Pawl makes in place of a repository that libgit2 can't read: with SHA-256, with reftables, or with
+// extensions newer than libgit2. The stand-in has the other's work tree and attributes, without objects, references
+// and an index. These are enough for `git apply` to filter files. A detail of this room.
 #pragma once
 
 #include <optional>
