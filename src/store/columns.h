@@ -1,5 +1,5 @@
-// The columns of the tables whose rows are read whole: one list a table makes the text of the statements and
-// the reader of their rows.
+// The columns of the tables whose rows are read whole. One list for each table makes the text of its statements and
+// the reader of its rows.
 //
 // `{TABLE}` in a statement stands for the columns of the table: runs, phases, attempts or steps. Such a row
 // begins at the first column of the statement's result.
@@ -23,7 +23,7 @@ Result<PhaseRow> read_phase(const Query& query);
 Result<AttemptRow> read_attempt(const Query& query);
 Result<StepRow> read_step(const Query& query);
 
-// The number of the first column after those of a step.
+// The number of the first column after the columns of a step.
 int columns_of_step();
 
 }  // namespace pawl::store

@@ -84,11 +84,11 @@ class Database {
  public:
   virtual ~Database() = default;
 
-  // Begins the transaction of a verb. REQUIRES: no other one of this object is open. It locks the run: until
-  // its end no other transaction changes a row of the run. All of the run's rows belong to that lock (tiers,
-  // phases, budgets, calls of the doctor, ledger). An empty `run_id` locks all runs: the verb learns which
-  // run it changes while it reads (claim), or it changes more than one run's rows (create_run). The verb
-  // reads committed rows only, and its own. `verb` labels crash points and must outlive the transaction.
+  // Begins the transaction of a verb. REQUIRES: no other transaction of this object is open. The transaction locks
+  // the run: until its end no other transaction changes a row of the run. All of the run's rows belong to that lock
+  // (tiers, phases, budgets, calls of the doctor, ledger). An empty `run_id` locks all runs: the verb learns which
+  // run it changes while it reads (claim), or it changes more than one run's rows (create_run). The verb reads only
+  // committed rows and the rows that it wrote. `verb` labels crash points and must outlive the transaction.
   Result<Transaction> begin(std::string_view verb, std::string_view run_id);
 
   // The statement of that name, without parameters yet.
@@ -111,14 +111,15 @@ class Database {
 
   // EvidenceReader::check_storage() has the contract.
   virtual Status check_storage() = 0;
-  // The part of that for what a claim reads, in time that does not grow with the ledger. Called before a claim and
-  // before a signature. kForged: it contradicts itself. A driver checks once for each connection.
+  // The part of check_storage() for the tables that a claim reads, in time that does not grow with the ledger. Called
+  // before a claim and before a signature. kForged: the tables contradict themselves. A driver checks once for each
+  // connection.
   virtual Status check_what_claims_read() = 0;
 
  protected:
   friend class Transaction;
   virtual Status begin_transaction(std::string_view verb, std::string_view run_id) = 0;
-  // Durable when it returns. kIndeterminate: it may have happened. After an error the transaction is still
+  // Durable when it returns. kIndeterminate: the commit may have happened. After an error the transaction is still
   // open, and roll_back() follows.
   virtual Status commit_transaction() = 0;
   virtual void roll_back() = 0;
@@ -139,8 +140,8 @@ class Transaction {
   }
   // Runs `work` as the last part of the transaction.
   void before_commit(std::function<Status()> work) { last_ = std::move(work); }
-  // Durable when it returns; in a shared transaction, when the shared one commits. kIndeterminate: it may
-  // have happened.
+  // Durable when it returns. A part of a shared transaction is durable when the shared transaction commits.
+  // kIndeterminate: the commit may have happened.
   Status commit() {
     if (last_) PAWL_OK(last_());
     PAWL_OK(database_->commit_transaction());

@@ -1,5 +1,5 @@
-// How each phase of a run ended, and whose work the run accepted in which order, as the rows of the run's
-// chain say it. The store and `pawl verify` compare tables with this before they act on them or sign. Pure.
+// How each phase of a run ended, and whose work the run accepted in which order, by the rows of the run's chain. The
+// store and `pawl verify` compare the tables with these rows before they act on the tables or sign. Pure.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class EndedPhases {
   // Adds the next row of the run's chain, in order. A row that does not end a phase has no effect.
   void add(const Json& row);
   void add(const EndedPhases& later);  // the ends of later rows
-  // Records an end. A phase that was COMPLETE before keeps its place among the accepted ones.
+  // Records an end. A phase that was COMPLETE before keeps its place among the accepted phases.
   void seal(const std::string& phase_id, PhaseEnd end);
 
   bool empty() const { return ends_.empty(); }

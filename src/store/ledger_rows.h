@@ -34,7 +34,8 @@ JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::s
 // `spent_ms`: for a step that is given up, the time that is charged for it.
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision,
                        std::optional<std::int64_t> spent_ms = std::nullopt);
-// Adds the work that the row names for an agent of the attempt to go on from, and removes what it ends. kCorrupt: the row is no JSON.
+// Adds the layer from which, by the row, an agent of the attempt continues. Removes the layer of a step that the row
+// ends. kCorrupt: the row is no JSON.
 Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLayers& to);
 // REQUIRES: decision.wait.
 JsonMembers waited_row(const std::string& attempt_id, const ResumeDecision& decision);

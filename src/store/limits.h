@@ -1,5 +1,5 @@
 // The limits of a run as its ledger rows say them: the order of its phases, the attempts allowed and used,
-// the caps and what is spent. The store and `pawl verify` compare the tables with them. A member that rows of
+// the caps and the amounts spent. The store and `pawl verify` compare the tables with them. A member that rows of
 // older versions lack is not compared. Pure.
 #pragma once
 
@@ -50,9 +50,9 @@ std::optional<std::int64_t> attempts_planned(const Json& started, std::int64_t t
 // its ladder of models, and the calls of the doctor and of the replanner.
 class AttemptsByRows {
  public:
-  // `planned` is attempts_planned(). Without it the run is of an older version, whose level and calls are not
-  // compared. `inherits`: the run was forked at this phase, and the phase may have begun with a replanner's
-  // goal, as revision 1, and above the first level.
+  // `planned` is attempts_planned(). Without a value, an older version made the run: its level and calls are not
+  // compared. `inherits`: the run was forked at this phase, and the phase may have begun with a replanner's goal, as
+  // revision 1, and above the first level.
   AttemptsByRows(std::optional<std::int64_t> planned, bool inherits);
   void add(const Json& row);  // the next row of the chain, in order
   // Returns the column of `phase` that disagrees with the rows; "" when all agree. `unfinished`: the number
@@ -89,13 +89,13 @@ class SpentByRows {
   bool is_least_ = false;  // a row of an older version lacks the time of a lost step
 };
 
-// Returns the unit whose reserved amount in `budgets` is not the sum of what `holders` hold; "" when none. No
-// row says these amounts, so tables are compared with tables.
+// Returns the unit whose reserved amount in `budgets` is not the sum of the reservations of `holders`; "" when all
+// agree. No row says these amounts, so tables are compared with tables.
 std::string_view reserved_contradicted(const std::vector<BudgetRow>& budgets,
                                        const std::vector<StepRow>& holders);
 
-// Compares the caps in `budgets` with those of the first row; the newest cap that an operator set
-// (`by_operators`) replaces the planned one. Returns the unit that disagrees; "" when all agree.
+// Compares the caps in `budgets` with the caps of the first row. The newest cap that an operator set (`by_operators`)
+// replaces the planned cap. Returns the unit that disagrees; "" when all agree.
 using Caps = std::map<std::string, std::int64_t>;
 std::string_view cap_contradicted(const Json& started, const Caps& by_operators,
                                   const std::vector<BudgetRow>& budgets);

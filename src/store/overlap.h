@@ -17,8 +17,8 @@ struct Looked {
 };
 
 // Compares `layer` with each layer that was accepted after merge_seq `after` and that is not in the attempt's
-// base. Comparing two layers reads files and may take long. So a caller compares before its transaction
-// begins, and inside it only the layers accepted since.
+// base. Comparing two layers reads files and may take long. So a caller compares before its transaction begins.
+// Inside the transaction it compares only the layers that were accepted since.
 Result<Looked> look_beside(Reader& store, const AttemptRow& attempt, const std::string& layer,
                            std::int64_t after, const Overlaps& overlaps);
 

@@ -28,8 +28,8 @@ class EvidenceReader {
   // The same for cost/agent.jsonl.
   virtual Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) = 0;
   virtual Result<std::vector<RefusalRow>> refusals(const std::string& run_id) = 0;
-  // Compares the database with itself: a table's indexes and constraints with its rows, and the schema with the
-  // one of this program. Other reads rely on both. kForged: they differ. The first call of an object reads the
+  // Compares the database with itself: a table's indexes and constraints with its rows, and its schema with the
+  // schema of this program. Other reads rely on both. kForged: they differ. The first call of an object reads the
   // whole database; later ones return at once.
   virtual Status check_storage() = 0;
 };
@@ -55,8 +55,8 @@ class Reader : public EvidenceReader {
   virtual Result<std::vector<BudgetRow>> budgets(const std::string& run_id) = 0;
   virtual Result<std::vector<PhaseRow>> phases(const std::string& run_id) = 0;  // by tier_index, phase_index
   virtual Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id) = 0;  // kNotFound
-  // Pages of long lists; the cost of each is what it returns. first_phases: in plan order. attempts_before:
-  // numbers below `before`, newest first. steps_of_attempt: by step_index, execution.
+  // Pages of long lists; a page costs as much as the rows that it returns. first_phases: in plan order.
+  // attempts_before: numbers below `before`, newest first. steps_of_attempt: by step_index, execution.
   virtual Result<std::vector<PhaseRow>> first_phases(const std::string& run_id, std::size_t most) = 0;
   virtual Result<std::vector<AttemptRow>> attempts_before(const std::string& run_id,
                                                           const std::string& phase_id, std::int64_t before,

@@ -1,4 +1,4 @@
-// The store's view of the ledger's sealing: who turns content into lines and signs heads.
+// The store's view of the ledger's sealing: turns content into lines and signs heads.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,11 @@ class RowSealer {  // thread-safe
   virtual bool has_signed(const Head& head) const = 0;
   // True: `row` has the bytes, seq and hash it was sealed with, and follows a row with the hash `prev_hash`.
   virtual bool continues(const LedgerRow& row, std::string_view prev_hash) const = 0;
-  // True: a row of this kind may be stored before a signed head covers it. All others come with one.
+  // True: a row of this kind may be stored before a signed head covers it. Every other row is stored together with
+  // its signed head.
   virtual bool may_be_unsigned(const LedgerRow& row) const = 0;
-  // A keyed hash of the end of a chain: who has no key can't write other rows up to an end that is sealed.
-  // `head`: the hash of the row number `rows`.
+  // A keyed hash of the end of a chain: without the key, no other rows can lead to a sealed end. `head`: the hash of
+  // the row number `rows`.
   virtual std::string seal_of_end(std::string_view run_id, std::string_view chain, std::int64_t rows,
                                   std::string_view head) const = 0;
 };

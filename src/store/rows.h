@@ -28,7 +28,8 @@ enum class RunState { kExecuting, kComplete, kFailed, kCancelled };
 // The state in which an executor found an open marker, and the decision about its step: the words of the
 // ledger's row `resume`. kOperator: the verb of an operator closed the marker.
 // kResultRefused: the supervisor of the step did not write the result that is there. kLimited, kUnauthorized:
-// the provider of the agent's model refused it for now, or its credential. kWait: the step runs again later.
+// the provider of the agent's model refused the agent for now, or refused its credential. kWait: the step runs again
+// later.
 enum class RecoveryFound {
   kSupervisorAlive,
   kResultSpooled,
@@ -38,7 +39,7 @@ enum class RecoveryFound {
   kLimited,
   kUnauthorized
 };
-// kContinue: it runs again in the workspace and HOME that it left.
+// kContinue: the step runs again in the workspace and HOME that it left.
 enum class RecoveryDecision {
   kReattach,
   kAdopt,
@@ -65,7 +66,7 @@ Result<RunState> run_state_from_name(std::string_view name);
 Result<RecoveryDecision> recovery_decision_from_name(std::string_view name);
 bool is_terminal(PhaseState state);
 
-// phases.not_before of a phase that waits until a person lets it go on: after all other times.
+// phases.not_before of a phase that waits for a person: after all other times.
 inline constexpr std::string_view kUntilAPerson = "9999-12-31T23:59:59.999999Z";
 
 struct PhaseRow {  // one row of the table phases
@@ -130,14 +131,14 @@ struct AttemptRow {
   // The newest round (from 1) that judges it again, on the layers accepted up to joined_merge_seq. 0: judged
   // only on the base of its agent.
   std::int64_t joined_round = 0, joined_merge_seq = 0;
-  // BLAKE3 of what failed (gates/failure.h); "" when it passed or the caller did not say.
+  // BLAKE3 of the failure (gates/failure.h); "" when the attempt passed or the caller gave none.
   std::string failure;
 };
 
 // The attempt with the base that its gates see in its newest round, instead of the base of its agent.
 AttemptRow judged_on(AttemptRow attempt);
-// The source's folder by PlanRows::common, whose other members the store does not read. "": a row of an older
-// version, which does not say it.
+// The source's folder by PlanRows::common; the store reads no other member of it. "": an older version made the row,
+// without the folder.
 std::string source_folder_of(const std::string& common);
 // BLAKE3 of the canonical JSON array that holds the base's id and the accepted layers that the gates saw, in
 // the order of Store::base_layers().
@@ -172,7 +173,7 @@ struct StepRow {
   std::string gate_id;          // gate id, or kAgentGate
   std::string step_name;
   std::string label;
-  std::int64_t execution = 1;  // each start of the step is one; those that waited are not spent
+  std::int64_t execution = 1;  // counts the starts of the step; a start that ended in a wait is not spent
   std::string sandbox_spec_hash;
   StepState state = StepState::kOpen;
   std::string started_at, ended_at;
@@ -208,7 +209,7 @@ struct BudgetRow {
   bool is_used_up() const { return cap && spent + reserved >= *cap; }
 };
 
-// For people: what is wrong with a run whose ledger names planned rows, when none is there, and what to do.
+// For people: the error of a run whose ledger names planned rows that are gone, and its remedy.
 inline constexpr std::string_view kPlannedRowsGone =
     "the planned rows of the run are gone, as after `pawl migrate down` below version 11, and its plan's "
     "text alone does not give those that its ledger names: restore the database from a backup, or start a "

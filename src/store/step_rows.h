@@ -20,19 +20,19 @@ bool is_started_by(const Json& row, const StepRow& step);
 // Whether the label, which a row has, names the columns that no row has: gate, step, episode and round. The place
 // within a round follows from the plan, and the executor compares it.
 bool is_named_by_its_label(const StepRow& step);
-// Whether it is the label of an agent's step of that phase.
+// Whether `label` is the label of an agent's step of that phase.
 bool is_label_of_agent(std::string_view label, std::string_view phase_id);
 // Whether the table has the decision of the newest row `resume` of the step; null: there is none.
 bool is_decided_by(const Json* row, const StepRow& step);
-// Whether the step ended when this row was written: `executed`, or `resume` for a lost step. A lost step is
-// charged what the row says.
+// Whether the step ended when this row was written: `executed`, or `resume` for a lost step. A lost step is charged
+// the time that the row says.
 bool is_ended_by(const Json& row, const StepRow& step);
 
 class StepsByRows {
  public:
   explicit StepsByRows(std::string attempt_id) : attempt_id_(std::move(attempt_id)) {}
   void add(const Json& row);  // the next row of the chain, in order; rows of other attempts have no effect
-  // Returns what of the attempt differs from the rows, in words; "" when all agree. `steps`: all its steps.
+  // Returns the part of the attempt that differs from the rows, in words; "" when all agree. `steps`: all its steps.
   std::string contradicted_by(const AttemptRow& attempt, const std::vector<StepRow>& steps) const;
 
  private:

@@ -28,7 +28,7 @@ namespace pawl::store {
 
 class Store : public Verbs, public Reader {};
 
-// Versions of the schema: that of the database, and the one that this program needs.
+// The version of the database's schema, and the version that this program needs.
 struct SchemaStatus {
   std::int64_t database = 0;  // 0: no schema yet
   std::int64_t program = 0;
@@ -61,12 +61,11 @@ Status check_store(const std::string& location);  // ok: open_store() would open
 Result<SchemaStatus> schema_status(const std::string& location);
 // kUnavailable while an owner that is not known to be dead holds a phase: its statements need the old schema.
 using OwnerIsDead = std::function<bool(std::string_view owner)>;
-// `sealer` seals the ends of chains that an older version left without. kInvalid: it is null, and there are
+// `sealer` seals the ends of chains that an older version left without. kInvalid: `sealer` is null, and there are
 // such ends.
 Result<SchemaStatus> migrate_up(const std::string& location, const OwnerIsDead& owner_is_dead,
                                 const RowSealer* sealer);
-// Takes back the newest migration. kDenied: that loses data and `destroy_data` is false. kUnavailable: as
-// above.
+// Takes back the newest migration. kDenied: data would be lost and `destroy_data` is false. kUnavailable: as above.
 Result<SchemaStatus> migrate_down(const std::string& location, bool destroy_data,
                                   const OwnerIsDead& owner_is_dead);
 

@@ -1,5 +1,5 @@
-// The verbs: all that changes the state of runs, with the values that they take and return. store/store.h has
-// what they promise in common: one transaction each, fences, kinds of errors.
+// The verbs that change the state of runs, with the values that they take and return. store/store.h has their common
+// promises: one transaction each, fences, kinds of errors.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Fork {
 // The plan in parts; a claim reads two of them. The caller derives them from the plan's text, at any time
 // again. The store reads no more of them than source_folder_of().
 struct PlanRows {
-  std::string common;  // what belongs to no phase
+  std::string common;  // the part of the plan that belongs to no phase
   struct OfPhase {
     std::int64_t tier_index = 0, phase_index = 0;
     std::string row;
@@ -105,7 +105,7 @@ struct Claim {
   Lease lease;
   RunRow run;
   PhaseRow phase;                      // after the claim
-  AttemptRow attempt;                  // reserved now, or the unfinished one
+  AttemptRow attempt;                  // reserved now, or the unfinished attempt
   bool continued = false;              // the attempt was unfinished: a crash, or an executor that left
   std::vector<StepRow> steps;          // the attempt's, by step_index, execution
   WaitsSoFar waits;                    // the attempt's
@@ -168,13 +168,13 @@ struct StepStart {  // the marker
   std::int64_t episode = 0;  // number of its episode (best_of); an episode has at most one open marker
   Counted counted = Counted::kNothing;
   std::int64_t reserved_ms = 0;  // the longest it may run; reserved until its end
-  // True for an agent: reserves what is left of the run's tokens and money, at most the amounts below.
+  // True for an agent: reserves the rest of the run's tokens and money, at most the amounts below.
   bool spends = false;
   std::optional<std::int64_t> tokens_most, usd_nanos_most;
   std::int64_t shares = 1;  // the rest is divided by this; one share is for this step
-  // The layer with the work of the attempt before that an agent goes on from; "" when that changed no file.
+  // The layer of the previous attempt's work from which an agent continues; "" when that work changed no file.
   std::optional<std::string> previous_layer = {};
-  std::string not_continued = {};  // what was missing of that work, when the agent begins anew instead
+  std::string not_continued = {};  // the missing part of that work, when the agent begins anew instead
   // True: other steps of the phase run. Then a used-up budget does not end the lease before they end.
   bool others_run = false;
 
@@ -182,8 +182,8 @@ struct StepStart {  // the marker
 };
 
 struct Begun {
-  // False: the budget is used up. The ends are recorded, and no marker is written. The phase is given back
-  // (not with others_run), and goes on when the cap is raised.
+  // False: the budget is used up. The ends are recorded, and no marker is written. Without others_run, the phase is
+  // given back, and continues when the cap is raised.
   bool started = true;
   std::vector<BudgetRow> warnings;  // budgets that the ended steps took past kWarnedPercent of their caps
   // Limits of a step that spends; absent: not limited.
@@ -238,8 +238,8 @@ struct ResumeDecision {  // the decision about an open marker that a claim found
   RecoveryDecision decision = RecoveryDecision::kReExecute;
   std::string lost_cost_row;  // cost row of a step that is given up; the step ends as lost
   std::optional<Wait> wait;   // set for kWait only
-  // The layer with the work that the agent's next execution goes on with, of kContinue and perhaps of kWait; "" when
-  // it changed no file.
+  // With kContinue, and perhaps with kWait: the layer from which the agent's next execution continues; "" when the
+  // work changed no file.
   std::optional<std::string> kept_layer = {};
   std::string not_continued = {};  // kReExecute instead of kContinue: the part that was missing
   Reported reported;               // for an agent's step that was lost
@@ -268,7 +268,7 @@ enum class Action {
   kAbortRun,    // kMarkFailed, and every other phase that is not terminal is CANCELLED
 };
 
-// The response of a doctor or a replanner. Each becomes one ledger row, also one that was not understood.
+// The response of a doctor or a replanner. Each response becomes one ledger row, also when it was not understood.
 struct Advice {
   std::string hook;  // doctor | replan
   std::string sandbox_run_id;
@@ -278,7 +278,7 @@ struct Advice {
 };
 
 struct AttemptEnd {
-  AttemptVerdict verdict = AttemptVerdict::kUnfinished;  // neither that nor kCancelled, when finish() gets it
+  AttemptVerdict verdict = AttemptVerdict::kUnfinished;  // for finish(): not kUnfinished, not kCancelled
   std::string signals = "[]";                            // an array, as canonical JSON
   std::vector<std::string> failing_signals;
   std::string failure;         // digest of the failure and the model (gates::failure_digest); "" when passed
@@ -298,7 +298,7 @@ struct AttemptEnd {
   std::string goal;                  // for kReplan
   std::string action_reason;         // one line; for all but kNone
   std::vector<EpisodeRow> episodes;  // each of several episodes; part of the ledger row `attempt`
-  // The agent's work, or that of the retained episode. Absent: the layer that the end of its step set.
+  // The work of the agent, or of the retained episode. Absent: the layer that the end of its step set.
   std::optional<std::string> agent_layer;
 };
 
@@ -311,7 +311,7 @@ struct Finished {
   bool run_ended = false;
   std::vector<std::string> ended_steps;  // kAbortRun cancelled their phases; their supervisors still run
   std::vector<BudgetRow> warnings;       // as in Begun
-  // Set: the layer of the passed attempt overlaps one that was accepted meanwhile, from a phase beside it or
+  // Set: the layer of the passed attempt overlaps this layer, which was accepted meanwhile from a phase beside it or
   // by an operator. The verb had no effect; the caller decides again.
   std::optional<LayerRow> overlapping;
   bool behind = false;  // true: its gates did not see all accepted work; no effect; call judge_again()
@@ -336,12 +336,12 @@ class Verbs {
 
   // --- the life of a run
   // Rows: run_started in the run's chain, with a fork also `forked`. A fork takes over the phases before its
-  // point, with their state and layers, and with counters at 0. The phase of the point begins with what its
-  // attempt before the point left. The other run is only read. kInvalid: the phases before the point differ,
-  // or one of them has not ended or ended the run. kNotFound: the point does not exist.
+  // point, with their state and layers, and with counters at 0. The phase of the point begins with the work that its
+  // attempt before the point left. The other run is only read. kInvalid: the phases before the point differ, or a
+  // phase before it has not ended, or ended the run. kNotFound: the point does not exist.
   virtual Status create_run(const NewRun& run, WallTime now) = 0;
 
-  // Writes the plan rows of a run that has none; idempotent. Rows that are there stay.
+  // Writes the plan rows of a run that has none; idempotent. Existing rows stay.
   virtual Status put_plan(const std::string& run_id, const PlanRows& plan) = 0;
 
   // 1. Takes the executable phase that comes first by tier_index, phase_index. A new attempt is reserved
@@ -412,26 +412,26 @@ class Verbs {
   virtual Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
                                                             const Overlaps& overlaps, const Operator& who,
                                                             WallTime now) = 0;
-  // Sets max_attempts (--max-attempts with --operator-ack) of every phase that is not terminal, at least to
-  // what it has used. A phase between attempts with none left becomes FAILED, escalate.
+  // Sets max_attempts (--max-attempts with --operator-ack) of every phase that is not terminal, at least to the
+  // attempts that it has used. A phase between attempts that has no attempt left becomes FAILED, escalate.
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;
 
-  // Lets every phase go on that waits for a time or for a person, between steps or attempts. Returns them;
-  // none is no error. Row: operator, in the chain of each.
+  // Lets every phase go on that waits for a time or for a person, between steps or attempts. Returns these phases; an
+  // empty list is no error. Row: operator, in the chain of each.
   virtual Result<std::vector<std::string>> operator_go_on(const std::string& run_id, const Operator& who,
                                                           WallTime now) = 0;
 
-  // Sets the cap of `unit`. Below what is spent, no step starts any more. Row: operator, in the run's chain.
-  // kInvalid: the run has ended.
+  // Sets the cap of `unit`. With a cap below the amount spent, no step starts any more. Row: operator, in the run's
+  // chain. kInvalid: the run has ended.
   virtual Status operator_budget(const std::string& run_id, std::string_view unit, std::int64_t cap,
                                  const Operator& who, WallTime now) = 0;
 
   // Compares the ends of the run and of its phases with the signed rows. Makes no change. kForged: they differ.
   virtual Status check_run(const std::string& run_id) = 0;
 
-  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. The caller
-  // that settles one makes sure first that its process is gone. Empty `run_id`: of all runs.
+  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. Before a caller
+  // settles a step, it makes sure that the step's process is gone. Empty `run_id`: the steps of all runs.
   virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;
   // Records what the agent of `unsettled` reported and settles its reservations. The chain of an ended phase is
   // opened for the rows and sealed again. REQUIRES: the step's process is gone, `reported` has all reports

@@ -47,7 +47,7 @@ class SqliteDatabase final : public Database {
   Status commit_transaction() override { return transaction_->commit(); }
   void roll_back() override { transaction_.reset(); }
   Status run(std::string_view statement);
-  // kForged: the schema is another one, or the statement, which lists contradictions, lists one.
+  // `statement` lists contradictions. kForged: it lists one, or the database has another schema.
   Status check_by(std::string_view statement);
 
   std::unique_ptr<Connection> connection_;

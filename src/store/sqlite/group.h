@@ -31,7 +31,7 @@ class Group {  // thread-safe
 
   // Runs the verb, a member function of RunStore, and returns its (last) result once that is durable. It may
   // run in another thread that called at the same time, and it may run twice. Verbs that share a commit share
-  // its failure: then none of them happened, or (kIndeterminate) all of them may have.
+  // its failure: then none of them happened, or all of them may have happened (kIndeterminate).
   template <typename Verb, typename... Arguments>
   std::invoke_result_t<Verb, RunStore&, const Arguments&...> run(Verb verb, const Arguments&... arguments) {
     std::optional<std::invoke_result_t<Verb, RunStore&, const Arguments&...>> answer;
@@ -47,7 +47,8 @@ class Group {  // thread-safe
  private:
   struct Task {
     std::function<std::optional<Error>()> work;
-    // Not a semaphore: that of GCC 12 can sleep for ever (gcc.gnu.org/bugzilla/show_bug.cgi?id=104928).
+    // A condition variable, because a semaphore of GCC 12 can sleep for ever
+    // (gcc.gnu.org/bugzilla/show_bug.cgi?id=104928).
     std::condition_variable woken;
     bool done = false, leads = false;  // reasons to wake it; guarded by mutex_
     Status outcome;                    // the commit's

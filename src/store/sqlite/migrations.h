@@ -19,7 +19,7 @@ Status take_back_newest(Connection& connection, const SchemaStatus& status, bool
 // The entries of the schema that the migrations of this program make, one in a line, without comments and
 // repeated spaces.
 Result<std::string> schema_of_program();
-// The same of a database.
+// The same entries of a database.
 Result<std::string> schema_of(Connection& connection);
 
 }  // namespace pawl::store::sqlite

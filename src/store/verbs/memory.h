@@ -1,8 +1,8 @@
-// Rows that a store wrote or read in earlier transactions of its own, and need not read again.
+// Rows that a store wrote or read in its earlier transactions, and need not read again.
 //
 // This pays while one connection is the only writer: the workers of one process commit through one
-// connection. When another connection commits, or a transaction is rolled back, all of it is dropped
-// (Database::epoch). So a cached row is never older than what the transaction sees. A detail of this room.
+// connection. When another connection commits, or a transaction is rolled back, all cached rows are dropped
+// (Database::epoch). So a cached row is never older than the row that the transaction sees. A detail of this room.
 #pragma once
 
 #include <cstdint>

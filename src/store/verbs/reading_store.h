@@ -1,5 +1,5 @@
-// The reads of a store over a Database, and the checks of what they find: a store without its verbs. A detail
-// of this room.
+// The reads of a store over a Database, and the checks of their results: a store without its verbs. A detail of this
+// room.
 #pragma once
 
 #include <functional>
@@ -108,7 +108,7 @@ class ReadingStore : public Store {
   Status check_state(const std::string& run_id);
 
   // --- the order of phases by the trusted rows (phase_order.cc)
-  // kForged: by the rows, an earlier phase is open that this one has to wait for.
+  // kForged: by the rows, `phase` has to wait for an earlier phase, which is open.
   Status check_order(const PhaseRow& phase);
   // Whether, by the rows, the phase has an unfinished attempt with a step.
   Result<bool> has_begun(const std::string& run_id, const std::string& phase_id);
@@ -126,7 +126,7 @@ class ReadingStore : public Store {
   Status check_is_first(const Claim& claim);
   // The waits of the claim's attempt.
   Result<WaitsSoFar> waits_of(const Claim& claim);
-  // The work that its agents go on from, by checked rows.
+  // The layers from which its agents continue, by checked rows.
   Result<KeptLayers> kept_of(const Claim& claim);
 
   // --- plan
@@ -145,8 +145,8 @@ class ReadingStore : public Store {
                                    const ClaimRequest& request);
   Result<Candidate> candidate_in_tier(const std::string& run_id, const TierRow& tier_row,
                                       const ClaimRequest& request);
-  // For a tier in which other live workers of the caller's process may hold many phases: reads none of those.
-  // nullopt: they hold all phases that are left.
+  // For a tier in which other live workers of the caller's process may hold many phases, which are not read. nullopt:
+  // they hold all phases that are left.
   Result<std::optional<Candidate>> candidate_among_ours(const std::string& run_id, const TierRow& tier_row,
                                                         const ClaimRequest& request);
   Status remember_held(const std::string& run_id, Held held, std::optional<std::int64_t> first);

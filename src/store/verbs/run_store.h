@@ -127,7 +127,7 @@ class RunStore : public ReadingStore {
 
   // --- claim
   Result<Claim> take(PhaseRow phase, std::string planned, const ClaimRequest& request);
-  // Returns the attempt of the phase that a statement of this name selects; none when it selects no row.
+  // Returns the attempt of the phase that `statement` selects. No value: it selects no row.
   Result<std::optional<AttemptRow>> attempt_of(const PhaseRow& phase, std::string_view statement);
   Result<AttemptRow> reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request);
   Status fix_base(const PhaseRow& phase, AttemptRow& attempt);

@@ -26,8 +26,8 @@ struct Trusted {
   std::optional<SpentByRows> spent;         // by that head; absent: an older version made it
   // The run's chain was checked row by row up to this end. The members below come from those rows.
   ChainHead run{.chain = "", .rows = 0, .head = std::string(kZeroHash)};
-  // The ends of phases and the caps that operators set: by checked rows, and (own_) by rows that this store
-  // wrote since. The latter go when their transaction is rolled back.
+  // The ends of phases and the caps that operators set: by checked rows, and (own_) by rows that this store wrote
+  // since. A rollback of their transaction drops the own_ values.
   EndedPhases ended, own_ended;
   Caps caps, own_caps;
   Json started;                     // the first row
