@@ -1,5 +1,4 @@
-// The agent programs of this host: their profiles, where they are, which version, and whether a login is there.
-// Reads the host.
+// The agent programs of this host: their profiles, places and versions, and whether a login is there. Reads the host.
 #pragma once
 
 #include <optional>
@@ -30,8 +29,8 @@ struct AgentProgram {
   std::vector<std::string> logins;  // logins_of() its profile
 };
 
-// All profiles, sorted by name: those of the user, and those that are compiled in and not replaced. A program that
-// is found runs once with --version: in a sandbox without network, where it sees what a step would see.
+// All profiles, sorted by name: the user's profiles, and the compiled-in profiles that no user's profile replaces. A
+// program that is found runs once with --version, in a sandbox without network that shows the same files as a step.
 std::vector<AgentProgram> agent_programs();
 
 }  // namespace pawl::executor

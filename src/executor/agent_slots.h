@@ -1,5 +1,5 @@
-// The slots of a process that one attempt uses: one for its claim, and one for each agent beside the first.
-// A detail of this room.
+// The slots of a process that one attempt uses: a slot for its claim, and a slot for each agent besides the first. A
+// detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class AgentSlots {  // for one thread; gives all slots back at its end
   AgentSlots(const AgentSlots&) = delete;
   AgentSlots& operator=(const AgentSlots&) = delete;
 
-  // Gives back the slots above those that `agents` beside the first need.
+  // Gives back all slots that the first agent and `agents` others do not need.
   void keep_for(std::int64_t agents) {
     for (; beside_ > agents; --beside_) slots_.give_back(1);
   }
-  // Whether one more than `agents` may run beside the first. REQUIRES: keep_for(agents).
+  // Whether one agent more than `agents` may run besides the first. REQUIRES: keep_for(agents).
   bool take_for_one_more_than(std::int64_t agents) {
     if (agents < beside_) return true;
     if (!slots_.try_take()) return false;

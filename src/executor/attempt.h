@@ -1,5 +1,5 @@
-// The attempt that an executor works on: its only episode, or several (best_of), and the round in which the
-// chosen one is judged again. A detail of this room.
+// The attempt that an executor works on: its only episode, or several (best_of), and the round in which the chosen
+// episode is judged again. A detail of this room.
 //
 // The episode to work on, the episode that decides and the chosen episode follow from the episodes' results,
 // in the order of their numbers. Speed has no influence.
@@ -29,11 +29,11 @@ struct Running {  // a step with an open marker
 // Whether the row is of this step of the claimed attempt. No ledger row has the place of a step, but each has
 // its label.
 bool is_row_of(const store::StepRow& row, const store::Claim& claim, const PlannedStep& step);
-// kForged: a row of the claim is at a place where the plan has another step, or none.
+// kForged: a row of the claim is at a place where the plan has another step, or no step.
 std::unexpected<Error> not_its_place(const store::StepRow& row);
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row);
 
-// An episode with what happens to it in this turn.
+// An episode with its changes in this turn.
 struct ActiveEpisode {
   Episode episode;
   const PlannedStep* next = nullptr;  // computed, and not begun yet
@@ -59,14 +59,14 @@ class Attempt {  // for one thread
   Attempt(Attempt&&) noexcept;
   ~Attempt();
 
-  // For next_move(). `out_of_budget`: the budget refused the step of the last move.
+  // The input of next_move(). `out_of_budget`: the budget refused the step of the last move.
   AttemptState state(bool out_of_budget) const;
   // The episode that a move is about.
   ActiveEpisode& at(const Move& move);
 
   std::vector<ActiveEpisode>& all() { return episodes_; }
   bool are_several() const { return episodes_.size() > 1; }
-  ActiveEpisode* running();  // the first that runs; nullptr when none does
+  ActiveEpisode* running();  // the first episode that runs; nullptr: no episode runs
   bool one_has_to_begin() const { return std::ranges::any_of(episodes_, &ActiveEpisode::has_to_begin); }
 
   // Computes the next step of `one`, or its result when no step is left. Holds the objects.
@@ -75,20 +75,21 @@ class Attempt {  // for one thread
   std::int64_t next_execution(std::int64_t step_index) const;
   // The number of earlier executions of the step that ended with a wait.
   std::int64_t waits_of(std::int64_t step_index) const;
-  // The waits of the attempt so far, with those of this turn.
+  // The waits of the attempt so far, with the waits of this turn.
   store::WaitsSoFar waits() const;
   // The wait that ends last. REQUIRES: an episode waits.
   const store::Wait& last_wait() const;
   // The marker of `start` is durable. Its row names the objects now, so they are not held any more.
   void begun(ActiveEpisode& one, const PlannedStep& step, store::StepStart start);
 
-  // Held until a step or a row names the objects. Not held while a step runs: gc would wait for it.
+  // The hold lasts until a step or a row names the objects. It ends before a step runs, because gc would wait for the
+  // step.
   Status hold_objects();
   void release_objects() { hold_.reset(); }
 
-  // Chooses the episode that counts: the first one that decides, or the best of all when none decides. Also
-  // sets the outcome of the episodes that are not over. Continues the round that the claim has begun.
-  // REQUIRES: the episodes before the deciding one, or all, are over.
+  // Chooses the episode that counts: the first episode that decides, or the best of all when none decides. Also sets
+  // the outcome of the episodes that are not over. Continues the round that the claim has begun. REQUIRES: the
+  // episodes before the deciding episode are over; without a deciding episode, all are over.
   Status choose();
   // Begins a round: the chosen episode passed, and others were accepted meanwhile.
   Status judge_again(const store::JudgedAgain& again);
@@ -97,15 +98,15 @@ class Attempt {  // for one thread
 
   // REQUIRES for these: choose().
   ActiveEpisode& chosen() { return episodes_[choice_.index]; }
-  ActiveEpisode& judged();                      // the chosen episode, in the newest round if there is one
+  ActiveEpisode& judged();                      // the chosen episode, in its newest round if there is one
   const store::AttemptRow& judged_row() const;  // the attempt with the newest round
   const std::vector<std::string>& judged_beside() const;  // the phases of that round
   // The rows of all episodes; empty when there is only one episode.
   std::vector<store::EpisodeRow> rows() const;
 
-  // Sets in `start` what the next step of `mine`'s agent may spend. The rest of the attempt's budget is
-  // shared equally among the episodes that are not over. The rest of the run's budget is shared among `mine`
-  // and the episodes that have not begun. Returns what `mine` has spent before.
+  // Sets in `start` the amounts that the next step of `mine`'s agent may spend. The rest of the attempt's budget is
+  // shared equally among the episodes that are not over. The rest of the run's budget is shared among `mine` and the
+  // episodes that have not begun. Returns the amounts that `mine` has spent before.
   Result<agent::Spent> spending(const ActiveEpisode& mine, store::StepStart& start) const;
 
  private:

@@ -35,8 +35,8 @@ using Context = std::vector<supervisor::ContextFile>;  // the files that a step 
 // report.
 Status add_evidence(const World& world, const std::string& base_id, const Evidence& evidence, Context& to);
 
-// Whether a step counts in its finished attempt. With several episodes, only steps of the chosen episode
-// count, and steps that belong to no episode. `episodes`: those of the phase.
+// Whether a step counts in its finished attempt. With several episodes, only steps of the chosen episode count, and
+// steps that belong to no episode. `episodes`: the phase's.
 bool of_kept_episode(const store::StepRow& step, std::span<const store::EpisodeRow> episodes);
 
 // feedback.json and the evidence of claim.previous; empty when there was no previous attempt or it has no

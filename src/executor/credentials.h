@@ -17,18 +17,17 @@ constexpr std::size_t kCredentialBytesMin = 8;
 constexpr std::size_t kCredentialBytesMax = 16 << 10;   // for one value; all of an agent fit into a pipe
 constexpr std::size_t kCredentialsBytesMax = 40 << 10;  // for an agent, with the names
 
-// Reads the values as they are now, without the newlines at their ends, by the name of the variable. Waits
-// for commands, 20 seconds at most. kDenied with the errno ENOKEY: a value is missing, unreadable, or no
-// credential. The message names the credential and its source, says what to do, and never has a value.
-// kCancelled: a person interrupted.
+// Reads the values as they are now, without the newlines at their ends, by name of the variable. Waits for commands,
+// 20 seconds at most. kDenied with the errno ENOKEY: a value is missing, unreadable, or no credential. The message
+// names the credential and its source, says what to do, and never has a value. kCancelled: a person interrupted.
 Result<secrets::Redactor::Values> read_credentials(const plan::Phase& phase);
 
 // Whether `error` is the kDenied of read_credentials().
 bool lacks_credential(const Error& error);
 
-// The credentials of all phases that are not over, each source once. The same errors. Commands of the plan run on
-// the host, so the ledgers are verified before any is read. kForged: one does not verify, or does not name the
-// planned rows.
+// The credentials of all phases that are not over; each source is read once. The same errors. Commands of the plan
+// run on the host, so the ledgers are verified before a credential is read. kForged: a ledger does not verify, or
+// does not name the planned rows.
 Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
                                                       const std::vector<std::string>& run_ids);
 

@@ -28,7 +28,7 @@ class Ends {
   Ends(const World& world, Observer& observer, const store::Claim& claim)
       : world_(world), observer_(observer), claim_(claim) {}
 
-  // Takes a result: from now on the attempt of `one` has it. kForged: an object that the step saw is not as
+  // Takes a result: from now on the attempt of `one` has it. kForged: an object that the step saw has changed since
   // it was stored. The marker is then closed, unless the step was an agent's.
   Status take(ActiveEpisode& one, const store::StepStart& start, sandbox::SandboxRun run);
   // The step has no result: its marker is closed with the decision of `loss`.
@@ -36,11 +36,11 @@ class Ends {
   // Records a decision that closes no marker. Durable when it returns.
   Status note(const store::StepStart& start, Recovery recovery, store::RecoveryFound found);
 
-  // For the transaction that records them. Call recorded() after it.
+  // The ends to record in the next transaction. Call recorded() after it.
   const store::Endings& endings() const { return endings_; }
   // Drops the values and forgets the spools, which are not needed any more.
   void recorded();
-  // Records the values alone: with several episodes more than one step may end before the next marker.
+  // Records the ends without a marker: with several episodes, more than one step may end before the next marker.
   // Durable.
   Status record();
 

@@ -1,8 +1,8 @@
 // One episode of an attempt, as the executor sees it: its results, its next step, its verdict. An attempt has
 // one episode, or several with best_of (attempt.h). A detail of this room.
 //
-// Everything is derived from rows and objects. An episode that is loaded after a crash therefore decides the
-// same as the one before the crash.
+// Everything is derived from rows and objects. An episode that is loaded after a crash therefore makes the same
+// decisions as before the crash.
 #pragma once
 
 #include <map>
@@ -44,18 +44,18 @@ inline constexpr const char* kNoMemory =
 class Episode {
  public:
   // REQUIRES: claim and its plan outlive it; the objects are held.
-  // `number`: from 1 when there are several (best_of); 0 for the only one.
+  // `number`: from 1 with several episodes (best_of); 0 for an only episode.
   static Result<Episode> load(World world, const store::Claim& claim, const Planned& plan,
                               std::int64_t number, Round round = {});
 
   // Creates again the layers that gc removed because no row names them: layers that were merged or filtered
-  // from others. REQUIRES that the objects are held. So do all functions below, until a step is started or
-  // the attempt's end is recorded.
+  // from others. REQUIRES, like all functions below: the objects are held, until a step is started or the attempt's
+  // end is recorded.
   Status renew_layers();
 
   // The next step of the agent or the gates, or nullptr when the episode can be judged.
   Result<const PlannedStep*> next();
-  // The next hook after those steps, or nullptr when the attempt can be ended.
+  // The next hook after the steps; nullptr: the attempt can be ended.
   Result<const PlannedStep*> next_hook() const;
   // The next step of the gates alone, whatever the result of the agent; nullptr when all gates are over.
   Result<const PlannedStep*> next_of_gates();
@@ -63,7 +63,7 @@ class Episode {
 
   const plan::Phase& phase() const { return *phase_; }
   std::int64_t number() const { return number_; }
-  // The layer with the work that the agent's next execution goes on from; "" when no file was changed. No value: it
+  // The layer from which the agent's next execution continues; "" when no file was changed. No value: the execution
   // begins anew.
   const std::optional<std::string>& goes_on_from() const { return goes_on_from_; }
   void go_on_from(std::optional<std::string> layer) {
@@ -103,8 +103,8 @@ class Episode {
   // attempt. A hook gets its question and the evidence of this attempt. A gate gets no files.
   Result<Context> context_of(const PlannedStep& step) const;
 
-  // The results of gates on base since the last call, each with the key of all inputs that decide it; "":
-  // an input changed while it was made.
+  // The results of gates on base since the last call, each with the key of all inputs that decide it. Key "": an
+  // input changed while the result was made.
   struct FoundOnBase {
     std::string gate_id, key;
     gates::OnBase found;
@@ -115,7 +115,7 @@ class Episode {
   // A hook's step that was lost for good: it counts as a response that is not understood.
   void give_up(const PlannedStep& hook) { given_up_.insert(hook.index); }
 
-  // The result of a gate that is over, as it is recorded.
+  // The recorded result of a gate that is over.
   struct GateEnd {
     bool passed = false;
     std::vector<gates::Signal> signals;
@@ -142,9 +142,9 @@ class Episode {
   Episode(World world, const store::Claim& claim, const Planned& plan, std::int64_t number, Round round);
   Status stack_base();
   void need_results();             // the objects that the steps left
-  std::string layer_left() const;  // the agent's, with all that the source ignores; "" if none
-  bool wrote_files() const;        // its agent; with files as they were, without ignored ones
-  bool takes_back() const;         // its agent wrote files as they were, after an attempt that changed some
+  std::string layer_left() const;  // the agent's layer, with files that the source ignores; "": none
+  bool wrote_files() const;  // its agent wrote a file, even without a change; ignored files do not count
+  bool takes_back() const;   // its agent wrote files as they were, after an attempt that changed some
   Status filter_agent_layer();
   Status after_agent();   // look_at_work() once the agent is over; without memory evidence is missing
   Status look_at_work();  // sets the agent's layer without protected paths, and the policy's signal
@@ -160,19 +160,20 @@ class Episode {
   void end_without_memory();
   Status need_objects_of(const PlannedStep& step);
   std::optional<gates::OnBase> from_baseline(const plan::Gate& gate, bool again) const;
-  // A second run of a gate on base shows which names move. kKnown: on_base_ has what both runs found.
+  // A second run of a gate on base shows which names move. kKnown: on_base_ has the results of both runs.
   enum class SecondRun { kNotNeeded, kAwaited, kKnown };
   Result<SecondRun> second_run(const plan::Gate& gate, const gates::GateFacts& facts);
   std::string base_key(const plan::Gate& gate, const FromHost& host) const;
-  // As base_key(); "" when the baseline's steps saw other mounts than `host` has, and its result has no key.
+  // As base_key(). "": the steps of the baseline saw other mounts than `host` has, so its result has no key.
   std::string key_of_baseline(const plan::Gate& gate, const FromHost& host, bool again) const;
   Status add_mounts(gates::AttemptFacts& to) const;  // the signal that they changed, if they did
   void add_base(gates::AttemptFacts& to) const;
   // Why no attempt can pass a step of a gate (gates::absent_still); "" otherwise.
   std::string absent_still(const PlannedStep& step, const gates::StepFacts& facts) const;
-  // Why another attempt of an agent whose program does not take its command line would end as this one; "" otherwise.
+  // Why another attempt would end in the same way: the program of the agent does not take its command line. "": it
+  // does.
   std::string refused_by_agent(const gates::StepFacts& facts) const;
-  std::string inventories_hash() const;  // over all known results on base, by gate; "" when none is known
+  std::string inventories_hash() const;  // over all known results on base, by gate; "" without a result
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,
                    const std::string& path) const;
   void add_program(const PlannedStep& step, gates::StepFacts& to) const;  // for a step of a gate
@@ -202,7 +203,7 @@ class Episode {
   Result<bool> evaluate_gate(const std::string& gate_id);  // true when the gate is over
   std::vector<std::string> agent_environment(bool with_feedback) const;
   void add_agent(bool with_feedback, sandbox::SandboxSpec& to) const;
-  // The work that an earlier execution of this step left; "": none, or it begins anew.
+  // The work that an earlier execution of this step left. "": there is none, or the step begins anew.
   std::string own_layer_of(const PlannedStep& step) const;
   // The layers that the earlier steps of the same gate (or baseline) left, the newest on top.
   std::vector<std::string> left_before(const PlannedStep& step) const;
@@ -210,14 +211,14 @@ class Episode {
   std::string work_for(const PlannedStep& step) const;  // the agent's layer as the step sees it; "": none
   Result<std::vector<std::string>> layers_of(const PlannedStep& step) const;
   Result<std::vector<std::string>> layers_without_reports(const PlannedStep& step) const;
-  // The repository has the state that the agent began with, or that a gate judges, without what earlier steps
-  // of the gate left: git shows them as changes.
+  // The repository has the state with which the agent began, or that a gate judges. The changes of the gate's earlier
+  // steps are not in it: git shows them as changes.
   Status add_repository(const PlannedStep& step, sandbox::WorkspaceSpec& to);
   Json key_of_repository() const;
   const std::string& plan_folder_of(const PlannedStep& step) const;  // the id of its base
   sandbox::CopyIn plan_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
-  // The same, for a step behind others. The first `left` of `layers` are those that the others left.
+  // The same, for a step behind other steps of its gate. Those left the first `left` of `layers`.
   Result<workspace::Workspaces::Sight> sight_between(const std::string& gate_id,
                                                      const std::vector<std::string>& layers,
                                                      std::size_t left) const;
@@ -270,7 +271,7 @@ class Episode {
   std::vector<FoundOnBase> found_on_base_;
   std::set<std::string> base_again_;            // gates whose verdict waits for a second run on base
   std::map<std::string, std::int64_t> reruns_;  // gates whose verdict waits for this rerun
-  gates::UnloadedNames removed_;          // names that base could not load, and whose file the agent removed
+  gates::UnloadedNames removed_;          // names that base could not load; the agent removed their files
   std::set<std::int64_t> known_failing_;  // steps that pass: their failing tests fail on base
   std::map<std::string, std::vector<gates::Signal>> gate_signals_;  // by gate, for gates that are over
   std::map<std::string, bool> gate_passed_;
@@ -278,9 +279,9 @@ class Episode {
   bool no_memory_ = false;           // no memory was left to judge it
 };
 
-// Episode::next(). Reports the results of gates on base. A result that is usable is stored for attempts that
-// start from the same content. An unusable one is not stored: its cause may be fixed on this host, so the
-// next attempt runs it again.
+// Episode::next(). Reports the results of gates on base. A usable result is stored for attempts that start from the
+// same content. An unusable result is not stored: its cause may be fixed on this host, so the next attempt runs the
+// gate again.
 Result<const PlannedStep*> next_step_of(Episode& episode, const World& world, Observer& observer,
                                         const store::Claim& claim);
 

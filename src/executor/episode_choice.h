@@ -27,14 +27,14 @@ struct EpisodeResult {
 
 std::string_view name(EpisodeResult::Outcome outcome);  // passed, failed, lost, lost, cancelled, not_run
 
-// Whether this episode ends the attempt once all episodes before it are over: no other episode is started,
-// and running ones are ended.
+// Whether this episode ends the attempt once all episodes before it are over: no other episode is started, and
+// running episodes are ended.
 bool decides(const EpisodeResult& result);
 
 struct EpisodeChoice {
   std::size_t index = 0;  // into the results
   // passed | escalate | gates_passed | failing_signals | changed_lines | episode: the first criterion by
-  // which it is better than every other episode. "episode": it is the first of equals.
+  // which it is better than every other episode. "episode": others are equal, and this is the first.
   std::string_view kept_by;
 };
 

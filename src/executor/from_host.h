@@ -20,7 +20,7 @@ Result<std::string> with_home(const std::string& path);
 // or the place inside belongs to Pawl, to the system or to another mount.
 std::vector<plan::Finding> bad_mounts(const plan::Common& plan);
 
-// The mounts without their content. Those that no step can have are left out.
+// The mounts without their content. A mount that no step can have is left out.
 std::vector<sandbox::CopyIn> mounts_without_content(const plan::Common& plan);
 // The folders of a mount that PATH of every step has.
 struct Bin {
@@ -46,8 +46,8 @@ struct SeenMounts {
   std::string attempt_id;
   sandbox::Mounts mounts;
 };
-// The signal that mounts changed; it always passes. `seen` has the mounts of each step of one attempt. No
-// value: all are equal, and equal to those of the last step before the attempt.
+// The signal that mounts changed; it always passes. `seen` has the mounts of each step of one attempt. No value: all
+// are equal, also to the mounts of the last step before the attempt.
 std::optional<gates::Signal> mounts_signal(const std::vector<sandbox::Mounts>& seen,
                                            const std::optional<SeenMounts>& before);
 

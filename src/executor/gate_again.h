@@ -26,8 +26,8 @@ using StepEnded = std::function<void(const std::string& label, const sandbox::Sa
 
 // Runs the gate's steps with the specs that the attempt gave them. A baseline runs first when the store has
 // no inventory. Changes no row: no phase is claimed, no call is counted, no result is stored. `stop` is
-// polled a few times a second; true ends the running step (kCancelled). REQUIRES: the objects are held,
-// because no row names what the steps make.
+// polled a few times a second; true ends the running step (kCancelled). REQUIRES: the objects are held, because no
+// row names the objects that the steps make.
 Result<Episode::GateEnd> run_gate_again(const World& world, const Planned& plan, const GateAgain& what,
                                         const std::function<bool()>& stop, const StepEnded& ended);
 

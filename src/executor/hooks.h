@@ -1,5 +1,4 @@
-// The doctor and the replanner: when they are called, what they read, and what a response means. Pure
-// functions.
+// The doctor and the replanner: the time of a call, its input, and the meaning of its response. Pure functions.
 //
 // A hook runs in a sandbox under a marker like any step, after the gates of a failed attempt and before its
 // end. The marker also counts the call (store::Counted), so a crash gives no free call. A hook reads JSON on

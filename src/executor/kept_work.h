@@ -1,4 +1,4 @@
-// The work of an agent that the next execution goes on with (`resume: continue`), or the next attempt
+// The work of an agent from which its next execution continues (`resume: continue`), or the next attempt's agent
 // (`on_retry: continue`). A detail of this room.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace pawl::executor {
 
-// The work of an agent that ended with a result and is to run again. No value: the policy of its phase is another one.
+// The work of an agent that ended with a result and is to run again. No value: the policy of its phase is not
+// kContinue.
 std::optional<supervisor::KeptWork> kept_with_result(const sandbox::SandboxRun& run,
                                                      const plan::Phase& phase);
 

@@ -15,8 +15,8 @@ class LeaseWatch {  // for one thread
   LeaseWatch(store::Verbs& store, const os::Clock& clock, const store::Lease& lease, std::int64_t lease_ms)
       : store_(store), clock_(clock), lease_(lease), lease_ms_(lease_ms), last_heartbeat_(clock.mono()) {}
 
-  // Call it a few times a second while a step runs. Extends the lease when a third of it has passed. Returns
-  // true when another owner has the phase, and from then on.
+  // Call it a few times a second while a step runs. Extends the lease when a third of it has passed. Returns true
+  // from the call on that finds another owner of the phase.
   bool is_lost();
   // Whether is_lost() ever returned true.
   bool was_lost() const { return lost_; }

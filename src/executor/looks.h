@@ -1,5 +1,5 @@
 // Checks of the objects that an attempt is built on (docs/adr/0045). Listing a large base takes longer than
-// starting a step. So a check of a step that is not paid runs on another thread, beside the step. A caller
+// starting a step. So the check for a step that costs no money runs on another thread, beside the step. A caller
 // waits for the check before it records the step's result. A detail of this room.
 #pragma once
 
@@ -18,14 +18,14 @@ class Looks {  // for one thread
   // `objects` must outlive it.
   explicit Looks(const workspace::ObjectStore& objects) : objects_(&objects) {}
 
-  // This base ("": none) and these layers are about to be used.
+  // Notes that this base ("": none) and these layers are about to be used.
   void need(std::string base_id, std::vector<std::string> layers);
   // Starts the check of all objects that are needed and not checked yet, on another thread. No effect
   // while a check runs.
   void begin();
-  // Returns success when all objects that were needed are on disk as they were stored. Waits for a check that
-  // was begun, and checks the rest itself. kForged, kNotFound: as Workspaces::check_content. The next call
-  // checks again what failed.
+  // Returns success when all needed objects are on disk as they were stored. Waits for a check that has begun, and
+  // checks the other objects itself. kForged, kNotFound: as Workspaces::check_content. The next call checks failed
+  // objects again.
   Status end();
 
  private:

@@ -1,4 +1,4 @@
-// Decides what an executor does next in an attempt: a pure function of what it knows. A detail of this room.
+// Decides the next move of an executor in an attempt: a pure function of the attempt's state. A detail of this room.
 //
 // An attempt has three stages: its episodes run their steps, the gates of a round judge the chosen episode on
 // top of others' work (joint.h), and the hooks are asked. session.cc makes the moves.
@@ -11,7 +11,7 @@ namespace pawl::executor {
 
 enum class Stage {
   kEpisodes,  // agents and gates, until an episode decides
-  kGates,     // the gates of the chosen episode's round, if it has one
+  kGates,     // the gates of the chosen episode's round, if there is a round
   kHooks,     // the hooks, then the end of the attempt
 };
 

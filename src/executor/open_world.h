@@ -1,5 +1,5 @@
-// The World of an executor, wired for one state folder of this machine: sandboxes under supervisors, the
-// system's clock and randomness. The only place that wires it.
+// The World of an executor for one state folder of this machine: sandboxes under supervisors, the system's clock and
+// randomness. No other place makes a World of these.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ class OpenWorld {
   os::SystemRandom random_;
 };
 
-// Ends the agents of steps that operators ended, and records what they reported until their end (reported.h).
+// Ends the agents of steps that operators ended, and records the reports until their end (reported.h).
 Status settle_ended_steps(const State& state);
 
 }  // namespace pawl::executor

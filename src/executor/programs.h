@@ -1,5 +1,5 @@
-// Finds programs on this host, and those of a plan that no step will have, before an attempt is spent. Reads the
-// host.
+// Finds programs on this host. Also finds, before an attempt is spent, the programs of a plan that no step will see.
+// Reads the host.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ struct ProgramPlace {
   // The mounts that show steps the program and the interpreter of its first line. Empty: steps see it already,
   // or it may not be mounted.
   std::vector<std::string> mounts;
-  bool is_in_path = true;  // with those mounts, steps find it by its name
+  bool is_in_path = true;  // with these mounts, steps find the program by its name
 };
 
-// Looks for programs as the steps of a plan without mounts would. In the order of `names`.
+// Looks for programs in the places that steps of a plan without mounts see. The result is in the order of `names`.
 std::vector<ProgramPlace> find_programs(const std::vector<std::string>& names);
 
-// Whether steps find the program by its name, with its mounts if it has some.
+// Whether steps find the program by its name, together with its mounts.
 bool can_be_used(const ProgramPlace& place);
 
 struct UnseenProgram {
@@ -37,11 +37,12 @@ struct UnseenProgram {
 // /plan and of folders that steps write are left out. A plan with very many commands is looked through in part.
 std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan);
 
-// The mounts that show programs of the plan, each once. A gate may make a program that it starts; that of an
-// agent must be there. kNotFound: an agent's program can't be used.
+// The mounts that show programs of the plan, each once. A gate may make the program that it starts; the program of an
+// agent must exist. kNotFound: an agent's program can't be used.
 Result<std::vector<std::string>> mounts_for(const plan::Plan& plan);
 
-// Where PATH of the user who runs Pawl has the program; "": nowhere. An absolute path is looked at as it is.
+// The path of the program in PATH of the user who runs Pawl; "": PATH lacks it. An absolute path is looked at as it
+// is.
 std::string program_on_host(const std::string& name);
 
 }  // namespace pawl::executor

@@ -11,8 +11,8 @@
 
 namespace pawl::executor {
 
-// A list of the plan that protects paths. An earlier tier may make what it protects when only phases of later
-// tiers have it.
+// A list of the plan that protects paths. When only phases of later tiers have the list, an earlier tier may make the
+// protected files.
 struct GuardedList {
   const plan::Guarded* guarded = nullptr;
   bool is_of_later_tiers = false;
@@ -23,8 +23,8 @@ std::vector<GuardedList> guarded_of(const plan::Plan& plan);
 std::vector<std::string> patterns_of(const plan::Guarded& guarded);
 
 // A pattern that matches no file. It is an error when it looks like a mistake: a similar name exists, or no
-// pattern of its list matches a file and no earlier tier may make one. Otherwise the pattern may be meant to keep
-// files out; then it is a warning.
+// pattern of its list matches a file and no earlier tier may make one. Otherwise it is a warning: the pattern may be
+// meant to keep files out.
 struct Unmatched {
   plan::Place at;
   std::string message;

@@ -23,9 +23,9 @@ enum class Recovery {
   kEscalate,   // a person decides
   kCrashLoop,  // no execution is left: the attempt failed
   kProbe,      // run the plan's probe; after_probe() decides then
-  kCancelled,  // with several episodes: an earlier one decides
+  kCancelled,  // with several episodes: an earlier episode decides
   kProbed,     // the probe found the effect: the step counts as done
-  kContinue,   // a new marker, one more execution, in the workspace and HOME of this one
+  kContinue,   // as kReExecute, in the workspace and HOME of this execution
   kWait,       // its provider refused the agent: the step runs again later, and no execution is spent
 };
 
@@ -40,7 +40,7 @@ struct LostStep {
 // change no state outside, and run again.
 plan::ResumePolicy policy_of(StepRole role, const plan::Phase& phase);
 
-// Decides about an open marker. `execution` is that of the marker, without those that waited (also below).
+// Decides about an open marker. `execution`: the marker's, without the executions that waited (also below).
 Recovery decide_recovery(supervisor::Found found, plan::ResumePolicy policy, std::int64_t execution);
 
 // Whether SIGKILL ended a step: then its progress is unknown. A shell around the command reports the signal
@@ -51,7 +51,7 @@ bool was_killed(const sandbox::SandboxRun& run);
 // decides.
 bool may_continue(const sandbox::SandboxRun& run, const PlannedStep& step, const plan::Phase& phase,
                   std::int64_t execution);
-// Whether the agent was stopped because it must not go on unsaved (`durable` in the plan).
+// Whether the agent was stopped because its data could not be saved (`durable` in the plan).
 bool was_stopped_unsaved(const sandbox::SandboxRun& run, const plan::Phase& phase);
 // Whether the agent continues in another execution: its own progress did not end it, and it has stored state.
 struct Ended {
@@ -73,22 +73,23 @@ std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool 
 // `exit_code` of the probe; no value when the probe could not respond.
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);
 
-// The work that is kept of a step that is to be continued. `found`: by StepRunner::keep_work(). `before`: what the step itself
-// went on from, and left as it was when it never began.
+// The work that is kept of a step that is to be continued. `found`: the result of StepRunner::keep_work(). `before`:
+// the work from which the step itself continued. A step that never began left it unchanged.
 supervisor::KeptWork kept_by(supervisor::KeptWork found, const std::optional<std::string>& before,
                              bool same_boot);
 // Returns kContinue, or kReExecute when no work is kept.
 Recovery after_keeping(const supervisor::KeptWork& kept);
-// Whether the next execution of the phase's agent goes on where a killed, stopped or refused one was.
+// Whether the phase's agent runs again after a killed, stopped or refused execution.
 bool runs_again(const plan::Phase& phase);
 
 // Whether an agent or a gate has no result for good: its episode ends with lost_by().
 bool ends_episode(Recovery recovery);
 LostStep lost_by(Recovery recovery, store::RecoveryFound found, const std::string& gate_id);
 
-// The ledger's row `resume` of a recovery. REQUIRES: not kProbe, whose answer is recorded instead.
+// The decision in the ledger's row `resume` of a recovery. REQUIRES: not kProbe, because its answer is recorded
+// instead.
 store::RecoveryDecision decision_of(Recovery recovery);
-// The finding about a step without a result. `error`: the one of StepRunner::collect().
+// The finding about a step without a result. `error`: the error of StepRunner::collect().
 store::RecoveryFound found_without_result(const Error& error);
 // The decision that closed a marker, from a row's word and execution. No value: an unknown word.
 std::optional<Recovery> recorded_recovery(std::string_view decision, std::int64_t execution);

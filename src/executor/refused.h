@@ -1,5 +1,5 @@
-// Decides what follows when the provider of a model refused an agent: pure, but for the output that is read. A
-// detail of this room.
+// Decides what follows when the provider of a model refused an agent. Pure, except that it reads the agent's output.
+// A detail of this room.
 //
 // No attempt and no execution is spent: an agent that runs out of its usage window has not failed.
 #pragma once
@@ -25,7 +25,7 @@ constexpr std::int64_t kFirstWaitMs = 60'000, kWaitMsMax = 3'600'000;
 // A provider's longest window is a week. A time further away is not believed.
 constexpr std::int64_t kResetMsMax = 8LL * 24 * 3600 * 1000;
 constexpr std::int64_t kWithinMinuteWaitMs = 2'000;
-constexpr std::int64_t kJitterMsMax = 2000;  // so that phases that wait for one time do not start at once
+constexpr std::int64_t kJitterMsMax = 2000;  // so that phases that wait for the same time start apart
 
 // The wait after a refusal. No value: no wait is left, and a person decides. `program`: its name in the plan.
 // `jitter_ms`: from 0 to kJitterMsMax.

@@ -24,16 +24,14 @@ Reporter reporter_of(const store::Claim& claim, const store::StepStart& step);
 // All events and usage after `seq`.
 Result<store::Reported> reported_since(const World& world, const Reporter& reporter, std::int64_t seq);
 
-// Ends for good the steps that operators ended, and records what their agents reported until then.
-// Idempotent: after a crash, or beside another caller, each step is settled once. A step that cannot be
-// settled (its agent's data cannot be read) stays unsettled and does not block the others. Returns the first
-// error.
+// Ends for good the steps that operators ended, and records the reports of their agents until then. Idempotent: after
+// a crash, or beside another caller, each step is settled once. A step that cannot be settled (its agent's data
+// cannot be read) stays unsettled and does not block the others. Returns the first error.
 Status settle_ended_steps(const World& world);
 // The same, but an error only goes to the observer: no work waits for the usage of another phase's agent.
 void settle_or_report(const World& world, Observer& observer);
 
-// Whether the run's budget ended an agent's step, and not the limit of its attempt. `seq`: as for
-// reported_since().
+// Whether the run's budget, not the limit of the attempt, ended an agent's step. `seq`: as for reported_since().
 Result<bool> budget_is_spent(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run,
                              const store::StepStart& step, std::int64_t seq);
 

@@ -44,7 +44,7 @@ struct ForkInput {
 Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                              os::Random& random, ForkInput input);
 
-// Where the steps of a plan see the objects of its source's history; "": they see none.
+// The path at which the steps of a plan see the objects of its source's history; "": they do not see them.
 std::string history_at(const plan::Common& plan);
 
 // Where the run's base was taken from.

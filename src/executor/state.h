@@ -11,7 +11,7 @@
 
 namespace pawl::executor {
 
-// An object is for one thread, because a Store is.
+// An object serves one thread, as its Store does.
 struct State {
   std::string folder;    // .pawl, absolute
   std::string location;  // where the store is
@@ -20,12 +20,12 @@ struct State {
   std::unique_ptr<workspace::Workspaces> workspaces;
 };
 
-// The location of the store in `folder`, unless a person names another one.
+// The location of the store in `folder`, unless a person names another location.
 std::string default_location(const std::string& folder);
 
-// Opens the state in `folder`, and makes the parts that are missing there. An empty `location` means
-// default_location(). REQUIRES: check_state_folder() has accepted the folder when it exists, and
-// check_database() a store elsewhere (state_folder.h). Errors: those of the three parts.
+// Opens the state in `folder`, and makes the missing parts. An empty `location` means default_location(). REQUIRES:
+// check_state_folder() has accepted the folder when it exists, and check_database() a store elsewhere
+// (state_folder.h). Errors: the errors of the three parts.
 Result<State> open_state(const std::string& folder, const std::string& location);
 
 // Opens the same state again, for another thread. Reads only constant members of `state`, so its thread may

@@ -9,11 +9,11 @@
 
 namespace pawl::executor {
 
-// Call this before any file in `folder`, which exists, is read. Accepts a folder that no repository brought:
-// no git index of a work tree around it lists its files, whatever the index's form (workspace/tracked.h).
-// kDenied, with what to do: git tracks it, or a part that matters has another owner, is writable for others
-// or is a link. Read permission of others is removed. A key that others may read is refused. A copy, or a
-// folder that a person unpacked, is accepted.
+// Call this before a file in `folder` is read. REQUIRES: the folder exists. Accepts a folder that no repository
+// brought: no git index of a work tree around it lists its files, whatever the index's form (workspace/tracked.h).
+// kDenied, with what to do: git tracks it, or a part that matters has another owner, is writable for others or is a
+// link. Read permission of others is removed. A key that others may read is refused. A folder that a person copied or
+// unpacked is accepted.
 Status check_state_folder(const std::string& folder);
 
 // Call this before a database that lies elsewhere is opened; it may be missing. kDenied as above.

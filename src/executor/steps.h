@@ -37,12 +37,12 @@ struct PlannedStep {
   bool last_of_gate = false;
   bool compared = false;     // kBaseline: the gate's signals are compared with its result
   bool again = false;        // kBaseline: the second run, which shows the names that move
-  std::int64_t episode = 0;  // from 1 with several (best_of); 0: the only one, or a hook
+  std::int64_t episode = 0;  // from 1 with several episodes (best_of); 0: an only episode, or a hook
   std::int64_t rerun = 0;    // kGate: from 1, the gate failed and runs again on the same content
   std::int64_t round = 0;    // from 1: the attempt passed, and is judged again with others' work
 };
 
-// The episodes of an attempt, by number: {0} for the only one.
+// The episodes of an attempt, by number: {0} for an only episode.
 std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 
 // All steps that an episode of the attempt could need, in this order:
@@ -52,7 +52,7 @@ std::vector<std::int64_t> episodes_of(const plan::Phase& phase);
 // - the baselines of the gates that compare no signals,
 // - the second run of the baselines that are compared,
 // - the reruns of the gates that may be flaky (`flaky_reruns`).
-// The steps of an episode come after those of the previous one: each has an index of its own. The order is
+// The steps of an episode come after the steps of the previous episode: each has an index of its own. The order is
 // fixed, so the indices of an attempt that an older version began stay valid.
 std::vector<PlannedStep> planned_steps(const plan::Common& plan, const plan::Phase& phase,
                                        std::int64_t attempt, std::int64_t episode);
@@ -61,9 +61,8 @@ bool needs_inventory(const plan::Gate& gate);
 // The evidence that a step gives to signals: the families of its reports, and "trace".
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 
-// <phase>.<gate>.<step>.attempt<N>, then .together<R> in a round and .episode<M> with several episodes. The
-// step of a baseline is "<step>@base", that of the second run "<step>@base2", that of a gate's rerun
-// "<step>@rerun<N>".
+// <phase>.<gate>.<step>.attempt<N>, then .together<R> in a round and .episode<M> with several episodes. <step> is
+// "<step>@base" in a baseline, "<step>@base2" in its second run, and "<step>@rerun<N>" in a rerun of a gate.
 std::string step_name(const PlannedStep& step);
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
 
@@ -72,7 +71,7 @@ bool minds_refused_entries(const PlannedStep& step);
 // Whether a gate's step ended as its gate needs it (gates::step_held), so that a later step may run.
 bool held(const PlannedStep& step, const sandbox::SandboxRun& run);
 
-// Whether the attempt can't be judged, as the step had no sandbox. A rerun may lack one: the first run says
+// Whether the attempt can't be judged because the step had no sandbox. A rerun may lack a sandbox: the first run says
 // enough.
 bool leaves_no_verdict(const PlannedStep& step, const sandbox::SandboxRun& run);
 
@@ -80,8 +79,8 @@ using Results = std::map<std::int64_t, sandbox::SandboxRun>;  // by step_index
 
 struct Progress {
   const Results& results;
-  // The gates (by name) whose result on base is known: their baseline is not run (again). While a known
-  // result is unusable, no agent is started.
+  // The known results on base, by gate: the baselines of these gates do not run again. While a known result is
+  // unusable, no agent is started.
   const std::map<std::string, gates::OnBase>& on_base;
   // Steps (by index) that pass although tests failed, because of `known_failing`.
   const std::set<std::int64_t>& known_failing;

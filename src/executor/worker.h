@@ -18,9 +18,9 @@ namespace pawl::executor {
 // Checks the bases of these runs on disk before any claim (Workspaces::check_owner).
 Status check_bases(const State& state, const std::vector<std::string>& run_ids);
 
-// Checks before any claim whether this machine can run the steps of these runs: a machine that can't must
-// cost no attempt. Removes what killed sandboxes left. kDenied: a plan has a traced step, and this machine
-// can't trace. Otherwise the errors of Backend::check().
+// Checks before any claim whether this machine can run the steps of these runs. An unfit machine must cost no
+// attempt. Removes what killed sandboxes left. kDenied: a plan has a traced step, and this machine can't trace.
+// Otherwise the errors of Backend::check().
 Status check_machine(const State& state, sandbox::Backend& backend, const std::vector<std::string>& run_ids);
 
 struct WorkersOptions {
@@ -34,7 +34,7 @@ struct WorkersOptions {
 class WorkersObserver {
  public:
   virtual ~WorkersObserver() = default;
-  // The observer of one worker, from 0. Called once for each, in the thread of that worker.
+  // The observer of one worker; workers count from 0. Called once for each worker, in its thread.
   virtual std::unique_ptr<Observer> of_worker(int worker) = 0;
   // The reason why there is no work now, as one sentence; "": there is work again. Not called twice with the
   // same reason.

@@ -18,7 +18,7 @@ struct HandedOver {
 // The bytes for the pipe. kExhausted: the pipe does not hold them (os::kInputBytesMax). REQUIRES: no NUL character in a
 // credential.
 Result<std::string> to_bytes(const HandedOver& handed_over);
-// kInvalid: not the bytes of to_bytes(), or not all of them.
+// kInvalid: the bytes are not from to_bytes(), or are incomplete.
 Result<HandedOver> handed_over_in(std::string_view bytes);
 
 }  // namespace pawl::supervisor

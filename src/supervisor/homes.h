@@ -1,7 +1,7 @@
 // HOME of agents: .pawl/homes/<run_id>.<attempt_id>/<episode_id>. A detail of this room.
 //
-// The folder of an attempt is for Pawl alone; a sandbox sees one folder in it. It also has seals of the credentials that
-// its agents had: what they left in HOME may have these values.
+// The folder of an attempt is for Pawl alone; a sandbox sees one folder in it. It also has seals of the credentials
+// that its agents had, because HOME may contain their values.
 #pragma once
 
 #include <string>

@@ -17,12 +17,12 @@
 
 namespace pawl::supervisor {
 
-// A file that grows as output comes. A failed write is remembered: a log with a hole must not pass for a whole
-// one. Not thread-safe.
+// A file that grows as output comes. A failed write is remembered: a log with a hole must not pass for a whole log.
+// Not thread-safe.
 class OutputFile {
  public:
   static Result<OutputFile> create(const std::string& path);
-  // Without `wanted` the result has no file, and no bytes may be appended.
+  // With `wanted` false, the result has no file, and no bytes may be appended.
   static Result<OutputFile> create_if(bool wanted, const std::string& path);
   void append(std::string_view bytes);
   Status status() const;  // the first failed write
@@ -45,11 +45,11 @@ class StepOutput {
 
   void add(sandbox::Stream stream, std::string_view bytes);  // thread-safe with add_log_line()
   void add_log_line(std::string_view line);                  // a line of the agent's API; with its newline
-  // Without newlines; calls of each are one at a time.
+  // A line has no newline. No two calls of one function run at the same time.
   void add_network_line(std::string_view line);
   void add_trace_line(std::string_view line);
   std::string redact(std::string_view text) const { return redactor_->redact(text); }  // thread-safe
-  // For an argument of a program in the trace, which may be cut.
+  // Redacts an argument of a program in the trace, which may be cut.
   std::string redact_argument(std::string_view text) const;
   // Appends what the streams still hold back. REQUIRES: no other call comes, except the following ones.
   void finish();

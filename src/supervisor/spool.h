@@ -1,4 +1,4 @@
-// The files of one step's folder, and which process may use them. A detail of this room.
+// The files of one step's folder, and the lock that says which process may use them. A detail of this room.
 //
 // The lock decides: only its holder may run the step or give it up. A supervisor waits for the lock, so that
 // a process that only reads the step cannot make it give up.
@@ -71,7 +71,7 @@ class Spool {
   // Durable when it returns.
   Status write_result(const std::string& spec_hash, const sandbox::SandboxRun& run) const;
   bool has_result() const { return os::exists(path(kResultFile)); }
-  // kNotFound: there is none. kForged: it does not have the step's seal. kCorrupt: it does not parse, or has
+  // kNotFound: there is no result. kForged: it does not have the step's seal. kCorrupt: it does not parse, or has
   // another spec hash.
   Result<sandbox::SandboxRun> read_result(const std::string& spec_hash) const;
   Result<SpooledResult> read_result_of_any_spec() const;  // errors likewise

@@ -20,7 +20,7 @@ namespace pawl::supervisor {
 enum class Found {
   kRunning,  // its supervisor is alive: call wait()
   kSpooled,  // it ended and its result is on disk: call collect()
-  kNothing,  // neither: the result is lost, or the step never began
+  kNothing,  // no supervisor, no result: the result is lost, or the step never began
 };
 
 struct ContextFile {
@@ -30,12 +30,12 @@ struct ContextFile {
 
 // An agent's step has this, and no step of a gate or a hook.
 struct AgentStep {
-  agent::Context context;  // what the agent's API says, by a socket beside the context files
+  agent::Context context;  // the content of the agent's API, at a socket beside the context files
   // Variables of the command alone, without NUL characters. No file has them, and no other process than the
   // supervisor and the sandbox. Work that has such a value is not stored.
   secrets::Redactor::Values credentials = {};
-  // True: HOME is empty at first, also where a process that died had handed one on. The step's supervisor removes it: an
-  // executor may have lost its lease, and another agent may be at work in it.
+  // True: HOME is empty at first, even when a process that died had handed a HOME on. The step's supervisor removes
+  // it, because an executor without its lease could remove the HOME of an agent at work.
   bool fresh_home = false;
 };
 
@@ -55,7 +55,7 @@ struct KeptWork {
   std::string missing;
 };
 
-// For a caller that reads, and starts no step.
+// The part of a StepRunner for callers that only read.
 class StepFinder {  // thread-safe
  public:
   virtual ~StepFinder() = default;
@@ -72,12 +72,11 @@ class StepRunner : public StepFinder {  // thread-safe
   virtual Status start(const std::string& sandbox_run_id, const std::string& backend,
                        const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
                        const std::optional<AgentStep>& agent) = 0;
-  // Blocks until the supervisor has ended, or until `stop` (called a few times a second) returns true. In the
-  // latter case the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor
-  // itself failed (for example, a full disk) and the result is lost.
+  // Blocks until the supervisor has ended, or until `stop` (called a few times a second) returns true. After `stop`
+  // the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor itself failed (for
+  // example, a full disk) and the result is lost.
   virtual Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) = 0;
-  // Returns the spooled result. kNotFound: there is none. kCorrupt: it does not parse,
-  // or has another spec hash.
+  // Returns the spooled result. kNotFound: there is no result. kCorrupt: it does not parse, or has another spec hash.
   virtual Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
                                               const std::string& spec_hash) = 0;
   // Guarantees that this id never runs again: kills a living supervisor, forbids a late one, and removes what
