@@ -30,9 +30,9 @@ struct Folders {
   // private copies of copy_in rw. Empty path: /var/tmp is /tmp, HOME is in memory, and no private copy can be
   // made.
   std::string scratch;
-  // Exists, and is HOME with all that earlier sandboxes left there. All of it counts against the disk limit.
-  // It is given to the sandbox's user. A copy_in below HOME is refused, because a link that an earlier
-  // sandbox left could lead its mount elsewhere. Empty path: HOME is empty, and not stored.
+  // Exists, and is HOME with all files that earlier sandboxes left there. They count against the disk limit. The
+  // folder is given to the sandbox's user. A copy_in below HOME is refused, because a link that an earlier sandbox
+  // left could lead its mount elsewhere. Empty path: HOME is empty, and not stored.
   std::string home;
   // True: /workspace has no lower tree, lies in the sandbox's memory as /tmp does, and is not stored.
   bool in_memory = false;
@@ -50,7 +50,7 @@ struct Events {
   // Called a few times a second; true ends the sandbox (outcome kSignaled, SIGKILL, reason "cancelled").
   // Optional.
   std::function<bool()> should_stop;
-  // Makes what the inside may reach. Required with network scoped.
+  // Makes the way out of the sandbox. Required with network scoped.
   OpenOutlet open_outlet;
   // Lines about executed programs (trace/tracer.h), without newlines. Required with enable_trace.
   std::function<void(std::string_view)> on_trace;
@@ -76,10 +76,10 @@ struct Fault {
 // The form in which the changes of a sandbox lie in Folders::upper.
 enum class Changes {
   kOverlay,    // as overlayfs stores them: c 0:0 whiteouts, user.overlay.opaque
-  kWholeTree,  // the whole tree; what differs from Folders::lower is the change
+  kWholeTree,  // the whole tree; its differences from Folders::lower are the change
 };
-// For the places that collect changes. A switch, so that the compiler asks here for the form of a new backend,
-// such as an archive from another machine.
+// Tells the places that collect changes how to read them. A switch, so that the compiler asks here for the form of a
+// new backend, such as an archive from another machine.
 constexpr bool is_whole_tree(Changes changes) {
   switch (changes) {
     case Changes::kOverlay:
@@ -100,7 +100,7 @@ struct Execution {
 struct Mechanism {
   std::string name;    // "namespaces", "overlay", "memory", ...
   std::string status;  // works | degraded | missing
-  std::string detail;  // what is used instead, or what to install or set
+  std::string detail;  // the replacement in use, or the remedy: a package or a setting
 };
 
 struct Health {
@@ -114,11 +114,11 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  // The isolation class: what sandboxes share with the host, in the word of cost rows and attestations.
+  // The isolation class: the part of the host that sandboxes share, in the word of cost rows and attestations.
   virtual std::string gate_isolation_class() const = 0;
-  // Whether the sandbox of `spec` can be made on this machine. Makes one with its mechanisms in milliseconds,
-  // without a workspace, a network and the spec's command; with enable_trace, checks that the trace has
-  // content. Thread-safe. kDenied names the obstacle.
+  // Whether the sandbox of `spec` can be made on this machine. Makes a sandbox with its mechanisms in milliseconds,
+  // without a workspace, a network and the spec's command. With enable_trace, checks that the trace has content.
+  // Thread-safe. kDenied names the obstacle.
   virtual Status check(const SandboxSpec& spec) = 0;
   // Blocks until every process of the sandbox has ended and its cgroups are removed. REQUIRES:
   // validate(spec) holds. Never fails because of the command. A sandbox that could not be made has the
@@ -132,7 +132,7 @@ class Backend {
   virtual std::vector<Mechanism> degraded() = 0;
   // The form of the changes that a sandbox left in `folders.upper`, when its maker died before execute() returned.
   virtual Changes changes_left(const Folders& folders) = 0;
-  // Ends the sandbox of this id, if it outlived its maker, and removes what it left outside of its folders.
+  // Ends the sandbox of this id, if it outlived its maker, and removes its remains outside of its folders.
   // Idempotent. REQUIRES: the process that called execute() is dead.
   virtual void end(const std::string& sandbox_run_id) = 0;
   // The same for sandboxes of any id, and for temporary folders. This includes sandboxes without a marker

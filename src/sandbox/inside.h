@@ -23,7 +23,7 @@ inline constexpr char kLargeFiles[] = "/var/tmp";    // on disk, for large tempo
 inline constexpr char kRun[] = "/run";               // in memory
 inline constexpr char kSharedMemory[] = "/dev/shm";  // in memory
 inline constexpr char kPlan[] = "/plan";             // the folder of the plan
-inline constexpr char kPawl[] = "/pawl";             // what Pawl tells an agent, and the socket of its API
+inline constexpr char kPawl[] = "/pawl";             // Pawl's files for an agent, and the socket of its API
 // Pawl's client of the Agent Client Protocol, for an agent that speaks it.
 inline constexpr char kAcpClient[] = "/pawl-acp";
 // The folders of WorkspaceSpec::git_objects lie below it, as 0, 1 and so on.

@@ -23,7 +23,8 @@ struct Listener {
 };
 
 // The synthetic addresses: 198.18.0.0/16, a part of the block for benchmarks (RFC 2544) that is routed nowhere.
-// A backend makes all of them local inside, also those without a listener. An outlet lets them stand for names.
+// A backend makes all of them local inside, also the addresses without a listener. An outlet lets them stand for
+// names.
 inline constexpr std::uint32_t kSyntheticNet = 0xC6120000;
 inline constexpr std::uint32_t kSyntheticMask = 0xFFFF0000;
 
@@ -31,7 +32,8 @@ class Outlet {
  public:
   virtual ~Outlet() = default;  // ends every connection
 
-  // The same for the whole life of the outlet. The first one is the resolver of inside::kResolvConf.
+  // The listeners stay the same for the whole life of the outlet. The first listener is the resolver of
+  // inside::kResolvConf.
   virtual const std::vector<Listener>& listeners() const = 0;
   // Takes the socket that was opened inside for listeners()[index]: bound, not blocking, and listening unless
   // it is a datagram socket. When all sockets have arrived, connections are served.
@@ -45,7 +47,7 @@ using OpenOutlet = std::function<std::unique_ptr<Outlet>()>;
 // Outlets that allow no name, for Backend::health().
 struct ClosedOutlets {
   OpenOutlet open;
-  std::function<bool(std::string_view host)> have_refused;  // whether one of them refused this host
+  std::function<bool(std::string_view host)> have_refused;  // whether an outlet refused this host
 };
 
 }  // namespace pawl::sandbox

@@ -1,7 +1,7 @@
 // Runs a probe in this process: a command that finds something out in a read-only sandbox.
 //
-// A probe has no copy-out, no trace and no network; its output and exit are the only result. Isolation
-// mechanisms and limits are those of a step, by the same implementation (backend.h).
+// A probe has no copy-out, no trace and no network; its output and exit are the only result. A probe has the
+// isolation mechanisms and limits of a step, by the same implementation (backend.h).
 #pragma once
 
 #include <cstdint>

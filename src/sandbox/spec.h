@@ -73,7 +73,7 @@ Status validate(const SandboxSpec& spec);
 // The part of validate() about the dst of a CopyIn.
 Status check_destination(const std::string& dst);
 
-// CopyIn::content by dst, of what the step sees beside /plan and what is Pawl's own.
+// CopyIn::content by dst, for the step's mounts besides /plan and Pawl's own.
 using Mounts = std::map<std::string, std::string>;
 Mounts mounts_of(const SandboxSpec& spec);
 
@@ -131,7 +131,7 @@ struct SandboxRun {
   Mounts mounts;  // mounts_of() its spec
 };
 
-// Ids of all stored objects of the run; "" for an absent one.
+// Ids of all stored objects of the run; "" for an absent object.
 std::vector<std::string> objects_of(const SandboxRun& run);
 
 // True for kExited with exit code 0.

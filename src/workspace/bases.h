@@ -33,8 +33,8 @@ struct BaseParts {
 
 // kNotFound: a part of the base is missing.
 Result<BaseParts> parts_of(const Workspaces& workspaces, const std::string& base_id);
-// How a base is derived, by its record; no part of it is looked up. nullopt: there is no record, or it can't
-// be read.
+// How a base is derived, by its record. The base and the layer that it names are not looked up. nullopt: there is no
+// record, or it can't be read.
 std::optional<Derivation> derivation_of(const std::string& folder, const std::string& base_id);
 // Durable when it returns. REQUIRES: the layer and the other base are stored.
 Status keep_derivation(const std::string& folder, const std::string& base_id, const Derivation& derivation);

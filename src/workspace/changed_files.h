@@ -20,12 +20,11 @@ struct GitFile {
 using GitFiles = std::map<std::string, std::optional<GitFile>>;  // nullopt: deleted.
 
 // The effect of `changes` on the files of `base`. A deleted or replaced folder counts as all its files.
-// Each change is dropped when its files are known: those of a large work are not in memory twice.
+// Each change is dropped when its files are known, so that the files of a large work are not in memory twice.
 Result<GitFiles> git_files(const View& base, Changes changes);
 // The file or link of `base` at `path`; nullopt for all else.
 std::optional<GitFile> git_file_of(const View& base, const std::string& path);
-// Compares what git compares: type, the bit of execution, and content. Other permission bits and times are not
-// a change.
+// Compares like git: type, the bit of execution, and content. Other permission bits and times are not a change.
 Result<bool> same_file(const GitFile& one, const GitFile& other);
 
 }  // namespace pawl::workspace

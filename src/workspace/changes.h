@@ -22,12 +22,12 @@ using Changes = std::map<std::string, Change>;  // By path.
 Result<Changes> changes_of(const Workspaces& workspaces, const View& base,
                            const std::vector<std::string>& layers);
 
-// Removes the changes of files, symlinks and folders to what they are in `below`.
+// Removes changes that leave a file, symlink or folder as it is in `below`.
 void drop_unchanged(const View& below, Changes& changes);
 
-// Adds the folders on the way to a change whose permissions in `below` differ from those in the tree of the
-// change. overlayfs shows the permissions of the topmost tree that has the folder. Layers made beside each
-// other do not know each other's folders.
+// Adds the folders on the way to a change whose permissions in `below` differ from its permissions in the tree of the
+// change. overlayfs shows the permissions of the topmost tree that has the folder. Layers made beside each other do
+// not know each other's folders.
 Status add_folders_between(const View& below, Changes& changes);
 
 // Makes a layer of changes, durably, with hard links. "" when there are no changes.

@@ -20,7 +20,7 @@ struct Covered {
 // One result for each of `patterns`, in their order.
 std::vector<Covered> covered_in_base(const Workspaces& workspaces, const std::string& base_id,
                                      const std::vector<std::string>& patterns);
-// In the source as a run would take it now: the commit that `ref` names, or the folder. Stores no object.
+// The same in the source, as a run would take it now: the commit that `ref` names, or the folder. Stores no object.
 Result<std::vector<Covered>> covered_in_source(const std::string& path, const std::optional<std::string>& ref,
                                                const std::vector<std::string>& patterns);
 

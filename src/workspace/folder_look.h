@@ -40,8 +40,8 @@ struct Remembered {
   std::string_view path, content;
 
   bool is(const Entry& entry) const;
-  // Whether `status` is that of the same entry, and no process has changed it since. Only root can give a
-  // changed entry its old ctime.
+  // Whether `status` belongs to the same entry, which no process has changed since. Only root can give a changed
+  // entry its old ctime.
   bool fits(const struct stat& status) const;
   Looked looked() const;
 };
@@ -56,7 +56,8 @@ class FolderMemory {
   static Status save(const std::string& path, const Seal& seal, const std::string& base_id,
                      const std::vector<Looked>& entries);
 
-  // The base of the look that is stored at `path`; "" when there is none. Cheap; the seal is not checked.
+  // The base of the look that is stored at `path`; "" without a stored look. Cheap, because it does not check the
+  // seal.
   static std::string base_of(const std::string& path);
 
   const std::string& base_id() const { return base_id_; }
@@ -83,10 +84,10 @@ struct FolderPart {
   std::vector<Looked> entries;       // Otherwise.
   std::size_t size() const { return same.size() + entries.size(); }
 };
-// The entry with this path; nullptr when there is none. REQUIRES: all lie in one folder.
+// The entry with this path; nullptr when there is none. REQUIRES: all entries lie in one folder.
 const Remembered* find_in(std::span<const Remembered> remembered, std::string_view path);
-// Whether `found` are the entries that are `remembered` of `folder`, each unchanged, except for those that
-// `leaves_out` takes. Then appends the paths of their folders to `below`.
+// Whether `found` are the `remembered` entries of `folder`, each unchanged. Entries that `leaves_out` takes do not
+// count. When true, appends the paths of their folders to `below`.
 bool is_as_remembered(const std::string& folder, const std::vector<Found>& found,
                       std::span<const Remembered> remembered,
                       const std::function<bool(const Found&)>& leaves_out, std::vector<std::string>& below);
@@ -101,15 +102,15 @@ struct FolderLook {
   bool is_as_remembered = true;  // Stamps do not count.
   bool has_new_stamps = false;   // on folders or links, such as by chmod(2) there and back
 };
-// Looks at the folder `path`. `state` is the status of the state folder, which is never part of a source,
-// wherever it lies. Nor is another one (os/state_folder.h). kInvalid: a name or a link target that no base can have. kExhausted: more than a base may
-// have.
+// Looks at the folder `path`. `state` is the status of the state folder, which is never part of a source, wherever it
+// lies. No other state folder is part of a source, either (os/state_folder.h). kInvalid: a name or a link target that
+// no base can have. kExhausted: more entries or bytes than a base may have.
 Result<FolderLook> look_at(const std::string& path, const Without& without, const struct stat& state,
                            const FolderMemory& memory, SoFar& so_far);
 
-// Copies `entries` of the folder `from` below `to`, with their times and those of the folders on the way. A
-// deleted entry becomes a whiteout. Returns the entries as they were copied: a process may have written since
-// the look. Not durable.
+// Copies `entries` of the folder `from` below `to`, with their times and the times of the folders on the way. A
+// deleted entry becomes a whiteout. Returns the entries as they were copied: a process may have written since the
+// look. Not durable.
 Result<std::vector<Entry>> copy_looked(const std::string& from, const std::vector<Looked>& entries,
                                        const std::string& to, SoFar& so_far);
 

@@ -1,5 +1,5 @@
-// Files of the source at new paths whose names would leave them out. Without them an agent that renames a
-// folder deletes committed files. A detail of this room.
+// Files of the source at new paths whose names would leave them out. If they were left out, an agent that renames a
+// folder would delete committed files. A detail of this room.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ enum class Was {
 };
 using WasOf = std::function<Result<Was>(const std::string& path)>;
 
-// Sets `counts` to work for the files and links that the layer only moves: their type and content are those
-// of work in `lower` whose path the layer deletes. An agent has no gain: the bytes are the source's.
+// Sets `counts` to work for the files and links that the layer only moves: `lower` has the same type and content as
+// work at a path that the layer deletes. An agent has no gain: the bytes are the source's.
 //   a cache    its path is the same from the name of the cache on, and lies in a folder that `lower` does not
 //              have. Tools trust a cache, so no folder of the source gets another folder's cache.
 //   built      its path is the same from node_modules on, or it has its name and was in a built folder.

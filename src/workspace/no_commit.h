@@ -5,8 +5,8 @@
 
 namespace pawl::workspace {
 
-// A sentence for people about the present state. `source` is in no repository, or in one without a commit, or
-// in one that can't be read; the last has libgit2's reason.
+// A sentence for people about the present state. `source` is in no repository, in a repository without a commit, or
+// in an unreadable repository, with libgit2's reason.
 std::string why_no_commit(const std::string& source);
 
 }  // namespace pawl::workspace

@@ -1,5 +1,5 @@
 // The stored objects as an interface with all that judging attempts needs. The executor sees objects only
-// through it, so the simulator can hold them in memory. Functions without a comment promise the same as those
+// through it, so the simulator can hold them in memory. Functions without a comment promise the same as the functions
 // of Workspaces.
 #pragma once
 
@@ -29,9 +29,9 @@ class ObjectStore {  // Thread-safe.
   virtual bool has_layer(const std::string& layer_id) const = 0;
   virtual Status check_before_use(const std::string& base_id,
                                   const std::vector<std::string>& layers) const = 0;
-  // Checks each of `used` as check_before_use() does, on another thread when one can be started, else when
-  // the result is asked for. The result is the first error. Such checks run one at a time, so that a recent
-  // check is not repeated. The store must outlive the result. kUnavailable: no memory is left.
+  // Checks each of `used` as check_before_use() does, on another thread, or, when no thread can be started, when the
+  // result is asked for. The result is the first error. Such checks run one at a time, so that a recent check is not
+  // repeated. The store must outlive the result. kUnavailable: no memory is left.
   virtual std::future<Status> check_beside(std::vector<Used> used) const = 0;
   // The trees of a base, topmost first.
   virtual std::vector<std::string> trees_of(const std::string& base_id) const = 0;

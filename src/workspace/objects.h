@@ -19,12 +19,12 @@ std::string lock_path(const std::string& folder);  // The file that Workspaces::
 // Makes a new folder below tmp/. The caller puts the object's files into `tree/` in it.
 Result<os::TemporaryFolder> make_temporary(const std::string& folder);
 // Stores an object. Durable when it returns. Consumes `temporary`; returns the id: BLAKE3 of the manifest.
-// `renews`: a layer that is already stored gets the times of this one.
+// `renews`: a layer that is already stored gets the times of this layer.
 Result<std::string> keep_object(const std::string& folder, std::string_view kind,
                                 os::TemporaryFolder temporary, std::vector<Entry> entries,
                                 bool renews = true);
 constexpr std::uint64_t kManifestBytesMax = 1ULL << 30;
-// The entries of Workspaces::manifest(), one after the other. An error of visit() ends the walk, and is returned.
+// Visits the entries of Workspaces::manifest() in order. An error of visit() ends the walk, and is returned.
 Status each_entry(const Workspaces& workspaces, const std::string& layer_id,
                   const std::function<Status(Entry)>& visit);
 std::string manifest_path(const std::string& folder, std::string_view kind, const std::string& id);

@@ -14,8 +14,8 @@ struct MadeRepository {
   Workspaces::Repository made;
 };
 
-// The name of the record for a state: a base with layers, topmost first. `history` is all that the repository has of
-// the source's history; "" for none.
+// The name of the record for a state: a base with layers, topmost first. `history` names the part of the source's
+// history that the repository has; "": no part.
 std::string repository_name(const std::string& base_id, const std::vector<std::string>& layers,
                             const std::string& history = {});
 // Not durable.

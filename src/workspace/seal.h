@@ -1,5 +1,5 @@
-// Records that this room caches below objects/. Caches decide what a step sees, so one is believed only with
-// a seal (base/seal.h) of the folder's key. A detail of this room. Thread-safe.
+// Records that this room caches below objects/. Caches decide the files that a step sees, so a cache is believed only
+// with a seal (base/seal.h) of the folder's key. A detail of this room. Thread-safe.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ constexpr std::uint64_t kSourceTextBytesMax = 1 << 20;
 // the path is a safe relative path (os/file.h).
 using TextOf = std::function<std::string(const std::string& path)>;
 
-// In the folder `path`, or in the commit that `ref` names. Errors are those of the repository.
+// The texts in the folder `path`, or in the commit that `ref` names. Errors: the errors of the repository.
 Result<TextOf> texts_of_source(const std::string& path, const std::optional<std::string>& ref);
 
 }  // namespace pawl::workspace

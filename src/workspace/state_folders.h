@@ -8,8 +8,8 @@
 
 namespace pawl::workspace {
 
-// The state folders below the folder `root` that a snapshot of it leaves out for what they hold; relative,
-// sorted. Those named .pawl are not among them. Reads no file's status, and never follows links.
+// The state folders below the folder `root` that a snapshot of it leaves out because of their content; relative,
+// sorted. State folders named .pawl are not among them. Reads no file's status, and never follows links.
 std::vector<std::string> state_folders_in(const std::string& root, const Without& without);
 
 }  // namespace pawl::workspace

@@ -27,9 +27,8 @@ constexpr std::size_t kPathBytesMax = 3000;
 // some seconds before the end of the type.
 std::int64_t ns_of(const timespec& time);
 bool is_whiteout(const struct stat& status);  // In overlayfs: a character device 0:0.
-// Whether a stored tree may have the name: valid UTF-8, no control characters, neither .git nor .pawl. Names
-// that a file system without capital letters, HFS+ or NTFS takes for one of them, or for .gitmodules, are
-// refused too.
+// Whether a stored tree may have the name: valid UTF-8, no control characters, neither .git nor .pawl. Also refused:
+// names that a file system without capital letters, HFS+ or NTFS takes for .git, .pawl or .gitmodules.
 bool is_kept_name(std::string_view name);
 
 // Whether a pattern of the source's `exclude` matches `path` or a folder above it.
@@ -58,7 +57,7 @@ bool link_stays_inside(std::string_view path, std::string_view target);
 
 std::string line_of(const Entry& entry);  // Canonical JSON.
 Result<std::vector<Entry>> parse_manifest(std::string_view text);
-// The same, one entry after the other. An error of visit() ends the walk, and is returned.
+// The same, with a visit for each entry in order. An error of visit() ends the walk, and is returned.
 Status each_entry_of(std::string_view manifest, const std::function<Status(Entry)>& visit);
 std::string manifest_of(const std::vector<Entry>& sorted);
 
@@ -76,8 +75,8 @@ Result<std::string> target_of_link(const std::string& path);
 // The entry of the file, folder or symlink at `full`, without its time. kInvalid for other types.
 Result<Entry> entry_of(const std::string& full, std::string path);
 
-// Opens the folder that has a sandbox's changes. A command can remove all rights from /workspace itself, also those
-// that its owner needs: they are given back.
+// Opens the folder that has a sandbox's changes. A command can remove all rights from /workspace itself. The owner
+// gets its rights back.
 Result<os::HeldTree> open_upper(const std::string& upper);
 
 // Makes everything below `tree` durable: file by file for few entries, else by one syncfs(2) of the file
@@ -90,7 +89,7 @@ class View {
  public:
   explicit View(std::vector<std::string> trees) : trees_(std::move(trees)) {}
 
-  // The full path, in its tree, of the entry that shows at `path`; nullopt when none does.
+  // The full path, in its tree, of the entry that shows at `path`; nullopt: no entry shows there.
   std::optional<std::string> find(const std::string& path) const;
   bool has_folder(const std::string& path) const;
   std::set<std::string> names(const std::string& folder) const;  // The names in a folder; "" is the root.
@@ -107,10 +106,10 @@ Result<std::vector<Found>> names_and_stats(const std::string& folder);
 
 constexpr std::size_t kListedAtOnce = 1024;  // Folders of a level whose entries are in memory at a time.
 
-// Lists the folder `root` and those below it, level by level. `read` runs for each folder, in several threads
-// at once; `folder` is its path below `root` ("" is `root`). `visit` gets what `read` returned, in the
-// caller's thread and in the order of the folders. It appends the paths of the folders to enter to `below`.
-// The first error of `read` or `visit` in that order ends the walk.
+// Lists the folder `root` and the folders below it, level by level. `read` runs for each folder, in several threads
+// at once; `folder` is its path below `root` ("" is `root`). `visit` gets what `read` returned, in the caller's
+// thread and in the order of the folders. It appends the paths of the folders to enter to `below`. The first error of
+// `read` or `visit` in that order ends the walk.
 template <typename Seen>
 Status walk_by_level(
     const std::string& root,
@@ -137,7 +136,7 @@ Status walk_by_level(
 std::string child(const std::string& folder, std::string_view name);  // For "" just `name`.
 std::string parent_of(const std::string& path);                       // "" for a path without a slash.
 std::string_view last_name(std::string_view path);
-// The suffix of a name, with its dot; "" when it has none. The name ".x" has none.
+// The suffix of a name, with its dot; "" without a suffix. The name ".x" has no suffix.
 std::string_view suffix_of(std::string_view name);
 
 // Erases the keys below `path` from a map by path.

@@ -55,13 +55,13 @@ constexpr std::size_t kRefusedNamedMax = 100;  // Refused paths that are named; 
 struct Caps {
   std::int64_t entries = kEntriesMax, bytes = kTreeBytesMax, names_bytes = kNamesBytesMax;
   // Whether links may lead out of the tree. Inside a sandbox a link is text that no process outside follows.
-  // In a folder of the host a process will follow it, so there only links that stay in the folder are taken.
+  // In a folder of the host a process will follow it, so only links that stay in the folder are taken.
   bool outer_links = true;
   // Whether a layer that is already stored gets the times of the collected tree. False for the work of an
   // agent: set_times() gives that its times, and another attempt may be judged on the same layer now.
   bool own_times = true;
-  // Whether the sandbox was shown a .git of Pawl at the top. It is then dropped with all that became of it,
-  // and not refused.
+  // Whether the sandbox was shown a .git of Pawl at the top. This .git is dropped in any later form, and is not
+  // refused.
   bool had_git = false;
   // Texts that no entry may have: in its path, in the target of a link, in the bytes of a file.
   std::vector<std::string> withheld = {};
@@ -69,9 +69,8 @@ struct Caps {
 
 enum class EntryType { kFile, kFolder, kSymlink, kDeleted };
 
-// One line of a manifest; lines are sorted by path. A folder that replaces what lay below (opaque in
-// overlayfs) is written as kDeleted entries for the hidden paths. A manifest thus means the same over any
-// lower tree.
+// One line of a manifest; lines are sorted by path. A folder that replaces the entries below (opaque in overlayfs) is
+// written as kDeleted entries for the hidden paths. A manifest thus means the same over any lower tree.
 struct Entry {
   std::string path;  // Relative, safe.
   EntryType type = EntryType::kFile;
@@ -119,7 +118,7 @@ struct Collected {
   std::vector<std::string> refused;
   std::int64_t refused_total = 0;     // The number of all refused paths.
   std::vector<std::string> withheld;  // The first kRefusedNamedMax of them that have such a text.
-  std::int64_t rewritten = 0;         // Files that were written, and equal what lies below.
+  std::int64_t rewritten = 0;         // Files that were written, and equal the files below.
 };
 
 // While a Hold exists, gc removes no object. It is released when it is destroyed, or when the process dies.
@@ -132,8 +131,8 @@ struct Garbage {
   std::vector<std::string> bases, layers, blobs, merges, caches, temporaries;
 };
 
-// Objects that put_aside() took out of sight, below `place`. They are removed with this value, or by another
-// process if this one dies.
+// Objects that put_aside() took out of sight, below `place`. They are removed with this value, or by another process
+// if this process dies.
 struct Aside {
   os::TemporaryFolder folder;
   os::HeldTree::Place place;
@@ -172,12 +171,12 @@ struct PatchTarget {
   // git commits. The patch has the committed content where that differs in more than line ends (Git LFS,
   // `ident`).
   struct Filters {
-    std::string source, git_commit;  // The commit that the repository had; "" for none.
+    std::string source, git_commit;  // The commit that the repository had; "": no commit.
     bool keeps_lfs = false;          // Put contents that pointers name where Git LFS looks for them.
   };
   std::optional<Filters> filters = std::nullopt;
-  // A limit below the one of `git apply`. Changes that do not fit into the remaining room are left out, by
-  // name, without their patch text being made.
+  // A limit below the limit of `git apply`. The patch only names changes that do not fit into the remaining room.
+  // Their text is not made.
   std::optional<std::uint64_t> bytes_max = std::nullopt;
 };
 
@@ -208,9 +207,9 @@ Result<std::vector<std::string>> changed_files(const std::string& upper,
                                                const std::vector<std::string>& lower,
                                                const std::vector<std::string>& patterns);
 
-// Makes `to` a tree of what a sandbox left in `upper`, for collect(): the files are the same files by a second name.
-// A crash while `to` is collected thus loses no data, and `upper` gives the same layer again. REQUIRES: both paths
-// are on one file system, and `to` has no other file.
+// Makes `to` a tree of the files that a sandbox left in `upper`, for collect(): they are the same files by a second
+// name. A crash while `to` is collected thus loses no data, and `upper` gives the same layer again. REQUIRES: both
+// paths are on one file system, and `to` has no other file.
 Status link_upper(const std::string& upper, const std::string& to);
 
 class Workspaces {
@@ -227,8 +226,8 @@ class Workspaces {
   const std::string& key() const { return key_; }
   // The progress of all snapshots that this object and its copies have taken.
   const SoFar& so_far() const { return *so_far_; }
-  // From now on, as soon as `should_stop` says so, snapshots end with kCancelled, and remove_left_over() ends.
-  // It is asked from several threads. Not thread-safe.
+  // From now on, snapshots end with kCancelled, and remove_left_over() ends, as soon as `should_stop` returns true.
+  // Several threads call it. Not thread-safe.
   void stop_when(std::function<bool()> should_stop) { so_far_->should_stop = std::move(should_stop); }
 
   // --- blobs: durable when put returns
@@ -239,14 +238,13 @@ class Workspaces {
 
   // --- bases: durable when they return; a snapshot that exists already costs no copy
   // Takes the tree of `ref` in the repository at or above `path`. The working tree, index and hooks are never
-  // touched. Costs the difference from a tree that was taken before, when one is near. kInvalid: no
-  // repository, or no such ref; or the tree has a state folder. The message says which, and what to write
-  // instead.
+  // touched. Costs only the difference from a tree that was taken before, when such a tree is near. kInvalid: no
+  // repository, or no such ref; or the tree has a state folder. The message names the error and the remedy.
   Result<Base> snapshot_git(const std::string& path, const std::string& ref,
                             const std::vector<std::string>& left_out = {});
   // Takes the directory as it is, times included (docs/adr/0037). It leaves out entries named .git or .pawl
-  // at any depth, and state folders whatever their names (os/state_folder.h). The next snapshot of the same directory reads only
-  // files that changed, and stores only those while they are few.
+  // at any depth, and state folders whatever their names (os/state_folder.h). The next snapshot of the same directory
+  // reads only changed files, and stores only these while they are few.
   Result<Base> snapshot_directory(const std::string& path, const Without& without = {});
   // Makes a base of files and links in `folder`. `paths` are relative to it, and sorted.
   Result<std::string> keep_files(const std::string& folder, const std::vector<std::string>& paths);
@@ -269,9 +267,9 @@ class Workspaces {
   // are temporary names beside it.
   Result<Collected> collect(const std::string& upper, const std::vector<std::string>& lower, bool copied,
                             const Caps& caps = {});
-  // Makes a layer of the files in `upper` that match one of `patterns`; "" when none does. `upper` does not
-  // change, except that its top folder gets the owner's rights to read it. It refuses matching entries that
-  // are not readable regular files or are beyond the caps, and unread folders that may contain a match.
+  // Makes a layer of the files in `upper` that match one of `patterns`; "" when no file matches. `upper` does not
+  // change, except that its top folder gets the owner's rights to read it. It refuses matching entries that are not
+  // readable regular files or are beyond the caps, and unread folders that may contain a match.
   Result<Collected> collect_matching(const std::string& upper, const std::vector<std::string>& patterns,
                                      const Caps& caps = {});
   Result<std::vector<Entry>> manifest(const std::string& layer_id) const;
@@ -304,17 +302,17 @@ class Workspaces {
   // The layer with only the changes that one of `patterns` covers. "" when no change is left.
   Result<std::string> only(const std::string& layer_id, const std::vector<std::string>& patterns) const;
   // The layer without entries that `git add` leaves out: the source's .gitignore files match them, and its
-  // commit does not have them. The rules are those of the base, and above the source those of its commit.
-  // Rules in layers do not count, since agents write them. The layer also loses files that tools make for
-  // themselves, tracked or not: bytecode, caches, and new folders that were built or installed. Work of the
-  // lower view that the layer only moves is not lost (workspace/moved.h). layer_id "" when no entry is left.
+  // commit does not have them. The rules come from the base, and above the source from its commit. Rules in layers do
+  // not count, since agents write them. The layer also loses files that tools make for themselves, tracked or not:
+  // bytecode, caches, and new folders that were built or installed. Work of the lower view that the layer only moves
+  // is not lost (workspace/moved.h). layer_id "" when no entry is left.
   struct Source {
     std::string path;
     Base base;
   };
   struct Work {
     std::string layer_id;
-    std::int64_t ignored_entries = 0, ignored_bytes = 0;  // Left out; the bytes are those of files.
+    std::int64_t ignored_entries = 0, ignored_bytes = 0;  // Left out; the bytes count files only.
     std::vector<LostMove> lost = {};
   };
   Result<Work> without_ignored(const std::string& layer_id, const Source& source,
@@ -355,8 +353,8 @@ class Workspaces {
   // The repository that a step finds at /workspace/.git: branch `pawl` with one commit, which has the state of
   // the source's base with `layers` (topmost first), and an index that says so. Equal states have equal
   // commits. It has no other object, remote or hook of the source's repository. Files of the base that
-  // without_ignored() would leave out are not tracked. A state with layers has the objects of its base, too. A
-  // base costs a copy, compressed, once; a state on it costs what the layers have, and a copy of the index.
+  // without_ignored() would leave out are not tracked. A state with layers has the objects of its base, too. A base
+  // costs a compressed copy, once. A state on it costs the files of its layers, and a copy of the index.
   struct Repository {
     std::string commit, tree;               // 40 hexadecimal digits each.
     std::vector<std::string> layers;        // Ids of layers, topmost first, that have only .git.
@@ -368,8 +366,8 @@ class Workspaces {
   // that can be shown, or its commit is gone. The message says why, and what to do.
   Result<Repository> repository_for(const Source& source, const std::vector<std::string>& layers,
                                     const std::string& history_at = {});
-  // The history of a source, before there is a base; the errors are those of repository_for(). No `ref`: the source is
-  // the folder, with the commit that is checked out.
+  // The history of a source, before there is a base. Errors: as repository_for(). No `ref`: the source is the folder,
+  // with the commit that is checked out.
   struct History {
     std::vector<std::string> objects;  // Repository::objects
     std::string prefix;                // The place of the source in its repository: "" or "a/b/".
@@ -380,8 +378,7 @@ class Workspaces {
   // everything below its part without * and ?.
   Result<std::string> deletion_of(const std::string& base_id, const std::vector<std::string>& layers,
                                   const std::vector<std::string>& patterns) const;
-  // Paths that both layers change, sorted, at most `most`. Both change a path, too, when one replaces its
-  // folder.
+  // Paths that both layers change, sorted, at most `most`. A layer that replaces a folder changes all paths in it.
   Result<std::vector<std::string>> overlap(const std::string& a, const std::string& b,
                                            std::size_t most) const;
   // The paths of the changes that each_change() visits. Needs no libgit2.
@@ -407,9 +404,9 @@ class Workspaces {
   // BLAKE3 of its bytes. A spec hash binds it. Stores no object.
   Result<std::string> content_id(const std::string& path) const;
 
-  // Checks that this base ("": none) and these layers are on disk as their ids say: all entries of their
-  // trees, byte for byte, and no others. A file is read once a boot, and again only when a process has
-  // written to it. kNotFound: an object is missing. kForged: an object was changed.
+  // Checks that this base ("": none) and these layers are on disk as their ids say: all entries of their trees, byte
+  // for byte, and no others. A file is read once in each boot, and again only when a process has written to it.
+  // kNotFound: an object is missing. kForged: an object was changed.
   Status check_content(const std::string& base_id, const std::vector<std::string>& layers) const;
   // The same check, for callers that ask before each use. It skips an object that this process checked a
   // moment ago. A moment is a hundred times the duration of that check, at most 30 seconds.
@@ -425,11 +422,10 @@ class Workspaces {
   // The target for a patch of `source`, by its present place. Works also for repositories that libgit2 can't
   // read.
   static PatchTarget patch_target(const std::string& source);
-  // Makes the commits on a new branch; returns the id of the last one. Touches neither working tree, index
-  // nor HEAD. Repeating it gives the same branch.
-  // kConflict: the branch exists with other content, or another branch's name excludes it. Also kConflict: a
-  // file of the base is not as it is committed, or a change is in a submodule. Ignored files, and paths that
-  // the base was taken without, may differ.
+  // Makes the commits on a new branch; returns the id of the last commit. The working tree, index and HEAD stay as
+  // they are. A second call gives the same branch. kConflict: the branch exists with other content, or another
+  // branch's name excludes it. Also kConflict: a file of the base is not as it is committed, or a change is in a
+  // submodule. Ignored files, and paths that the base was taken without, may differ.
   Result<std::string> apply(const std::string& branch, const Commits& commits);
   // The id that apply() returns or would return, whether or not the branch exists, and its errors about the
   // commits. Writes neither objects nor references.
@@ -443,7 +439,7 @@ class Workspaces {
 
   // --- housekeeping
   Result<Hold> hold() const;
-  // Waits until no process holds the store. None can hold it until the lock is dropped. kUnavailable after 30
+  // Waits until no process holds the store. No process can hold it until the lock is dropped. kUnavailable after 30
   // seconds.
   Result<os::FileLock> hold_alone() const;
   // Removes the temporaries of processes that have died. When it ends early (stop_when), the next call removes

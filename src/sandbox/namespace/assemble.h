@@ -18,9 +18,9 @@ struct Ready {
   bool cgroups = false;
 };
 
-// Applies the operations from `first` on, until one needs an input that is not ready. Returns the index of
-// that operation, or ops.size() when all are done. When the operation of that index failed, `failed` is true
-// and errno is set. Allocates no memory.
+// Applies the operations from `first` on, until an operation needs an input that is not ready. Returns the index of
+// that operation, or ops.size() when all are done. When the operation of that index failed, `failed` is true and
+// errno is set. Allocates no memory.
 std::size_t assemble(const MountPlan& plan, std::size_t first, const Ready& ready,
                      const os::Defences& defences, bool& failed);
 

@@ -1,5 +1,4 @@
-// The cgroups of one sandbox: v2 where a delegated folder is writable; otherwise v1
-// controllers; otherwise none.
+// The cgroups of one sandbox: v2 where a delegated folder is writable, otherwise v1 controllers, otherwise no cgroup.
 //
 // Sources: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/{memory,pids}.rst; clone3 with
 // CLONE_INTO_CGROUP (5.7).
@@ -36,8 +35,7 @@ struct CgroupHome {
 CgroupHome find_cgroup_home(const std::string& root, const std::string& own);
 // Whether the unified hierarchy is mounted at the usual place, so that a process can be made inside a cgroup.
 bool cgroups_are_unified();
-// The folders for this process, decided once. PAWL_CGROUP=none in a build with
-// PAWL_TEST_HOOKS hides them all.
+// The folders for this process, decided once. In a build with PAWL_TEST_HOOKS, PAWL_CGROUP=none hides all of them.
 const CgroupHome& cgroup_home();
 inline constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
 
@@ -57,12 +55,12 @@ struct CgroupView {
   std::vector<std::string> links;
 };
 
-// The cgroups of one sandbox, named "pawl-<sandbox_run_id>"; none where this process may make none. remove()
-// removes them. A cgroup that it cannot remove stays, and Backend::end() finds it.
+// The cgroups of one sandbox, named "pawl-<sandbox_run_id>". There is no cgroup where this process may not make one.
+// remove() removes them. A cgroup that it cannot remove stays, and Backend::end() finds it.
 //
 // Each cgroup is held by flock(2) for the life of this object. By this lock sweep_cgroups() distinguishes a
-// living cgroup from one whose maker has died. An empty list of processes does not: no process may have
-// joined yet, or the usage is still to be read. A pid does not either, across pid namespaces.
+// living cgroup from one whose maker has died. An empty list of processes does not tell them apart: perhaps no
+// process has joined yet, or the usage is still to be read. A pid does not tell them apart across pid namespaces.
 class Cgroup {
  public:
   Cgroup(const CgroupHome& home, const std::string& sandbox_run_id, const CgroupLimits& limits);

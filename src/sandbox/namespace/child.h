@@ -28,8 +28,8 @@ constexpr int namespaces_of_init(const os::Defences& defences) {
 }
 inline constexpr char kNoNamespaces[] =
     "namespaces (is kernel.unprivileged_userns_clone or AppArmor in the way?)";
-// The kernel allows one listener for a process, so Pawl under another program's listener gets none (EBUSY).
-// Before Linux 5.5 a listener cannot let a call continue (EINVAL).
+// The kernel allows one listener for a process. Under another program's listener, Pawl therefore gets no listener
+// (EBUSY). Before Linux 5.5 a listener cannot let a call continue (EINVAL).
 inline constexpr char kNoTrace[] =
     "trace_unavailable: no seccomp notification can be had here, which needs Linux 5.5 and that Pawl itself "
     "does not run under one (some containers); run it elsewhere, or the step without `trace: true`";
@@ -47,7 +47,7 @@ struct CommandLimits {
   std::size_t cgroups_follow = 0;  // number of cgroups to join
 };
 
-// The processors that a sandbox may use: those of the process that starts it.
+// The processors that a sandbox may use: the processors of the process that starts it.
 //
 // The kernel queues most new processes on the processor of their parent, while another processor is
 // idle. Of a start of 4 ms, this wait took 0.3 to 0.6 ms, twice. The parent therefore moves each child
@@ -114,8 +114,8 @@ int clone_process(std::uint64_t flags, int into_cgroup, int& pidfd);
 // Runs in the child of clone_process. Never returns.
 [[noreturn]] void run_child(ChildJob& job);
 
-// Runs in the child of the init. `init_fd` is a socket to the init: one byte goes out when the network
-// namespace is ready, one byte comes in when the mounts are. Never returns.
+// Runs in the child of the init. `init_fd` is a socket to the init: one byte goes out when the network namespace is
+// ready, and one byte comes in when the mounts are ready. Never returns.
 [[noreturn]] void run_command(const ChildJob& job, int init_fd);
 
 }  // namespace pawl::sandbox

@@ -1,4 +1,4 @@
-// How a sandbox ended, from what its watcher saw and its init reported. Pure.
+// How a sandbox ended, by the observations of its watcher and the report of its init. Pure.
 #pragma once
 
 #include <expected>

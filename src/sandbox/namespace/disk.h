@@ -10,7 +10,7 @@ namespace pawl::sandbox {
 // A path that a sandbox may write: its place on the host and in the sandbox. A folder or a file.
 struct WritablePath {
   std::string outside, inside;
-  bool counts_whole = false;  // what it has at the start counts, too
+  bool counts_whole = false;  // its files at the start count, too
 };
 
 class DiskWatch {
@@ -18,11 +18,11 @@ class DiskWatch {
   // Existing data does not count, but for paths that count whole. `limit` is in bytes.
   DiskWatch(std::vector<WritablePath> paths, std::int64_t limit);
 
-  // Whether the files that the sandbox wrote take more than the limit, or one file is longer than it, holes
-  // included. The files decide, not SIGXFSZ: a program can send itself that signal, and a parent need not
-  // report a child that died of it. Files without a name count, too. While some files cannot be examined, the
-  // loss of free space since the last complete look counts as well, by any writer. `init` of the sandbox; -1
-  // when no process lives in it.
+  // Whether the files that the sandbox wrote take more than the limit, or one file is longer than the limit, holes
+  // included. The files decide, not SIGXFSZ: a program can send itself that signal, and a parent need not report a
+  // child that died of it. Files without a name count, too. While some files cannot be examined, the loss of free
+  // space since the last complete look counts as well, by any writer. `init` of the sandbox; -1 when no process lives
+  // in it.
   bool is_over(int init);
 
  private:

@@ -2,7 +2,7 @@
 // (os::refuse_to_be_looked_into).
 //
 // A child inherits dumpability, and /proc/<child> belongs to root without it: an ordinary user could not
-// write the child's id maps. As root, only opening a namespace of the child without CAP_SYS_PTRACE needs it.
+// write the child's id maps. Root needs dumpability only to open a namespace of the child without CAP_SYS_PTRACE.
 #pragma once
 
 #include <sys/prctl.h>

@@ -20,7 +20,7 @@ struct EtcView {
 Result<EtcView> etc_view(const std::string& root, const std::string& cache);
 // The same for the host's /etc, in a folder of this user below /run, /var/tmp or /tmp.
 Result<EtcView> etc_view();
-// Removes views that no process holds, except the newest one.
+// Removes views that no process holds, except the newest view.
 void sweep_etc_views();
 
 }  // namespace pawl::sandbox

@@ -1,4 +1,4 @@
-// How the first processes of a sandbox and its supervisor pass descriptors to each other: one descriptor a
+// How the first processes of a sandbox and its supervisor pass descriptors to each other: one descriptor for each
 // message, over a shared socket (SCM_RIGHTS, unix(7)). The command never has this socket.
 #pragma once
 

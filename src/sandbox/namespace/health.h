@@ -6,8 +6,8 @@
 
 namespace pawl::sandbox {
 
-// Runs a few short sandboxes of `backend`, some of them below /tmp. Takes a little over a second, the time
-// budget that one of them meets.
+// Runs a few short sandboxes of `backend`, some of them below /tmp. Takes a little over a second, because one sandbox
+// uses up its time budget.
 Health namespace_health(Backend& backend, const ClosedOutlets& outlets);
 
 }  // namespace pawl::sandbox

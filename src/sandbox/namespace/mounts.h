@@ -1,5 +1,5 @@
 // The file system of the sandbox as data. plan_mounts() compiles a SandboxSpec to a list of operations; one
-// loop in the child (assemble.h) applies them in order and names the one that failed. Compiling is pure, and
+// loop in the child (assemble.h) applies them in order and names the operation that failed. Compiling is pure, and
 // tests read the list.
 #pragma once
 
@@ -37,7 +37,7 @@ struct MountOp {
     kCgroup,         // text: a folder of cgroups, shown read-only; needs the command to have joined it
     kCgroup2,        // cgroup v2, for a mount of its type only: a later mount covers it; skipped when refused
     kFileOver,       // text: a file of this mount namespace, shown read-only over that at target, if any
-    kReadOnlyBelow,  // the mounts below the one at target: also no devices and no setuid
+    kReadOnlyBelow,  // the mounts below the mount at target: also no devices and no setuid
   };
   Kind kind = Kind::kFolder;
   std::string target;

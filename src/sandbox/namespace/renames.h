@@ -1,10 +1,10 @@
 // The init's part in renames of folders that lower layers have (upper_folder.h).
 //
 // The filter stops each rename inside and asks a listener (seccomp_unotify(2)). The init checks whether the
-// rename concerns a folder of an overlay. If so, a child of the init, confined like the command, makes the
-// folder one that overlayfs can rename. The kernel then continues the caller's own call, with the caller's
-// rights: a caller that may not rename the folder only gets it copied. Only a disk error, or a target that is
-// not empty, is returned to the caller instead.
+// rename concerns a folder of an overlay. If so, a child of the init, confined like the command, turns it into a
+// folder that overlayfs can rename. The kernel then continues the caller's own call, with the caller's rights: a
+// caller that may not rename the folder only gets it copied. Only a disk error, or a target that is not empty, is
+// returned to the caller instead.
 //
 // This code allocates no memory (child.h).
 #pragma once
@@ -65,7 +65,7 @@ class Renames {
   std::size_t cgroup_count_ = 0;
   std::array<Worker, 32> workers_{};
   Progress* progress_ = nullptr;
-  os::UniqueFd latest_;  // pidfd of the latest worker (pidfd_open(2)): each waits for the one before
+  os::UniqueFd latest_;  // pidfd of the latest worker (pidfd_open(2)): each waits for its predecessor
   bool is_over_ = false;
 };
 

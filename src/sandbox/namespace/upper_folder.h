@@ -1,4 +1,4 @@
-// Makes a merged folder of an overlay into one that lies in the upper layer alone, so that rename(2) works.
+// Turns a merged folder of an overlay into a folder that lies in the upper layer alone, so that rename(2) works.
 //
 // rename(2) fails with EXDEV for a merged folder. overlayfs would have to record where the lower
 // part lies, and a mount in a user namespace may not do so (redirect_dir). This code therefore follows the
@@ -13,7 +13,7 @@
 
 namespace pawl::sandbox {
 
-// The progress: the folders that are being replaced, each inside the one before.
+// The progress: the folders that are being replaced, each inside its predecessor.
 struct UpperProgress {
   static constexpr int kDepthMax = 256;  // each level takes two descriptors and a buffer
   struct Level {
@@ -36,9 +36,9 @@ struct UpperProgress {
 // first gives it a part in the upper layer.
 bool is_upper_alone(int parent, const char* name);
 
-// Makes `name` in the folder `parent` a folder of the upper layer alone. No effect on one that already
-// is. The result has the same files, as hard links. The kernel copies them up, so that a process that has one
-// open sees no change. Folders keep their modes, times and extended attributes.
+// Makes `name` in the folder `parent` a folder of the upper layer alone. No effect on a folder that already is. The
+// result has the same files, as hard links. The kernel copies them up, so that a process with an open file sees no
+// change. Folders keep their modes, times and extended attributes.
 //
 // Inner folders are replaced first, one by one. A replacement folder with a name of its own lies beside the
 // old one. It gets a second name for each file, then the old names and folders, then the old folder's name.

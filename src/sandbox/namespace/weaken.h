@@ -1,4 +1,5 @@
-// Lets tests leave out isolation mechanisms that consist of mounts (os/defences.h). In a release build all stay.
+// Lets tests leave out isolation mechanisms that consist of mounts (os/defences.h). A release build has all
+// mechanisms.
 #pragma once
 
 #include <utility>

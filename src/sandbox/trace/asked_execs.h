@@ -1,5 +1,5 @@
-// Finds out which of the programs that threads asked for were started. A tracer sees an exec before the kernel
-// tries it (seccomp_unotify(2)), and the kernel reports no result.
+// Finds out whether the programs that threads requested were started. A tracer sees an exec before the kernel tries
+// it (seccomp_unotify(2)), and the kernel reports no result.
 //
 // An exec failed when the thread makes another call and its process still is the program that it was. In all
 // other cases it counts as started: the process is another program, ended by a signal, or cannot be examined.
@@ -25,7 +25,7 @@ class AskedExecs {
 
   // REQUIRES: the thread waits for the answer to its exec.
   void add(pid_t thread, Json line);
-  // Settles what can be known now. `caller`: the thread whose next call waits for an answer.
+  // Settles the execs whose result can be known now. `caller`: the thread whose next call waits for an answer.
   void settle(pid_t caller);
   void finish();  // settles the rest, when all processes have ended
 

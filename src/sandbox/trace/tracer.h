@@ -29,11 +29,11 @@ inline constexpr std::size_t kTraceLookBytesMax = kTraceArgumentBytesMax + 4096;
 
 class Tracer {
  public:
-  // Called with one JSON object a line, without a newline: {"time", "pid", "parent", "event": "exec", "path",
-  // "argv"}, the same with "exec_failed", {.., "event": "connect", "address", "port"} or {.., "event": "denied", "call"}. The last line
-  // may be {"event": "cut", "reason"}.
+  // Called for each line with one JSON object, without a newline: {"time", "pid", "parent", "event": "exec", "path",
+  // "argv"}, the same with "exec_failed", {.., "event": "connect", "address", "port"} or {.., "event": "denied",
+  // "call"}. The last line may be {"event": "cut", "reason"}.
   using OnLine = std::function<void(std::string_view)>;
-  // Replaces further secrets in an argument; null: there are none.
+  // Replaces further secrets in an argument; null: there are no others.
   using Redact = std::function<std::string(std::string_view)>;
   // Passes a rename on to the process that performs it; false: the kernel continues the call instead.
   using OnRename = std::function<bool(const AskedRename&)>;
@@ -48,7 +48,7 @@ class Tracer {
 
   int fd() const { return listener_.get(); }
   void handle_one();                  // REQUIRES: fd() is readable
-  void finish() { execs_.finish(); }  // writes the lines of what never ended by itself; the last call
+  void finish() { execs_.finish(); }  // writes the lines of execs that did not settle; the last call
   bool over() const { return over_; }
 
  private:

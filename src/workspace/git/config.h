@@ -23,7 +23,7 @@ Settings settings_of(const GitFolder& git);
 // The settings of one file, without included files.
 Settings own_settings(const std::string& file);
 
-// The last setting of that name; "" when there is none.
+// The last setting of that name; "" when no setting has it.
 std::string setting(const Settings& settings, std::string_view name);
 bool is_true(const Settings& settings, std::string_view name);
 

@@ -42,8 +42,8 @@ void git_start();  // Runs once in a process. Every function of this room that u
 // Throws std::bad_alloc when libgit2 had no memory, as an allocation in this code does.
 std::unexpected<Error> git_failure(ErrorKind kind, const std::string& what);
 
-// The folders of a repository. In a linked work tree (git-worktree(1)) the two differ: `common` is the folder
-// of the main one.
+// The folders of a repository. In a linked work tree (git-worktree(1)) the two differ: `common` is the folder of the
+// main work tree.
 struct GitFolder {
   std::string own, common;
 };
@@ -51,24 +51,24 @@ struct GitFolder {
 struct FoundRepository {
   GitRepository repository;
   std::string prefix;  // The place of the path inside the work tree: "" or "a/b/".
-  // `repository` is a stand-in for this one (workspace/git/stand_in.h).
+  // `repository` is a stand-in for the repository of this folder (workspace/git/stand_in.h).
   std::optional<GitFolder> stands_for = std::nullopt;
 };
 // From now on, writes to `database` stay in memory. Its stored objects can still be read.
 Status keep_new_objects_in_memory(git_odb& database);
-// The repository at or above `path`. kNotFound: there is none. kInvalid: it can't be read.
+// The repository at or above `path`. kNotFound: there is no repository. kInvalid: it can't be read.
 Result<GitRepository> open_repository(const std::string& path);
-// The same for the source of a plan. kInvalid: there is none, or it can't be read; the message advises the
+// The same for the source of a plan. kInvalid: there is no repository, or it can't be read; the message advises the
 // plan's author.
 Result<FoundRepository> find_repository(const std::string& path);
 Result<GitCommit> find_commit(git_repository& repository, const std::string& ref);
-// The commit that is checked out. kInvalid: there is none, or it can't be read. find_commit() can't replace
-// it: it leaks a regular expression when the object is missing (libgit2 1.5 with PCRE2).
+// The commit that is checked out. kInvalid: there is no commit, or it can't be read. find_commit() can't replace this
+// function, because it leaks a regular expression when the object is missing (libgit2 1.5 with PCRE2).
 Result<GitCommit> head_commit(git_repository& repository);
 // Null when there is no index, or libgit2 can't read it.
 GitIndex index_of(git_repository& repository);
-// kInvalid: libgit2 can't read the index of the repository at `path` (a sparse or split index, or one without
-// a checksum). The committed form of a work tree's files is then unknown.
+// kInvalid: libgit2 can't read the index of the repository at `path` (a sparse or split index, or an index without a
+// checksum). The committed form of a work tree's files is then unknown.
 Status check_index(git_repository& repository, const std::string& path);
 // A mark in the index that makes `git status` skip a file.
 enum class Unseen { kNo, kSkipped, kAssumedUnchanged };  // See git-update-index(1), --skip-worktree.

@@ -9,7 +9,7 @@
 
 namespace pawl::workspace {
 
-// Workspaces::repository_for() with a history: a layer with one commit on top of the repository without.
+// Workspaces::repository_for() with a history: a layer with one commit on top of the repository without history.
 Result<Workspaces::Repository> on_history(Workspaces& workspaces, const Workspaces::Source& source,
                                           const std::vector<std::string>& layers,
                                           const std::string& history_at);

@@ -9,8 +9,8 @@
 
 namespace pawl::workspace {
 
-// The paths of `entries`, which the source's base has, that its .gitignore files match and that are neither
-// committed nor staged.
+// The paths of `entries` that are ignored: the source's .gitignore files match them, and git has them neither
+// committed nor staged. REQUIRES: the source's base has the entries.
 Result<std::set<std::string>> ignored_in_base(const Workspaces& workspaces, const Workspaces::Source& source,
                                               const std::vector<Entry>& entries);
 

@@ -33,7 +33,7 @@ struct Trees {
 Result<Trees> add_trees(const IndexItems& items, PackWriter& pack);
 
 std::string index_text(const IndexItems& items, std::string_view tree_cache);
-// Reads what index_text() made. kCorrupt: it is something else.
+// Reads the text of index_text(). kCorrupt: another text.
 Result<IndexItems> items_of_index(std::string_view text);
 
 }  // namespace pawl::workspace

@@ -29,13 +29,14 @@ PackedObject packed(ObjectType type, std::string_view content);  // Thread-safe.
 // The names of the objects in a pack.
 class PackIndex {
  public:
-  // kCorrupt: it is no index of a pack.
+  // kCorrupt: the file is no index of a pack.
   static Result<PackIndex> open(const std::string& path);
   bool has(const ObjectId& id) const;
 
  private:
   explicit PackIndex(os::MappedFile file) : file_(std::move(file)) {}
-  std::uint32_t count_to(unsigned first_byte) const;  // ids whose first byte is at most that
+  std::uint32_t count_to(
+      unsigned first_byte) const;  // number of ids whose first byte is at most `first_byte`
 
   os::MappedFile file_;
 };

@@ -18,8 +18,8 @@ struct ParentCommit {
 };
 
 // Adds the one commit of Pawl to `pack`, ends the pack, and writes the branch into the folder `git`. The id follows
-// from the arguments alone. Without a parent the date is fixed. With one it is the parent's: `git log --since` ends
-// at a commit that is older than the ones below it.
+// from the arguments alone. Without a parent the date is fixed. With a parent it is the parent's date, because `git
+// log --since` ends at a commit that is older than the commits below it.
 Result<std::string> add_commit(const std::string& tree, const std::optional<ParentCommit>& parent,
                                const std::string& git, PackWriter& pack);
 // Makes a layer of `temporary`, which has only tree/.git. Returns the id.

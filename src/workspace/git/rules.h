@@ -23,7 +23,7 @@ constexpr std::uint64_t kOuterAttributesBytesMax = 100 << 20;  // git ignores a 
 struct Cleaned {
   std::string bytes;
   bool is_lfs_pointer = false;  // It names the file's content, which belongs into the store of Git LFS.
-  // A file that has the form in place of `bytes`, where it is too large for memory; else "". The next call of
+  // A file with the form, in place of `bytes`, when the form is too large for memory; else "". The next call of
   // cleaned() replaces the file.
   std::string file = {};
 };
@@ -33,13 +33,13 @@ bool is_lfs_pointer(const std::string& full);
 
 class Rules {  // For one thread.
  public:
-  // `scratch`: an empty folder of the caller, which must outlive the rules. The rules are those of the work
-  // tree until learn() replaces them; ignores() knows only learnt rules.
+  // `scratch`: an empty folder of the caller, which must outlive the rules. The rules come from the work tree until
+  // learn() replaces them; ignores() knows only learnt rules.
   static Result<Rules> open(const FoundRepository& found, const std::string& scratch);
 
-  // Replaces the rules by those of a stored tree, whatever the folder has today. Below the found folder they
-  // come from `files`. Above it they come from `root` (null: none), or for a stand-in from the work tree. The
-  // repository then uses a part of `scratch` as its work tree.
+  // Replaces the rules by the rules of a stored tree, whatever the folder has today. Below the found folder they come
+  // from `files`. Above it they come from `root` (null: none), or for a stand-in from the work tree. The repository
+  // then uses a part of `scratch` as its work tree.
   Status learn(const git_tree* root, const GitFiles& files);
 
   // Whether git ignores `path`, which is relative to the found folder. git never ignores a staged file.

@@ -15,7 +15,7 @@ using ObjectId = std::array<unsigned char, 20>;
 class Sha1 {
  public:
   void add(std::string_view bytes);
-  // The hash of everything that was added. REQUIRES: it is the last call.
+  // The hash of everything that was added. REQUIRES: this is the last call.
   ObjectId end();
 
  private:

@@ -17,7 +17,7 @@ class Sha256 {
   void add(std::string_view bytes) {
     crypto_hash_sha256_update(&state_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   }
-  // The hash of everything that was added, as 64 hexadecimal digits. REQUIRES: it is the last call.
+  // The hash of everything that was added, as 64 hexadecimal digits. REQUIRES: this is the last call.
   std::string hex() {
     std::string hash(crypto_hash_sha256_BYTES, '\0');
     crypto_hash_sha256_final(&state_, reinterpret_cast<unsigned char*>(hash.data()));

@@ -16,8 +16,8 @@ namespace pawl::workspace {
 using TreeVisit = std::function<Status(const std::string& path, const git_tree_entry* now)>;
 
 // Calls `visit` for each topmost path that differs; a folder on both sides is entered. A nullptr tree is
-// empty. Equal trees are not read, so the cost is that of the difference. kNotFound: a folder became a
-// submodule, or the reverse. No layer can express that.
+// empty. Equal trees are not read, so the cost depends on the difference. kNotFound: a folder became a submodule, or
+// the reverse. No layer can express that.
 Status compare_trees(git_repository& repository, const git_tree* before, const git_tree* now,
                      const TreeVisit& visit);
 
