@@ -35,7 +35,7 @@ struct Inventory {
   std::int64_t count = 0;
   bool twice = false;  // two runs on base were compared to find its tests (moving.h)
   // Results of two runs, sorted. `moving`: forms of the names that differ; tests are held to these forms.
-  // `unsteady`: names that only one of the runs has; no test is held to them.
+  // `unsteady`: names that a single run has; no test is held to them.
   std::vector<std::string> moving, unsteady;
 
   bool operator==(const Inventory&) const = default;
@@ -46,7 +46,7 @@ std::string text_of(const Inventory& inventory);  // "lower bound: REASON"; "" w
 // The names to report to the user: Inventory::moving and unsteady.
 std::vector<std::string> names_that_move(const Inventory& inventory);
 
-using Inventories = std::map<std::string, Inventory>;  // by kind: what a gate is compared with
+using Inventories = std::map<std::string, Inventory>;  // by kind: the names with which a gate is compared
 // For a gate whose plan says that base has no names: known and empty inventories.
 Inventories no_inventories(const std::vector<std::string>& required);
 
@@ -54,7 +54,7 @@ Inventories no_inventories(const std::vector<std::string>& required);
 struct OnBase {
   bool green = false;       // every step of the gate ran and held
   bool no_sandbox = false;  // a sandbox could not be made: another try may succeed
-  // For a person: why no work can pass this gate, and what to do; "" when work can pass.
+  // For a person: why no work can pass this gate, and the remedy; "" when work can pass.
   std::string stop;
   Inventories inventories;
   std::set<std::string> changed;  // files that its steps change, although the plan protects them
@@ -66,8 +66,8 @@ struct OnBase {
   bool operator==(const OnBase&) const = default;
 };
 
-// Judges the steps of a gate on base. `steps`: all steps of the gate, in order. Steps after the first one
-// that did not hold only contribute names: they may lack what that step did not make.
+// Judges the steps of a gate on base. `steps`: all steps of the gate, in order. Steps behind the first step that did
+// not hold only contribute names: they may lack files that this step did not make.
 OnBase on_base(const std::string& gate_id, const std::vector<std::string>& required,
                const std::vector<StepFacts>& steps);
 

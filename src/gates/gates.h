@@ -1,8 +1,8 @@
 // The door of the gates room: turns facts about finished steps into signals, and signals into verdicts.
 //
-// This room alone decides what the facts of an attempt mean. Its functions are pure, so a test can enumerate
-// all cases. It opens no file, reads no clock and starts no process: reports and logs arrive as bytes. The
-// functions share no mutable state, so several threads may call them at once.
+// This room alone decides the meaning of an attempt's facts. Its functions are pure, so a test can enumerate all
+// cases. It opens no file, reads no clock and starts no process: reports and logs arrive as bytes. The functions
+// share no mutable state, so several threads may call them at once.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ std::string shown(const std::vector<std::string>& names);
 std::vector<std::string_view> signal_kinds();
 const std::vector<Detail>& details_of(std::string_view kind);
 // The evidence that a step of the gate must provide for this kind: a family of reports (report.h), "trace",
-// "policy", or "" for none.
+// "policy", or "": no evidence.
 std::string_view evidence_of(std::string_view kind);
 bool compares_with_base(std::string_view kind);
 
@@ -73,7 +73,7 @@ struct DeclaredReport {
   std::string format, pattern;
 };
 
-// How a step ended, as far as a gate needs it. The words of `outcome` are those of SandboxRun.
+// How a step ended, as far as a gate needs it. `outcome` has the words of SandboxRun.
 struct StepFacts {
   std::string step_name;
   bool is_agent = false;
@@ -108,7 +108,7 @@ struct StepFacts {
   // Families of reports, or "trace", that the plan declares for the step.
   std::set<std::string, std::less<>> declared;
   std::vector<DeclaredReport> patterns;  // where the plan looks for the step's reports
-  // The reports that this step wrote, not those of earlier steps.
+  // The reports that this step wrote, without the reports of earlier steps.
   std::vector<ReportFacts> reports;
   StopOption stop_option;  // an option or a setting that ends its runner at a failure
   // Words of its output about an early end, when the step failed.
@@ -130,23 +130,23 @@ void take_output(std::string_view log, StepFacts& to);
 // 125, as scanners do when they find something. 126, 127 and 128 + N do not hold: a shell gives them for a
 // program that could not start, or that signal N ended. Exception in step_held(StepFacts): with `may_fail`
 // and `counts_failures` (set by with_known_failing) any exit code holds. A step whose plan says
-// `refused_entries: fail` does not hold when it left an entry that cannot be stored. No step holds that changed
-// protected files: what it ran next were not the files that the plan protects.
+// `refused_entries: fail` does not hold when it left an entry that cannot be stored. A step that changed protected
+// files does not hold: afterwards it ran other files than those that the plan protects.
 bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail);
 bool step_held(const StepFacts& step);
 
-// Counts the connections that a network log (docs/operations.md) lists as refused, by "host:port". Counts at
-// most a thousand different hosts; further ones are dropped. Errors are those of add_network_log().
+// Counts the connections that a network log (docs/operations.md) lists as refused, by "host:port". Counts at most a
+// thousand different hosts; further hosts are dropped. Errors: as add_network_log().
 Status add_refused_hosts(ByteSource& network_log, std::map<std::string, std::int64_t>& to);
 
-// Adds to the signal what was refused to these steps. Fails the signal where the plan says that refused
-// entries fail the step.
+// Adds the refusals of these steps to the signal. Fails the signal where the plan says that refused entries fail the
+// step.
 void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal);
 
 // BLAKE3 of the facts of these steps on which a verdict rests.
 std::string digest_of(const std::vector<StepFacts>& steps);
 
-// For each kind of `required` that compares with base: what base has, by kind.
+// The names that base has for each kind of `required` that compares with base, by kind.
 Inventories inventories_of(const std::vector<std::string>& required, const std::vector<StepFacts>& on_base);
 
 struct GateFacts {
@@ -169,16 +169,16 @@ struct GateFacts {
 std::vector<StepFacts> with_known_failing(const GateFacts& facts);
 
 // One signal for each required kind, in the order of `required`. A step with the name of the kind decides it
-// (install, build); without such a step all steps decide. The file of a kind says what else it needs. A step
-// that did not hold and that no failing signal names adds a failing signal of the kind `step`. REQUIRES: each
-// kind of `required` is in signals/, not in signals/attempt/.
+// (install, build); without such a step all steps decide. The file of a kind has its other conditions. A step that
+// did not hold and that no failing signal names adds a failing signal of the kind `step`. REQUIRES: each kind of
+// `required` is in signals/, not in signals/attempt/.
 std::vector<Signal> evaluate(const GateFacts& facts);
 
 // Whether the gate passed: every step ran and held, and there are signals, all of which passed.
 bool gate_passed(const GateFacts& facts, const std::vector<Signal>& signals);
 
 struct AttemptFacts {
-  // Signals of the whole attempt, in order, with those of the agent and of the policy.
+  // Signals of the whole attempt, in order, with the signals of the agent and of the policy.
   std::vector<Signal> signals;
   std::vector<StepFacts> steps;            // all steps that ran, the agent first
   std::vector<std::string> step_labels;    // parallel to steps
@@ -188,13 +188,13 @@ struct AttemptFacts {
   // For a person: why another attempt can't pass. OnBase::stop of a gate, when the attempt ended before an agent was
   // paid. Otherwise absent_still() of a step, or the reason that StepFacts::refused_line gives, or "".
   std::string stop;
-  // Gates of the phase that have not passed; with one left, the attempt cannot pass.
+  // Gates of the phase that have not passed. The attempt cannot pass while a gate is left.
   std::vector<std::string> open_gates;
   std::string model;                                        // the model that worked on the attempt
   std::multiset<std::string, std::less<>> failing_on_base;  // failing_names() of the phase's gates
-  // Verdict::failure of the earlier attempts of this revision, newest first; "" where it is not known.
+  // Verdict::failure of the earlier attempts of this revision, newest first; "": not known.
   std::vector<std::string> earlier_failures;
-  // As many equal failures in a row end the phase. Absent: no limit.
+  // The number of equal failures in a row that ends the phase. Absent: no limit.
   std::optional<std::int64_t> same_failure_max;
   std::int64_t attempts_used = 1, max_attempts = 5;  // attempts_used counts this attempt
 };

@@ -9,8 +9,8 @@
 
 namespace pawl::gates {
 
-// The test that an output names as the last one to begin. A TAP stream only names tests that ended: for it,
-// the result is the last of them as "after NAME". "" when the output names no test.
+// The last test that began, by the output. A TAP stream only names tests that ended: its result is "after NAME", with
+// the last such test. "" when the output names no test.
 std::string last_test_in(std::string_view output);
 
 // Adds the time limit and the last test to the signal. No effect unless the step timed out.

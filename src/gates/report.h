@@ -1,6 +1,6 @@
 // The report of a test runner, an analyser or a scanner, read from the file that the tool wrote. The bytes
-// come from a sandbox and are not trusted: each reader streams them, uses memory only for what it finds, and
-// stops at the bounds below.
+// come from a sandbox and are not trusted: each reader streams them, uses memory only for its results, and stops at
+// the bounds below.
 //
 // A format is one file in formats/FAMILY/ with the name of the format; CMakeLists.txt collects the files. It
 // also needs its key in docs/plan.schema.json and seeds of the fuzzer (docs/extending.md).
@@ -54,7 +54,7 @@ struct Finding {
 using Findings = std::deque<Finding>;
 
 // An entry that stands for more than one test: a file that could not be loaded, a package that was not built,
-// a hook that failed. It is not a test: a failed one fails the attempt, and Inventory::names never has it.
+// a hook that failed. It is not a test: a failed entry fails the attempt, and Inventory::names never has it.
 struct NoTest {
   enum class What {
     kLoaded,    // a file, a package or a class; names of its tests begin with "NAME::" or "NAME.", or its
@@ -87,7 +87,7 @@ struct Report {
   // failed, or it ends inside a subtest, whatever failed before. "" for all other reports. The tests that such a
   // report shows for base are a lower bound; a report without a test shows none (signal_parts.h).
   std::string cut_short;
-  // The least number of tests that the report counts but does not contain: those after the early end.
+  // The least number of tests that the report counts but does not contain: the tests after the early end.
   std::int64_t not_run = 0;
   Findings findings;
 };
@@ -112,8 +112,8 @@ std::string_view family_of(std::string_view format);
 
 // Reads one report. Secrets are removed from its texts before any text is cut. kInvalid: the report is not of
 // that format, is cut short, or contradicts its own totals; row and column are set where they are known.
-// kExhausted: a bound above is reached, or memory has run out. kNotFound: the format is unknown. Other errors
-// are those of the source.
+// kExhausted: a bound above is reached, or memory has run out. kNotFound: the format is unknown. Other errors come
+// from the source.
 Result<Report> read_report(std::string_view format, ByteSource& report, const secrets::Redactor& redactor);
 
 }  // namespace pawl::gates

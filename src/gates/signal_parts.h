@@ -73,8 +73,7 @@ Failing compare_failing(const Report& report, const Inventory& base);
 // code may be over 125, where the codes of a shell begin.
 bool counts_failures(const StepFacts& step, std::string_view family);
 
-// Why the test reports are no proof, and what would be one: some report has no test, or no test ran. ""
-// otherwise.
+// Why the test reports are no proof, and the remedy: some report has no test, or no test ran. "": they are a proof.
 std::string without_test(const std::vector<StepFacts>& steps);
 
 // Whether promised evidence cannot be used. Then the signal fails as missing and says why.

@@ -7,9 +7,9 @@
 
 namespace pawl::gates {
 
-// The failing signals, then the failing tests with their messages, those first that do not fail on base. Then
-// the output of the last step that failed: its lines that report failures, and its end. At most
-// kSummaryBytesMax bytes of UTF-8.
+// The failing signals, then the failing tests with their messages, first the tests that do not fail on base. Then the
+// output of the last step that failed: its lines that report failures, and its end. At most kSummaryBytesMax bytes of
+// UTF-8.
 std::string summary_of(const AttemptFacts& facts);
 
 // The last line of an agent that failed, such as an option that it does not know, or a key that it misses. "": it did

@@ -40,10 +40,10 @@ class Unloaded {
 // prove writes a report for each test file, at its path below one folder: "tap/t/a.t" for "t/a.t", where the
 // plan has "tap/**". The tests of such a report do not have the name of the file.
 //
-// The test file of a report in which a test ran; "" where a report is not of one file.
+// The test file of a report in which a test ran; "" when a report has the tests of several files.
 std::string loaded_file_of(const StepFacts& step, const ReportFacts& file);
-// The steps of base, with one change: where a step failed and one of these reports has a test that ran, a
-// report without anything stands for a file that could not be loaded.
+// The steps of base, with one change: where a step failed and one of these reports has a test that ran, an empty
+// report stands for a file that could not be loaded.
 std::vector<StepFacts> with_unloaded_files(const std::vector<StepFacts>& steps);
 
 // Whether a test of `name` ran, or the report has a NoTest entry with this name. Skipped tests do not count.

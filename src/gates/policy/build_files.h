@@ -1,4 +1,4 @@
-// Build files that switch tests off by more than one line: files of CMake and Gradle, and Maven's POM. Pure.
+// Build files that switch tests off in several lines: files of CMake and Gradle, and Maven's POM. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ std::int64_t times_spread(std::string_view content, std::string_view text, bool 
 // Whether a file at this path can switch tests off; then its content has to be read.
 bool may_switch_off(std::string_view path, const RunTargets& targets);
 
-// How `change` has tests not run or not fail, in words; "" when it does not. What base has does not count.
+// How `change` keeps tests from running or from failing, in words; "" when it does not. Settings that base has do not
+// count.
 std::string switches_off(const FileChange& change, const RunTargets& targets);
 
 }  // namespace pawl::gates

@@ -14,7 +14,7 @@
 
 namespace pawl::gates {
 
-// Findings of each reaction that are shown; further ones are only counted.
+// Findings of each reaction that are shown; further findings are only counted.
 constexpr std::size_t kFindingsShown = 20;
 
 // Collects findings over all changed files of an attempt. Not thread-safe: one thread uses an object.

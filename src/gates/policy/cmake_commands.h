@@ -1,4 +1,5 @@
-// The commands of a file of CMake, as far as the check of what a gate runs needs them. Pure. A detail of this folder.
+// The commands of a file of CMake, as far as the check of a gate's programs needs them. Pure. A detail of this
+// folder.
 #pragma once
 
 #include <cstddef>

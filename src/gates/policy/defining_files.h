@@ -1,5 +1,5 @@
-// The files of the source that define what a gate's commands run: Makefiles and those that they include, package.json,
-// CMakeLists.txt, Cargo.toml, and settings of test runners. Pure.
+// The files of the source that define which programs a gate's commands run: Makefiles and their included files,
+// package.json, CMakeLists.txt, Cargo.toml, and settings of test runners. Pure.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct DefiningFile {
   std::string_view program;  // which reads it
 };
 
-// Such files for `commands`, each a list of words. `text_of`: the text that the source has at a path, "" when it has none.
-// Files that a recipe or a script goes to are not among them.
+// The defining files for `commands`, each a list of words. `text_of`: the text that the source has at a path, ""
+// without a file. Files that a recipe or a script goes to are left out.
 std::vector<DefiningFile> defining_files(const std::vector<std::vector<std::string>>& commands,
                                          const TextAt& text_of);
 

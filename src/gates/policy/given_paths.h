@@ -10,7 +10,7 @@ namespace pawl::gates {
 using HasPath = std::function<bool(const std::string& path)>;
 
 // A path of base's tests that no runner of `after` gets, although `before` gives it to the same runner: in words; ""
-// when there is none. An empty command stands where the next one begins in the folder of the build file again.
+// when there is none. An empty command says that the next command begins in the folder of the build file again.
 std::string path_left_out(const std::vector<std::string>& before, const std::vector<std::string>& after,
                           const HasPath& in_base, const HasPath& in_work);
 

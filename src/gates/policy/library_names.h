@@ -1,5 +1,5 @@
-// LibraryNames of files by which a program finds its runner or its library. A name that ends in "*" stands for each
-// that begins so; another '*' stays inside one component. A detail of this folder.
+// LibraryNames of files by which a program finds its runner or its library. A name that ends in "*" stands for all
+// names with this beginning; another '*' stays inside one component. A detail of this folder.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@ using LibraryNames = std::span<const std::string_view>;
 LibraryNames node_runners();        // packages
 LibraryNames perl_modules();        // below a folder of modules
 LibraryNames ruby_files();          // below a folder of sources
-LibraryNames scanner_rule_files();  // what scanners are not to report
-LibraryNames framework_headers();   // those of test frameworks, and those by which C judges
-LibraryNames c_headers();           // those of C and POSIX
+LibraryNames scanner_rule_files();  // files with the findings that scanners leave out
+LibraryNames framework_headers();   // headers of test frameworks, and headers with which C tests judge
+LibraryNames c_headers();           // headers of C and POSIX
 LibraryNames cxx_headers();         // without `version`, a usual name of other files
 LibraryNames java_packages();       // folders
 

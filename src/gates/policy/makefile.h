@@ -1,4 +1,4 @@
-// Makefiles, as far as the check of what a gate runs needs them. Pure. A detail of this folder.
+// Makefiles, as far as the check of a gate's programs needs them. Pure. A detail of this folder.
 #pragma once
 
 #include <functional>
@@ -39,11 +39,11 @@ struct MakeSettings {
 
 struct Rule {
   TargetNames needs;
-  TargetNames sure_needs;  // the ones under no condition
+  TargetNames sure_needs;  // the needs under no condition
   std::vector<RecipeLine> recipe;
-  std::size_t recipes = 0;  // how many times it gets a recipe; make takes the last one
+  std::size_t recipes = 0;  // how many times it gets a recipe; make takes the last recipe
   MakeSettings settings;    // settings in its own variables
-  MakeVariables variables;  // its own ones
+  MakeVariables variables;  // its own variables
 };
 
 // A file that a Makefile includes.
@@ -58,7 +58,7 @@ struct Makefile {
   std::map<std::string, Rule, std::less<>> rules;
   std::vector<ConditionBlock> blocks;
   MakeVariables variables;
-  std::string first;  // the target that make takes when it is given none
+  std::string first;  // the target that make takes without an argument
   MakeSettings settings;
   bool is_one_shell = false;         // .ONESHELL: the shell gets a whole recipe
   bool shell_stops = false;          // the shell ends at a command that fails
@@ -75,21 +75,21 @@ bool is_makefile(std::string_view name);
 // to the root, "" for the root itself.
 Makefile read_make(const std::string& folder, const std::vector<std::string>& names, const TextAt& text_of);
 
-// Reads one more file behind what was read.
+// Reads one more file behind the files that were read.
 void read_more(Makefile& to, const std::string& folder, const std::string& path, const TextAt& text_of);
 
 // The text with the values of variables in place of "$(NAME)". Other names stay.
 std::string expanded(std::string text, const MakeVariables& variables);
 
-// The requested targets and the targets that they need. "" among `targets` is the first one.
+// The requested targets and the targets that they need. "" among `targets` is the first target.
 TargetNames reached(const Makefile& in, const TargetNames& targets);
 // As above, by the needs under no condition.
 TargetNames surely_reached(const Makefile& in, const TargetNames& targets);
 
-// Targets among the reached ones that make does not run when a file of their name is there.
+// The reached targets that make does not run when a file has their name.
 TargetNames replaceable(const Makefile& in, const TargetNames& targets);
 
-// Targets that make runs whatever file is there (.PHONY).
+// Targets that make runs even when a file has their name (.PHONY).
 TargetNames phony_targets(const Makefile& in);
 
 // Whether a recipe writes the file that its target names: "cc -o app", "> $@".

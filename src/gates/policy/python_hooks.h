@@ -1,5 +1,5 @@
-// Hooks by which a conftest.py, or a plugin that it names, decides what pytest says of a test. Pure. A detail of
-// this folder.
+// Hooks by which a conftest.py, or a plugin that it names, decides the result that pytest gives a test. Pure. A
+// detail of this folder.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ std::set<std::string> own_plugins(std::string_view path, std::string_view conten
 // Whether forging_hook() reads a file at `path`.
 bool may_have_hooks(std::string_view path, const std::set<std::string>& plugins);
 
-// Why a change of a conftest.py, or of a file of `plugins`, decides what pytest says; "" when it does not.
-// `text_at`: the work's text at a path, "" where there is none; null: the work is not known.
+// Why a change of a conftest.py, or of a file of `plugins`, decides the result that pytest gives; "" when it does
+// not. `text_at`: the work's text at a path, "" without a file; null: the work is not known.
 std::string forging_hook(const FileChange& change, const std::set<std::string>& plugins,
                          const std::function<std::string(const std::string& path)>& text_at);
 

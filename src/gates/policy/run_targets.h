@@ -1,6 +1,6 @@
 // Programs that a gate's command runs by name: a script of package.json, a target of a Makefile, a wrapper of
-// Gradle or Maven. Their files may change for many reasons, but an agent that weakens what runs decides what
-// the gate says. Pure.
+// Gradle or Maven. Their files may change for many reasons, but an agent that weakens these programs decides the
+// gate's result. Pure.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,9 @@ namespace pawl::gates {
 struct MakeFolder {
   std::string folder;              // "" is the root
   std::vector<std::string> names;  // the files that make begins with
-  bool is_given = false;           // by -f, so that make reads no other ones
+  bool is_given = false;           // by -f, so that make reads no other files
   Makefile base, now;              // with the files that they include; `now` is the work's
-  TargetNames reached;             // the gate's targets, and those that base needs for them
+  TargetNames reached;             // the gate's targets, and the targets that base needs for them
   TargetNames replaced;            // paths: when a new file is there, make takes the target for made
 };
 
@@ -29,8 +29,8 @@ struct RunTargets {
   // Scripts of package.json that npm, yarn, pnpm and bun are asked for.
   std::set<std::string, std::less<>> scripts;
   std::set<std::string, std::less<>> programs;                // names of all words of the commands
-  std::set<std::string, std::less<>> targets;                 // targets of Makefiles; "" is the first one
-  std::set<std::string, std::less<>> makefiles;               // those that make is given (-f)
+  std::set<std::string, std::less<>> targets;                 // targets of Makefiles; "" is the first target
+  std::set<std::string, std::less<>> makefiles;               // the files that make is given (-f)
   bool runs_cmake = false;                                    // a command is of cmake or ctest
   bool goes_anywhere = false;                                 // a command works in a folder that is not known
   std::vector<MakeFolder> makes;                              // from read_makefiles()
@@ -57,8 +57,8 @@ struct RunTargets {
 // Whether a file at this path can have such targets; then its content has to be read.
 bool may_have_targets(std::string_view path, const RunTargets& targets);
 
-// How `change` weakens what the commands run, in words; "" when it does not. The result can now end with 0
-// although a command failed, runs no command any more, or is not a wrapper any more. Weaknesses that base has
+// How `change` weakens the programs that the commands run, in words; "" when it does not. The result can now end with
+// 0 although a command failed, runs no command any more, or is not a wrapper any more. Weaknesses that base has
 // already do not count.
 std::string weakened_target(const FileChange& change, const RunTargets& targets);
 

@@ -8,8 +8,8 @@
 
 namespace pawl::gates {
 
-// `programs`: words of a command, of which one stands before the option; no one: each program. `options`: names
-// without a value. `commands`: of the program, of which one stands before the option, too.
+// `programs`: one of these words of a command stands before the option; empty: any program. `options`: names without
+// a value. `commands`: one of these commands of the program stands before the option, too.
 struct RunnerOptions {
   std::vector<std::string_view> programs, options;
   bool with_own_path = false;  // they count only with a path of the work as their value
@@ -17,7 +17,7 @@ struct RunnerOptions {
   std::vector<std::string_view> commands = {};
 };
 
-// Options by which a runner takes other tests or code, or writes what its tests expect.
+// Options by which a runner takes other tests or code, or writes the values that its tests expect.
 std::span<const RunnerOptions> choosing_options();
 
 // Options by which a program only prints about itself or its work.
@@ -29,7 +29,8 @@ std::span<const RunnerOptions> widening_options();
 // Whether a line of `table` names the word as a program or its command.
 bool is_named_in(std::span<const RunnerOptions> table, std::string_view word);
 
-// The name of the option of `table` that `word` is behind `programs`; "" when it is none. `value`: the option's.
+// The name of the option in `table` that `word` is, behind `programs`; "": `word` is no such option. `value`: the
+// option's.
 std::string_view option_in(std::span<const RunnerOptions> table, std::string_view word,
                            std::string_view value, std::span<const std::string_view> programs);
 

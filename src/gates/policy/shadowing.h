@@ -1,6 +1,5 @@
-// Files that replace something else by their name: a part of a test runner, a library, a program or the rules
-// of a scanner. They decide what a gate says, although no test of the source contains them. docs/policy.md
-// lists them.
+// Files that, by their name, replace a part of a test runner, a library, a program or the rules of a scanner. They
+// decide the result of a gate, although no test of the source contains them. docs/policy.md lists them.
 #pragma once
 
 #include <functional>
@@ -16,9 +15,9 @@ namespace pawl::gates {
 
 struct Shadows {
   SearchFolders folders;
-  // Whether a path existed before the change; null: none did.
+  // Whether a path existed before the change; null: no path did.
   std::function<bool(const std::string& path)> was_there;
-  // Whether there was a file at a path that the plan protects; null: there was none.
+  // Whether there was a file at a path that the plan protects; null: there was no file.
   std::function<bool(const std::string& path)> is_protected;
   // Whether there is a file at a path in the work; null: the work has only the paths of before.
   std::function<bool(const std::string& path)> is_there;
@@ -43,7 +42,7 @@ std::string shadowing(const FileChange& change, const Shadows& shadows);
 // content.
 bool shadowing_reads(std::string_view path, const RunTargets& targets);
 
-// Names of the files that tell scanners what not to report.
+// Names of the files with the findings that scanners leave out.
 std::vector<std::string> scanner_rules();
 
 }  // namespace pawl::gates

@@ -1,5 +1,5 @@
-// New files that a loader finds before a file of the project: before a protected one of the same module, or
-// before a module of the source. Pure. A detail of this folder.
+// New files that a loader finds before a file of the project: before a protected file of the same module, or before a
+// module of the source. Pure. A detail of this folder.
 #pragma once
 
 #include <string>

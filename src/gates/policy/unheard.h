@@ -1,5 +1,5 @@
-// Test runners of a script whose failure is not the script's, or that it only runs in some case. Pure. A detail of
-// this folder.
+// Test runners of a script whose failure does not fail the script, or that run only under a condition. Pure. A detail
+// of this folder.
 #pragma once
 
 #include <string>

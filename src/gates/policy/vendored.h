@@ -9,8 +9,8 @@
 
 namespace pawl::gates {
 
-// How `change` touches such a copy, in words; "" when it touches none. `was_there`: whether a path existed
-// before the change; null: none did.
+// How `change` touches such a copy, in words; "" when it touches no copy. `was_there`: whether a path existed before
+// the change; null: no path did.
 std::string vendored(const FileChange& change, const std::function<bool(const std::string& path)>& was_there);
 
 }  // namespace pawl::gates

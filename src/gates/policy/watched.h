@@ -1,5 +1,5 @@
-// Files that steer a build or a test runner without being tests: a change of one decides what a gate runs. A
-// detail of this room.
+// Files that steer a build or a test runner without being tests: a change of such a file decides which programs a
+// gate runs. A detail of this room.
 #pragma once
 
 #include <string_view>

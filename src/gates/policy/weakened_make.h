@@ -9,8 +9,8 @@
 
 namespace pawl::gates {
 
-// Whether make reads the file at `path` for a gate: a Makefile of a folder that commands go to, one that they
-// name, or one that such a file includes.
+// Whether make reads the file at `path` for a gate: a Makefile of a folder that commands go to, a file that they
+// name, or a file that such a file includes.
 bool is_read_by_make(std::string_view path, const RunTargets& targets);
 
 // How a new, changed or deleted file weakens the targets of a gate, in words; "" when it does not.

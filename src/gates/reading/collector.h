@@ -15,8 +15,8 @@
 
 namespace pawl::gates {
 
-// Only so many bytes of a message are examined: a runner puts the important part first or last. A reader
-// stores more of a longer message, so that the collector can see that it was cut.
+// The bytes of a message that are examined: a runner puts the important part first or last. A reader stores more of a
+// longer message, so that the collector can see that it was cut.
 constexpr std::size_t kLookedAtMax = 64 << 10;
 
 // Counts the bytes of texts that a reader stores until the end of its report.
@@ -92,8 +92,8 @@ class TestCollector : public Collector<TestCase> {
   // Records that the report ends in the middle (Report::cut_short), and calls bound_from_below().
   void cut_short(std::string_view why, std::int64_t not_run);
   bool no_failure() const;  // true when no test and no NoTest entry failed
-  // The report. Tests of one name are ordered by status: passed, failed, skipped. Otherwise the order in
-  // which they ran would decide which of them is "#2".
+  // The report. Tests of one name are ordered by status: passed, failed, skipped. Otherwise the order in which they
+  // ran would decide which test is "#2".
   Report take();
 
  private:

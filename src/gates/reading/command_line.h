@@ -6,9 +6,9 @@
 
 namespace pawl::gates {
 
-// The line of `output` that says so, at most 200 bytes of it: "error: unknown option '--x'", or one that begins the
-// text of its help. Only the first lines count, because a program that has begun its work prints something else before.
-// "": there is none.
+// The line of `output` with which a program refuses its command line, at most 200 bytes: "error: unknown option
+// '--x'", or the first line of its help. Only the first lines count, because a program that has begun its work prints
+// other lines before. "": there is no such line.
 std::string refused_command_line(std::string_view output);
 
 }  // namespace pawl::gates

@@ -16,7 +16,7 @@ struct StopOption {
   std::string file;           // the file that has the option; "": the command itself
   // Where the search for other options ended: "64 folders". "": it looked through everything.
   std::string not_searched;
-  std::string remedy = {};  // what to do about it; "": remove it
+  std::string remedy = {};  // the remedy; "": remove the sign
 };
 // The first such option in a command (its words, or a script among them): -x of pytest, --maxfail, -failfast,
 // --bail, --stop-on-failure, ..., or a `cargo test` of several programs without --no-fail-fast.
@@ -24,7 +24,7 @@ StopOption stop_option_in(const std::vector<std::string>& argv);
 
 // The words of a runner about its early end.
 struct SaidStop {
-  std::string words;           // "stopping after 1 failures"; "" when it printed none
+  std::string words;           // "stopping after 1 failures"; "": it printed no such words
   std::int64_t collected = 0;  // pytest: the number of tests that it selected; 0 when that is not known
 };
 SaidStop said_stop_in(std::string_view output);

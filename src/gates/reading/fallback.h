@@ -1,4 +1,4 @@
-// The right sides of `||` in a script of a shell: what it does when a program of it fails.
+// The right sides of `||` in a script of a shell: the commands for a program that fails.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace pawl::gates {
 
-// Whether the right side of some `||` may end with 0, or runs another program in place of the left one. "tox
-// || exit 1" and "tox >log || { cat log; exit 1; }" do not: they only say how the script ends.
+// Whether the right side of some `||` may end with 0, or runs another program in place of the left side. False for
+// "tox || exit 1" and "tox >log || { cat log; exit 1; }": these only end the script.
 bool has_fallback(std::string_view script);
 
 // The commands whose failure ends the script by such a right side: "tox -q" for "tox -q || exit 1".

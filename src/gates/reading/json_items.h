@@ -23,8 +23,8 @@ namespace pawl::gates {
 // the way to another path.
 //
 // The first failure of `take` ends the reading. Returns how often each of `paths`, and each path on the way
-// to one, had an array or an object; a path that never had one is not in it. kInvalid: the text is not JSON, or not an object. kExhausted: the nesting is too deep,
-// or an item has more than a million values.
+// to one, had an array or an object. Paths that never had one are left out. kInvalid: the text is not JSON, or not an
+// object. kExhausted: the nesting is too deep, or an item has more than a million values.
 using TimesFound = std::map<std::string, std::int64_t, std::less<>>;
 Result<TimesFound> for_each_json_item(
     ByteSource& source, const std::vector<std::string_view>& paths,
@@ -40,9 +40,9 @@ inline bool is_once(const TimesFound& found, std::string_view path) {
 // Numbers and booleans that a report states about itself, by path, from the items of `plain`.
 class Totals {
  public:
-  // Stores an integer or a boolean; the last one of a path counts. Returns false for other types.
+  // Stores an integer or a boolean; the last value of a path counts. Returns false for other types.
   bool take(std::string_view path, const Json& item);
-  // The stored value. nullopt when there is none, or when it has another type.
+  // The stored value. nullopt when no value is stored, or when it has another type.
   std::optional<std::int64_t> number(std::string_view path) const;
   std::optional<bool> boolean(std::string_view path) const;
 

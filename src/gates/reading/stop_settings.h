@@ -20,12 +20,12 @@ struct StopSources {
   std::function<bool(const std::string& script)> runs_tests;  // REQUIRED with hides_tests
 };
 
-// The first one of a command (its words, or a script among them); an option or a setting before commands in a row.
-// A variable of the environment, and a settings file that runs code, can have others. The search has bounds, and
-// the result says which one it reached first.
+// The first stop option of a command (its words, or a script among them). An option or a setting comes before
+// commands in a row. A variable of the environment, and a settings file that runs code, can have others. The search
+// has bounds, and the result names the bound that it reached first.
 StopOption stop_option_behind(const std::vector<std::string>& argv, const StopSources& sources);
 
-// The options behind "addopts =" in a settings file of pytest. They may go on in indented lines, in a list, or in
+// The options behind "addopts =" in a settings file of pytest. They may continue in indented lines, in a list, or in
 // a string of several lines.
 std::string addopts_in(std::string_view text);
 

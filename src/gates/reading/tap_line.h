@@ -1,4 +1,4 @@
-// The parts of a line of TAP: the name of a test without what changes from run to run, and its directive.
+// The parts of a line of TAP: the name of a test without the parts that change from run to run, and its directive.
 #pragma once
 
 #include <cstdint>
