@@ -35,7 +35,7 @@ struct EpisodeKey {
 // Stands for the run in the paths of `pawl agentd`, which serves episodes without a run.
 inline constexpr std::string_view kNoRun = "agentd";
 
-// The path of the episode's database. kInvalid: one of the three parts is not allowed as a file name.
+// The path of the episode's database. kInvalid: a part of the key is not allowed as a file name.
 Result<std::string> episode_path(const std::string& pawl_folder, const EpisodeKey& key);
 
 // The limits of this room.

@@ -56,7 +56,7 @@ struct ApiResponse {
   std::string headers;  // more header lines, each with its CRLF
   std::string body;
   std::int64_t wait_ms = 0;  // how long the request waits for the answer to a question
-  bool answered = false;     // a question has an answer now: requests that wait for one retry
+  bool answered = false;     // a question has an answer now: requests that wait for an answer retry
   std::string_view unsaved;  // why the write was not saved; "": it was saved, or did not write
 };
 
@@ -199,7 +199,7 @@ class Api {
   // The newest ids that have checkpoints; empty when `id` has checkpoints itself.
   Result<std::vector<std::string>> other_ids(const std::string& id);
   Handled not_loaded(const Call& call, const Error& error, WallTime now);
-  // The answer to a list that found none of `asked`, an id or a prefix.
+  // The answer to a list without a result for `asked`, an id or a prefix.
   Handled not_listed(const Call& call, std::string_view asked, WallTime now);
   // Reports a child of a parent that no session before knew, where these had children.
   Status look_at_parent(const Call& call, const ChildSpawn& child, const ChildSpawned& spawned, WallTime now);
@@ -216,8 +216,8 @@ class Api {
   bool resumed_told_ = false;
   WallTime last_call_;
   std::int64_t room_needed_ = 0;  // the largest free space that a refused save needed
-  // Steps and children that were begun or spawned while no write could be saved. The request that ends one
-  // saves both, if it can.
+  // Steps and children that were begun or spawned while no write could be saved. The request that ends a step or
+  // child saves both, if it can.
   std::unordered_map<std::string, StepBegin> unsaved_steps_;
   std::unordered_map<std::string, ChildSpawn> unsaved_children_;
   std::string last_note_;  // a heartbeat's note, as it was logged

@@ -26,8 +26,8 @@ http::Response http_response(ApiResponse&& answer);
 
 class ApiExchange final : public http::Exchange {
  public:
-  // `own_session`: of a request that names none. `by_operator`: the request came over the socket that agents
-  // never see.
+  // `own_session`: the session of a request that names none. `by_operator`: the request came over the socket that
+  // agents never see.
   ApiExchange(const ApiService& service, std::string_view own_session, bool by_operator)
       : service_(service), own_session_(own_session), by_operator_(by_operator) {}
 
@@ -71,8 +71,8 @@ class ApiExchange final : public http::Exchange {
 // The application of a server: `journals` must outlive it.
 class ApiApplication final : public http::Application {
  public:
-  // `operators`: the index of the listener for people who answer. `session`: of all requests that name none;
-  // "": each connection is a session.
+  // `operators`: the index of the listener for people who answer. `session`: the session of all requests that name
+  // none; "": each connection is a session.
   ApiApplication(http::Loop& loop, ServedJournals& journals, std::size_t operators, std::string session);
 
   std::unique_ptr<http::Client> connect(std::size_t listener) override;

@@ -41,7 +41,7 @@ std::string damage_text(std::string_view id, std::int64_t seq, std::int64_t dama
 
 struct ListQuery {
   std::string prefix;                  // a prefix of the id; "" for all
-  std::optional<std::string> id;       // exactly this one
+  std::optional<std::string> id;       // exactly this id
   std::optional<std::int64_t> before;  // only checkpoints with a lower seq
   std::int64_t limit = 100;            // at most 1000
 };
@@ -60,8 +60,8 @@ class Checkpoints {
     // Memory for the next bytes: at most `bytes_max`, and at most as many as are still expected. append()
     // does not copy bytes that were written there.
     virtual std::span<char> place(std::size_t bytes_max) = 0;
-    // Cuts and hashes the whole payload, which is most of the work of finish() for a large one. Another
-    // thread may call it while no other thread uses this object.
+    // Cuts and hashes the whole payload. For a large payload, this is most of the work of finish(). Another thread
+    // may call it while no other thread uses this object.
     virtual void prepare() = 0;
     // Saves the checkpoint. SaveSpec::keep limits how many of the id are retained; 0 retains all.
     virtual Result<Checkpoint> finish() = 0;
@@ -78,13 +78,13 @@ class Checkpoints {
   // destroyed, a Saving may only be destroyed.
   virtual Result<std::unique_ptr<Saving>> begin_save(SaveSpec spec, WallTime now) = 0;
 
-  // The newest valid checkpoint of the id, or the one with `seq`. kNotFound: there is none; kCorrupt: none of
-  // them is valid. Each damaged checkpoint is reported in one event.
+  // The newest valid checkpoint of the id, or the checkpoint with `seq`. kNotFound: there is no such checkpoint;
+  // kCorrupt: no such checkpoint is valid. Each damaged checkpoint is reported in one event.
   virtual Result<Loaded> load(const std::string& id, std::optional<std::int64_t> seq, WallTime now) = 0;
   virtual Result<std::vector<Checkpoint>> list(const ListQuery& query) = 0;  // newest first
   // The ids that have checkpoints, by the newest of each, newest first.
   virtual Result<std::vector<std::string>> ids(std::int64_t limit) = 0;
-  // Removes the checkpoints whose id starts with `prefix`, or with `exactly` equals it. Returns how many.
+  // Removes the checkpoints whose id starts with `prefix`; with `exactly`, whose id equals it. Returns their number.
   virtual Result<std::int64_t> prune(const std::string& prefix, bool exactly) = 0;
 };
 

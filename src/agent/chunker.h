@@ -1,5 +1,5 @@
-// Cuts a payload into chunks, so that a changed payload shares most chunks with the one before. A detail of
-// this room.
+// Cuts a payload into chunks, so that a changed payload shares most chunks with its predecessor. A detail of this
+// room.
 //
 // FastCDC with normalized chunking (Xia et al., "FastCDC: a Fast and Efficient Content-Defined Chunking
 // Approach for Data Deduplication", USENIX ATC 2016). No file depends on where the cuts are: a pawl that cuts

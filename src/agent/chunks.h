@@ -1,7 +1,7 @@
 // The chunks of an episode's checkpoints: each distinct chunk is stored once. A detail of this room.
 //
 // The row of a chunk counts its runs. A run is a maximal series of consecutive checkpoints of one id that
-// contain the chunk. So the removal of an id's oldest checkpoint touches only the chunks that the next one
+// contain the chunk. So the removal of an id's oldest checkpoint touches only the chunks that the next checkpoint
 // lacks, however large the state is. A chunk is deleted with its last run.
 //
 // A save writes the new chunks, each with its one run. Runs of chunks that were stored before are added
@@ -49,14 +49,14 @@ class Chunks {
   };
   static std::vector<Cut> cut(std::string_view payload);
 
-  // Stores the missing chunks, each with one run and a number above all stored ones. `cuts`: the payload's
-  // cuts; if empty, the payload is cut here, except where it equals the last payload. A chunk that this
-  // object has neither written nor read is verified, and repaired when damaged.
+  // Stores the missing chunks, each with one run and a number above all stored numbers. `cuts`: the payload's cuts;
+  // if empty, the payload is cut here, except where it equals the last payload. A chunk that this object has neither
+  // written nor read is verified, and repaired when damaged.
   Result<ChunkList> put(std::string payload, const std::vector<Cut>& cuts);
   Status add_runs(std::int64_t chunk, std::int64_t more);
   // The payload. No result: a chunk is missing or damaged, or the size is not `size` bytes.
   Result<std::optional<std::string>> get(const ChunkList& list, std::int64_t size);
-  // Ends runs for the removal of an id's oldest checkpoint, which has `list`; the next one has `next`.
+  // Ends runs for the removal of an id's oldest checkpoint, which has `list`; the next checkpoint has `next`.
   Status end_runs(const ChunkList& list, const ChunkList& next);
   void forget();
 

@@ -1,5 +1,5 @@
-// All that the agent of one episode stored. A verb is durable when it returns; inside a group it is durable
-// when commit() returns.
+// The data that the agent of one episode stored. A verb is durable when it returns; inside a group it is durable when
+// commit() returns.
 //
 // Not thread-safe: one thread uses one Journal. While a process has an episode open for writing, other
 // processes may only read it.
@@ -25,9 +25,9 @@ namespace pawl::agent {
 class Journal : public Checkpoints, public PaidSteps, public Reports {
  public:
   enum class Access { kReadWrite, kReadOnly };
-  // Creates the file and its folders, except with kReadOnly (then kNotFound). A reader sees committed data,
-  // beside a writer and after a killed one. Its writing verbs fail with kDenied, and its load() records no
-  // damage. kInvalid: a newer pawl wrote the file; kCorrupt: it is not an episode.
+  // Creates the file and its folders, except with kReadOnly (then kNotFound). A reader sees committed data, beside a
+  // writer and after a writer was killed. Its writing verbs fail with kDenied, and its load() records no damage.
+  // kInvalid: a newer pawl wrote the file; kCorrupt: it is not an episode.
   static Result<std::unique_ptr<Journal>> open(const std::string& path, Access access);
 
   // Verbs between begin_group() and commit() are one transaction. Their results are durable, and may be

@@ -25,8 +25,7 @@ class JournalStore final : public Journal {
  public:
   JournalStore(std::unique_ptr<sqlite::Connection> connection, Access access)
       : connection_(std::move(connection)), chunks_(*connection_), access_(access) {}
-  // Creates the tables of a new file, or upgrades an old one. kNotFound: a file without tables, opened
-  // read-only.
+  // Creates the tables of a new file, or upgrades an old file. kNotFound: a file without tables, opened read-only.
   Status prepare();
 
   Status begin_group(bool alone) override;
@@ -97,7 +96,7 @@ class JournalStore final : public Journal {
   Status upgrade();  // for a file that an older pawl wrote
 
   // --- transactions and totals
-  void forget();  // drops what was cached in a transaction that was rolled back
+  void forget();  // drops the values cached in a transaction that was rolled back
   // Call it after a transaction that may have made the log long. `broke`: the transaction failed.
   void shorten_log(bool broke);
   // Begins the transaction of a verb that writes about `bytes`: kExhausted when the file is full. 0: allowed
@@ -134,7 +133,7 @@ class JournalStore final : public Journal {
   Status count_runs();
   Status note_counted();
   Status remove_older(const std::string& id, std::int64_t keep);
-  // `stored` is the oldest checkpoint of its id. Returns the next one.
+  // `stored` is the oldest checkpoint of its id. Returns the next checkpoint.
   Result<std::optional<Stored>> remove_oldest(const Stored& stored);
   // No value: the checkpoint is damaged.
   Result<std::optional<std::string>> payload_of(const Stored& stored);

@@ -23,7 +23,7 @@ class LastPayload {
   LastPayload(std::string bytes, const std::vector<Piece>& pieces);
   bool has(std::int64_t chunk) const { return places_.contains(chunk); }
 
-  // Walks through another payload in parallel with the last one.
+  // Walks through another payload in parallel with the last payload.
   class Follower {
    public:
     explicit Follower(const LastPayload& last) : last_(last) {}

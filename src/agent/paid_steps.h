@@ -71,16 +71,16 @@ class PaidSteps {
  public:
   virtual ~PaidSteps() = default;
 
-  // Begins the step, or returns what is known of it (StepAnswer). A step that another session began, and did
-  // not end, is lost; an event reports it. kConflict: the key was begun with another kind or other arguments.
+  // Begins the step, or returns its known state (StepAnswer). A step that another session began and did not end is
+  // lost; an event reports it. kConflict: the key was begun with another kind or other arguments.
   virtual Result<StepBegun> begin_step(const StepBegin& step, WallTime now) = 0;
   // kNotFound: never begun; kConflict: completed with another result, or failed. The same result again is a
   // success. The process of a supposedly lost step may still complete it while a person is asked.
   virtual Status complete_step(const std::string& key, std::string result, WallTime now) = 0;
   // Records that the step did not happen: it may be begun again.
   virtual Status fail_step(const std::string& key, std::string error, WallTime now) = 0;
-  // Ordered by key. Stops after kListedBytesMax of results, but returns at least one step if there is one.
-  // Empty: the end.
+  // Ordered by key. Stops after kListedBytesMax of results, but returns at least one step if any is left. Empty: the
+  // end.
   virtual Result<std::vector<StepRow>> steps(const std::string& after_key, std::int64_t limit) = 0;
 
   // --- children

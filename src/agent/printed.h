@@ -32,7 +32,7 @@ class PrintedObject {
   // Any JSON; no value: it is not there, or has more bytes.
   std::optional<std::string> json(std::string_view name, std::size_t bytes_max) const;
   std::optional<PrintedObject> object(std::string_view name) const;
-  // The elements of a list that are objects, in their order. None of a list with more bytes.
+  // The elements of a list that are objects, in their order. Empty for a list with more bytes.
   std::vector<PrintedObject> objects(std::string_view name, std::size_t bytes_max = kPrintedBytesMax) const;
   // Calls `member` for each member that is an object and whose name may be a model's. An object with more
   // than kUsagesMax members is ignored.
@@ -47,8 +47,7 @@ class PrintedObject {
   Body body_;
 };
 
-// The limit of printed_objects() for programs whose lines are added up. A text of the size that is read has
-// fewer lines.
+// The limit of printed_objects() for programs whose lines are added up. The output that is read has fewer lines.
 constexpr std::size_t kLinesMax = 100'000;
 
 // The printed objects that contain one of `parts`. Each object must have lines of its own. Returns the last
@@ -64,7 +63,7 @@ std::optional<PrintedObject> qwen_code_result(std::string_view printed);
 // The usage of each model in `models` of an object, as Gemini CLI and its descendants print it.
 std::vector<Usage> usage_by_model(const PrintedObject& stats);
 
-// Adds `used` to the entry of its model, or makes one. A cost that one of them lacks is a cost that is not known.
+// Adds `used` to the entry of its model, or makes one. When either lacks a cost, the cost of the sum is unknown.
 void add_usage(std::vector<Usage>& to, const Usage& used);
 
 }  // namespace pawl::agent

@@ -32,20 +32,21 @@ struct RefusalSigns {
   };
   std::string provider;    // for people
   std::string credential;  // for people: where the program takes its credential from
-  // How a line begins whose words count whole, in lower case: 429 is not in 14290. "": words anywhere in a line.
+  // The beginning, in lower case, of lines in which only whole words count: 429 is not in 14290. "": words count
+  // anywhere in a line.
   std::string whole_behind;
   std::vector<Exit> exits;  // exit codes that alone say it
   std::vector<Line> lines;  // near the end of the output, with any exit code but 0
-  // For programs with events: looked at before lines and exit codes.
+  // Reads the last event of a program with events, before lines and exit codes count.
   ReadLastError* last_error = nullptr;
   bool may_end_with_0 = false;  // its last event says it, whatever its exit code is
 };
 
-// The signs of the program with this name in plans; null: none are known.
+// The signs of the program with this name in plans; null: no signs are known.
 const RefusalSigns* refusal_signs(std::string_view program);
 
-// The output whose lines are looked at: the end, where a program says why it ends. An event may be long, because some
-// repeat the whole conversation.
+// The end of the output whose lines count: there a program says why it ends. An event may be long, because some
+// events repeat the whole conversation.
 constexpr std::size_t kRefusalTailBytes = 16 << 10, kRefusalLinesMax = 40, kRefusalLineBytesMax = 2048;
 constexpr std::size_t kEventTailBytes = 4 << 20;
 

@@ -69,11 +69,11 @@ class Reports {
   // begins with `step:`, which marks questions about lost steps.
   virtual Result<Question> ask(const std::string& key, const std::string& text,
                                const std::vector<std::string>& choices, WallTime now) = 0;
-  // In the order in which they were first asked.
+  // All questions, in the order in which they were first asked.
   virtual Result<std::vector<Question>> questions() = 0;
   virtual Result<std::optional<Question>> question(const std::string& key) = 0;  // no value: never asked
-  // The question about a lost step takes `done <JSON>`, `run` or `fail`. kInvalid: not one of the choices;
-  // kConflict: the question has another answer already.
+  // The question about a lost step takes `done <JSON>`, `run` or `fail`. kInvalid: the answer is not among the
+  // choices; kConflict: the question has another answer already.
   virtual Status answer(const std::string& key, const std::string& answer, const std::string& who,
                         WallTime now) = 0;
   // kExhausted: one event below kEventsMax, since the last event is `events_full`.

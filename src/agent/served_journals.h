@@ -15,7 +15,7 @@
 
 namespace pawl::agent {
 
-constexpr std::size_t kJournalsOpenMax = 16;  // each one has descriptors and a cache
+constexpr std::size_t kJournalsOpenMax = 16;  // each journal has descriptors and a cache
 
 class ServedJournals {
  public:
@@ -25,8 +25,8 @@ class ServedJournals {
 
   // The goal and the episode of a request. 400: not a valid name; 403: not served by this socket.
   std::expected<EpisodeKey, ApiResponse> key_of(const Headers& headers) const;
-  // Opens the episode if it is not open. At kJournalsOpenMax the least recently used one without users is
-  // closed. A holder of the returned pointer is a user.
+  // Opens the episode if it is not open. At kJournalsOpenMax the least recently used episode without users is closed.
+  // A holder of the returned pointer is a user.
   std::expected<std::shared_ptr<Api>, ApiResponse> find(const EpisodeKey& key);
   std::string path_of(const EpisodeKey& key) const;  // for an episode that find() has returned
   ~ServedJournals();

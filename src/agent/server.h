@@ -35,8 +35,8 @@ Result<Context> context_from_json(const Json& json);  // kCorrupt: not written b
 struct ServeSpec {
   std::string socket_path;  // is created with `socket_mode`: every user who sees its folder may connect
   unsigned socket_mode = 0666;
-  // A second socket, mode 0600, that no sandbox sees: the same API and /v1/answer, for people who answer. "":
-  // none. Paths of sockets may be longer than an address (http/socket_path.h).
+  // A second socket, mode 0600, that no sandbox sees: the same API and /v1/answer, for people who answer. "": no such
+  // socket. Paths of sockets may be longer than an address (http/socket_path.h).
   std::string operator_socket_path;
   std::string pawl_folder;
   // The only episode of a step's socket. No value: requests name goal and episode (`pawl agentd`).

@@ -1,6 +1,6 @@
 // Reads the usage of known agent programs from their output: one file per program in usage/, named after it.
 //
-// The program itself prints these numbers. They are as trustworthy as what an agent reports over its socket.
+// The program itself prints these numbers. They are as trustworthy as an agent's reports over its socket.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace pawl::agent {
 
 constexpr std::size_t kPrintedBytesMax = 4 << 20;  // the end of a step's standard output
-constexpr std::size_t kUsagesMax = 100;            // the last ones of a step
+constexpr std::size_t kUsagesMax = 100;            // the last usages of a step
 
 // One Usage per model or conversation, without an id. Empty: `printed`, which an attacker may have written,
-// has no usage of this program. Tokens from a cache are not input tokens. `model`: for programs that do not
-// print theirs.
+// has no usage of this program. Tokens from a cache are not input tokens. `model`: the model of a program that does
+// not print it.
 using ReadUsage = std::vector<Usage>(std::string_view printed, const std::string& model);
 
 // The reader for the program's name; null: unknown.

@@ -1,9 +1,10 @@
-// The client's half of the Agent Client Protocol, version 1 (agentclientprotocol.com): JSON-RPC 2.0, one message
-// a line. Bytes of an agent go in; bytes for it and lines for people come out. Pure: no descriptor and no clock.
+// The client's half of the Agent Client Protocol, version 1 (agentclientprotocol.com): JSON-RPC 2.0, one message in
+// each line. Bytes of an agent go in; bytes for it and lines for people come out. Pure: no descriptor and no clock.
 //
-// It runs inside the sandbox, with no more rights than the agent, which may send anything: all that is kept has
-// a limit, and a message that is too long or no JSON is left out. It offers neither files nor terminals: the
-// agent has its own, in the sandbox. It allows what an agent asks a permission for: the sandbox is the limit.
+// It runs inside the sandbox, with no more rights than the agent, which may send any bytes. All stored data has a
+// limit, and a message that is too long or no JSON is left out. It offers no files and no terminals, because the
+// agent has its own in the sandbox. It gives an agent each permission that it requests, because the sandbox is the
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ constexpr std::size_t kMessageBytesMax = 16 << 20;
 // How the turn ended. The values are the exit codes of the program.
 enum class Ended {
   kDone = 0,              // end_turn
-  kProtocol = 20,         // the agent speaks another version, or none, or does not offer the model
+  kProtocol = 20,         // the agent speaks no version that is known, or lacks the model
   kLeft = 21,             // the agent ended before its turn did
   kMaxTokens = 22,        // max_tokens
   kMaxTurnRequests = 23,  // max_turn_requests
@@ -34,7 +35,7 @@ enum class Ended {
   kUnauthorized = 27,     // the agent wants a login
 };
 
-// A session of an execution before; "": there is none.
+// The session of an earlier execution; "": there was none.
 struct Session {
   std::string id;
   std::int64_t usd_micros = 0;  // the reported part of its cost
@@ -44,7 +45,7 @@ struct Task {
   std::string prompt;
   std::string model;   // "": the agent's own
   std::string folder;  // where the agent works
-  Session before;      // to go on in
+  Session before;      // the session to continue
 };
 
 class Client {

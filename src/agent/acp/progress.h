@@ -14,19 +14,19 @@ namespace pawl::agent::acp {
 
 // For all lines: less than a step may print, and enough to read.
 constexpr std::size_t kLinesBytesMax = 4 << 20;
-constexpr std::size_t kToolCallsMax = 1000;  // whose titles are kept for their ends; others end without one
+constexpr std::size_t kToolCallsMax = 1000;  // calls with stored titles; further calls end without a title
 
 struct ToolCalls {
   std::int64_t total = 0, failed = 0;
 };
 
-// A text for people. In place of one that is too long, or that has half a surrogate: words that say so.
+// A text for people. A note replaces a text that is too long, or that has half a surrogate.
 std::string shown_text(const PrintedObject& object, std::string_view name);
 
 class Progress {
  public:
   void add_update(const PrintedObject& update);
-  // A line of the client's own, behind the end of what the agent was saying.
+  // Prints a line of the client's own, behind the end of the agent's message.
   void note(std::string_view text);
   // The same, whatever came before.
   void last_note(std::string_view text);
@@ -44,7 +44,7 @@ class Progress {
   std::string lines_;
   std::size_t bytes_ = 0;
   bool is_full_ = false;
-  std::string who_, text_;  // the unfinished line of a message, and whose it is
+  std::string who_, text_;  // the unfinished line of a message, and its author
   std::map<std::string, std::string> titles_;
   ToolCalls tool_calls_;
 };

@@ -1,5 +1,5 @@
-// The use of an agent's models, as far as the agent says it. There is no one way: the end of a turn may have it
-// (`usage`), or extensions of it (`_meta`), or messages on the way. Pure.
+// The use of an agent's models, as far as the agent reports it. Agents report it in several places: at the end of a
+// turn (`usage`), in extensions of it (`_meta`), or in messages on the way. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace pawl::agent::acp {
 
 class Used {
  public:
-  // `reported`: what an execution before has reported of the session's cost.
+  // `reported`: the part of the session's cost that an earlier execution has reported.
   explicit Used(std::int64_t reported) : reported_(reported) {}
 
   void set_model(std::string model) { model_ = std::move(model); }  // for usage that is seen from now on
   void see_update(const PrintedObject& update);
   void see_end(const PrintedObject& result);  // the result of session/prompt
 
-  // By model. "": the agent does not name it. Without an id.
+  // The usage by model, without an id. Model "": the agent does not name it.
   std::vector<Usage> by_model() const;
   // The cost of the session in all executions, in millionths of a dollar.
   std::int64_t cost_of_session() const { return cost_.value_or(reported_); }
