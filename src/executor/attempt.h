@@ -33,7 +33,7 @@ bool is_row_of(const store::StepRow& row, const store::Claim& claim, const Plann
 std::unexpected<Error> not_its_place(const store::StepRow& row);
 Running found_at_claim(const PlannedStep& step, const store::StepRow& row);
 
-// An episode with its changes in this turn.
+// An episode with its state in this turn.
 struct ActiveEpisode {
   Episode episode;
   const PlannedStep* next = nullptr;  // computed, and not begun yet

@@ -61,8 +61,9 @@ bool needs_inventory(const plan::Gate& gate);
 // The evidence that a step gives to signals: the families of its reports, and "trace".
 std::set<std::string, std::less<>> evidence_of(const plan::Step& step);
 
-// <phase>.<gate>.<step>.attempt<N>, then .together<R> in a round and .episode<M> with several episodes. <step> is
-// "<step>@base" in a baseline, "<step>@base2" in its second run, and "<step>@rerun<N>" in a rerun of a gate.
+// <phase>.<gate>.<step>.attempt<N>, then .together<R> in a round and .episode<M> with several episodes. The name of
+// the step ends with "@base" in a baseline, with "@base2" in its second run, and with "@rerun<N>" in a rerun of a
+// gate.
 std::string step_name(const PlannedStep& step);
 std::string label_of(const std::string& phase_id, const PlannedStep& step, std::int64_t attempt);
 

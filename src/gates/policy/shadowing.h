@@ -42,7 +42,7 @@ std::string shadowing(const FileChange& change, const Shadows& shadows);
 // content.
 bool shadowing_reads(std::string_view path, const RunTargets& targets);
 
-// Names of the files with the findings that scanners leave out.
+// Names of the files that tell scanners which findings to leave out.
 std::vector<std::string> scanner_rules();
 
 }  // namespace pawl::gates

@@ -16,7 +16,7 @@ struct StopOption {
   std::string file;           // the file that has the option; "": the command itself
   // Where the search for other options ended: "64 folders". "": it looked through everything.
   std::string not_searched;
-  std::string remedy = {};  // the remedy; "": remove the sign
+  std::string remedy = {};  // the user's remedy; "": remove the option
 };
 // The first such option in a command (its words, or a script among them): -x of pytest, --maxfail, -failfast,
 // --bail, --stop-on-failure, ..., or a `cargo test` of several programs without --no-fail-fast.

@@ -1,4 +1,4 @@
-// The right sides of `||` in a script of a shell: the commands for a program that fails.
+// The right sides of `||` in a script of a shell: the commands that run when a program fails.
 #pragma once
 
 #include <string_view>

@@ -29,9 +29,9 @@ inline constexpr std::size_t kTraceLookBytesMax = kTraceArgumentBytesMax + 4096;
 
 class Tracer {
  public:
-  // Called for each line with one JSON object, without a newline: {"time", "pid", "parent", "event": "exec", "path",
-  // "argv"}, the same with "exec_failed", {.., "event": "connect", "address", "port"} or {.., "event": "denied",
-  // "call"}. The last line may be {"event": "cut", "reason"}.
+  // Called for each line of the trace, with one JSON object without a newline: {"time", "pid", "parent", "event":
+  // "exec", "path", "argv"}, the same with "exec_failed", {.., "event": "connect", "address", "port"} or {..,
+  // "event": "denied", "call"}. The last line may be {"event": "cut", "reason"}.
   using OnLine = std::function<void(std::string_view)>;
   // Replaces further secrets in an argument; null: there are no others.
   using Redact = std::function<std::string(std::string_view)>;

@@ -35,8 +35,8 @@ class PackIndex {
 
  private:
   explicit PackIndex(os::MappedFile file) : file_(std::move(file)) {}
-  std::uint32_t count_to(
-      unsigned first_byte) const;  // number of ids whose first byte is at most `first_byte`
+  // The number of ids whose first byte is at most `first_byte`.
+  std::uint32_t count_to(unsigned first_byte) const;
 
   os::MappedFile file_;
 };
