@@ -37,8 +37,7 @@ Result<bool> budget_is_spent(const World& world, const store::Claim& claim, cons
 
 // The event for a step whose requests could not all be saved. No value: all were saved.
 std::optional<store::Reported::Event> unsaved_event(const sandbox::SandboxRun& run, const plan::Phase& phase);
-// Whether such an agent can continue: no execution and no money is spent while the disk is still full.
-// kExhausted: it is.
+// Success: such an agent can continue. kExhausted: the disk is still full, so no execution and no money is spent.
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run);
 
 // The facts and caps for the agent of a claim, for its socket.
