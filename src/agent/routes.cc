@@ -3,6 +3,7 @@
 
 #include "agent/api.h"
 #include "agent/body.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 namespace pawl::agent {
@@ -48,13 +49,6 @@ constexpr std::array kRoutes = {
 
 const Entry& entry_of(Verb verb) { return *std::ranges::find(kRoutes, verb, &Entry::verb); }
 
-int path_hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -64,7 +58,7 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       continue;
     }
     if (text.size() - i < 3) return std::nullopt;
-    const int high = path_hex_digit(text[i + 1]), low = path_hex_digit(text[i + 2]);
+    const int high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
     if (high < 0 || low < 0) return std::nullopt;
     out += static_cast<char>(high * 16 + low);
     i += 2;

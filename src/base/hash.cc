@@ -2,7 +2,6 @@
 
 #include <blake3.h>
 
-#include <algorithm>
 #include <cassert>
 
 #include "base/error.h"
@@ -12,6 +11,10 @@ namespace pawl {
 namespace {
 constexpr char kDigits[] = "0123456789abcdef";
 }  // namespace
+
+bool is_lower_hex(std::string_view text) {
+  return text.find_first_not_of(std::string_view(kDigits)) == std::string_view::npos;
+}
 
 std::string to_hex(std::string_view bytes) {
   std::string out(bytes.size() * 2, '0');
@@ -24,15 +27,10 @@ std::string to_hex(std::string_view bytes) {
 }
 
 std::string from_hex(std::string_view hex) {
-  const auto digit = [](char c) {
-    const auto at = std::string_view(kDigits).find(c);
-    PAWL_CHECK(at < 16);
-    return static_cast<unsigned>(at);
-  };
-  PAWL_CHECK(hex.size() % 2 == 0);
+  PAWL_CHECK(hex.size() % 2 == 0 && is_lower_hex(hex));
   std::string out(hex.size() / 2, '\0');
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = static_cast<char>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+    out[i] = static_cast<char>(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
   return out;
 }
 
@@ -83,9 +81,6 @@ std::string blake3_bytes(std::string_view bytes) {
 
 std::string blake3_hex(std::string_view bytes) { return to_hex(blake3_bytes(bytes)); }
 
-bool is_hash(std::string_view text) {
-  return text.size() == kHashHexSize &&
-         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
+bool is_hash(std::string_view text) { return text.size() == kHashHexSize && is_lower_hex(text); }
 
 }  // namespace pawl

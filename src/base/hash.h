@@ -35,6 +35,15 @@ class Hasher {
   std::unique_ptr<State> state_;
 };
 
+// The value of a hexadecimal digit, lower-case or a capital; -1 of another character.
+constexpr int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+bool is_lower_hex(std::string_view text);  // only 0 to 9 and a to f, as to_hex() writes them
+
 std::string to_hex(std::string_view bytes);
 std::string from_hex(std::string_view hex);  // REQUIRES: a text of to_hex()
 

@@ -22,7 +22,7 @@ constexpr std::size_t kLinesCompared = 10;  // runners end their output with the
 constexpr std::size_t kHexWordMin = 8;      // shortest word: an address, a commit, a part of a UUID
 constexpr std::string_view kWorkspace = "/workspace/";
 
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_hex(char c) { return hex_digit(c) >= 0; }
 // Whether a character ends a path within a message.
 bool ends_path(char c) { return std::string_view(" \t\n'\"`:;,()<>[]{}|").find(c) != std::string_view::npos; }
 

@@ -151,10 +151,7 @@ Result<std::string> public_key_of(const std::string& folder) {
 bool signature_holds(std::string_view body, std::string_view public_key_hex, std::string_view signature_hex) {
   if (sodium_init() < 0) return false;
   // Only one spelling of a key is valid; sodium_hex2bin() accepts capitals, too.
-  const auto is_lower = [](std::string_view hex) {
-    return hex.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  };
-  if (!is_lower(public_key_hex) || !is_lower(signature_hex)) return false;
+  if (!is_lower_hex(public_key_hex) || !is_lower_hex(signature_hex)) return false;
   unsigned char key[crypto_sign_PUBLICKEYBYTES], signature[crypto_sign_BYTES];
   std::size_t key_size = 0, signature_size = 0;
   return sodium_hex2bin(key, sizeof key, public_key_hex.data(), public_key_hex.size(), nullptr, &key_size,

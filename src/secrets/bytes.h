@@ -84,13 +84,6 @@ inline bool has_unplain(std::string_view text) {
   return !is_plain(text.substr(at));
 }
 
-inline int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 }  // namespace pawl::secrets

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "secrets/bytes.h"
 #include "secrets/spelling.h"
 

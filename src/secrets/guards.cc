@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/hash.h"
 #include "secrets/shapes.h"
 #include "secrets/values.h"
 
@@ -24,9 +25,7 @@ bool looks_random(std::string_view value) {
   // 16 random hexadecimal digits have about 3.2 bits, 20 digits of base64 about 4. Words and paths of that
   // length have fewer.
   constexpr double kBitsOfHex = 3.0, kBits = 3.7;
-  const bool hex = std::ranges::all_of(value, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-  });
+  const bool hex = std::ranges::all_of(value, [](char c) { return hex_digit(c) >= 0; });
   const bool digit = std::ranges::any_of(value, [](char c) { return c >= '0' && c <= '9'; });
   return digit && bits_per_byte(value) >= (hex ? kBitsOfHex : kBits);
 }

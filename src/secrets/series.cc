@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "secrets/bytes.h"
 #include "secrets/spelling.h"
 

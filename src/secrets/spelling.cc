@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/hash.h"
 #include "secrets/bytes.h"
 
 namespace pawl::secrets {

@@ -8,6 +8,9 @@
 #include <cmath>
 #include <string>
 
+#include "base/hash.h"
+#include "base/lines.h"
+
 namespace pawl::secrets {
 namespace {
 
@@ -337,7 +340,7 @@ bool is_secret_of_query(const Guarded& found) {
   const auto has = [&](int (*is)(int)) {
     return std::ranges::any_of(value, [&](unsigned char c) { return is(c) != 0; });
   };
-  const bool is_hex = std::ranges::all_of(value, [](unsigned char c) { return std::isxdigit(c) != 0; });
+  const bool is_hex = std::ranges::all_of(value, [](char c) { return hex_digit(c) >= 0; });
   if (is_hex) return value.size() >= kHexMin && bits_per_byte(value) >= kBitsOfHex;
   return has(std::isdigit) && has(std::isupper) && has(std::islower) && bits_per_byte(value) >= kBits;
 }

@@ -23,6 +23,22 @@ TEST(Hex, ComesBack) {
   EXPECT_DEATH(from_hex("0G"), "");
 }
 
+TEST(Hex, ADigitMayBeACapital) {
+  const std::string_view lower = "0123456789abcdef", upper = "0123456789ABCDEF";
+  for (int value = 0; value < 16; ++value) {
+    EXPECT_EQ(hex_digit(lower[static_cast<std::size_t>(value)]), value);
+    EXPECT_EQ(hex_digit(upper[static_cast<std::size_t>(value)]), value);
+  }
+  for (const char other : {'/', ':', '@', 'G', '`', 'g', '\0', '\xff', ' '}) EXPECT_EQ(hex_digit(other), -1);
+}
+
+TEST(Hex, LowerCaseIsTheSpellingThatPawlWrites) {
+  EXPECT_TRUE(is_lower_hex(to_hex("\x01\xab")));
+  EXPECT_TRUE(is_lower_hex(""));
+  for (const auto* other : {"AB", "0g", "0 "}) EXPECT_FALSE(is_lower_hex(other)) << other;
+  EXPECT_FALSE(is_lower_hex(std::string_view("0\0", 2)));
+}
+
 TEST(Base64, IsExact) {
   for (const auto& text :
        {std::string(), std::string("a"), std::string("ab"), std::string("abc"), std::string("\0\xff\x80", 3)})

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <deque>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include "base/hash.h"
 
 #include "base/json.h"
 #include "os/file.h"
@@ -58,7 +58,7 @@ Status each_line(const std::string& text, const std::function<Status(const std::
 }
 
 bool is_hex(std::string_view text) {
-  return std::ranges::all_of(text, [](unsigned char each) { return std::isxdigit(each) != 0; });
+  return std::ranges::all_of(text, [](char each) { return hex_digit(each) >= 0; });
 }
 
 // A folder of objects: the first two digits of their ids.
