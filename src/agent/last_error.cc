@@ -6,6 +6,7 @@
 
 #include "agent/printed.h"
 #include "agent/refusal.h"
+#include "base/lines.h"
 
 namespace pawl::agent {
 namespace {
@@ -15,13 +16,12 @@ constexpr std::int64_t kRetryAfterDigitsMax = 9;
 
 // The last line that is an event. Lines behind it are of standard error, or of programs that it started.
 std::optional<PrintedObject> last_event(std::string_view tail) {
-  for (std::size_t lines = 0; !tail.empty() && lines < kRefusalLinesMax; ++lines) {
-    const auto newline = tail.rfind('\n');
-    auto line = newline == tail.npos ? tail : tail.substr(newline + 1);
+  std::size_t lines = 0;
+  for (std::string_view line : TextLinesFromEnd(tail)) {
+    if (++lines > kRefusalLinesMax) break;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with('{') && line.ends_with('}'))
       if (auto event = PrintedObject::parse(std::string(line)); event && event->has("type")) return event;
-    tail = tail.substr(0, newline == tail.npos ? 0 : newline);
   }
   return std::nullopt;
 }

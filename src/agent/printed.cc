@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lines.h"
 #include "base/money.h"
 
 namespace pawl::agent {
@@ -84,8 +85,7 @@ std::optional<PrintedObject> qwen_code_result(std::string_view printed) {
   // Inside of a string the quotes would be escaped.
   const auto start = printed.rfind(R"({"type":"result")");
   if (start == std::string_view::npos) return std::nullopt;
-  auto text = printed.substr(start);
-  text = text.substr(0, text.find('\n'));
+  auto text = first_line(printed.substr(start));
   while (text.ends_with(']') || text.ends_with('\r')) text.remove_suffix(1);
   return PrintedObject::parse(std::string(text));
 }
@@ -123,11 +123,10 @@ std::vector<PrintedObject> printed_objects(std::string_view printed,
   std::vector<PrintedObject> out;
   // Searches from the end. An object's last line ends with a brace, and its first line begins with one.
   std::size_t end = std::string_view::npos;  // end of the current object
-  for (std::size_t line_end = printed.size(); out.size() < most;) {
-    const auto newline = line_end == 0 ? std::string_view::npos : printed.rfind('\n', line_end - 1);
-    const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
-    auto line = printed.substr(start, line_end - start);
+  for (std::string_view line : TextLinesFromEnd(printed)) {
+    if (out.size() >= most) break;
     if (line.ends_with('\r')) line.remove_suffix(1);
+    const auto start = static_cast<std::size_t>(line.data() - printed.data());
     if (line == "}" || (line.starts_with('{') && line.ends_with('}'))) end = start + line.size();
     if (line.starts_with('{') && end != std::string_view::npos) {
       const auto text = printed.substr(start, end - start);
@@ -136,8 +135,6 @@ std::vector<PrintedObject> printed_objects(std::string_view printed,
         if (auto object = PrintedObject::parse(std::string(text))) out.push_back(*std::move(object));
       end = std::string_view::npos;
     }
-    if (start == 0) break;
-    line_end = start - 1;
   }
   std::ranges::reverse(out);
   return out;

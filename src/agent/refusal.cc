@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/lines.h"
+
 namespace pawl::agent {
 namespace {
 
@@ -144,11 +146,9 @@ std::string said_in(std::string_view line, std::string_view word) {
 std::vector<std::string_view> last_lines(std::string_view text) {
   if (text.size() > kRefusalTailBytes) text.remove_prefix(text.size() - kRefusalTailBytes);
   std::vector<std::string_view> out;
-  while (!text.empty() && out.size() < kRefusalLinesMax) {
-    const auto newline = text.rfind('\n');
-    const auto begin = newline == text.npos ? 0 : newline + 1;
-    if (begin < text.size()) out.push_back(text.substr(begin, kRefusalLineBytesMax));
-    text = text.substr(0, newline == text.npos ? 0 : newline);
+  for (const std::string_view line : TextLinesFromEnd(text)) {
+    if (out.size() == kRefusalLinesMax) break;
+    if (!line.empty()) out.push_back(line.substr(0, kRefusalLineBytesMax));
   }
   return out;
 }

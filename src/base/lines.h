@@ -1,5 +1,6 @@
-// Walks over the lines of a text in memory: `for (const std::string_view line : TextLines(text))`. A line has no
-// line end; the text after the last line end is a line unless it is empty. Pure.
+// Walks over the lines of a text in memory: `for (const std::string_view line : TextLines(text))`, and with
+// TextLinesFromEnd from the last line to the first. A line has no line end; the text after the last line end is a
+// line unless it is empty. Pure.
 #pragma once
 
 #include <cstddef>
@@ -38,5 +39,48 @@ class TextLines {
  private:
   std::string_view text_;
 };
+
+// The lines of TextLines, the last one first. It reads only the lines that the walk visits.
+// REQUIRES: the text outlives the walk, and does not change in it.
+class TextLinesFromEnd {
+ public:
+  class Iterator {
+   public:
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    explicit Iterator(std::string_view rest) : rest_(rest) { find_line(); }
+    std::string_view operator*() const { return line_; }
+    Iterator& operator++() {
+      rest_ = rest_.substr(0, static_cast<std::size_t>(line_.data() - rest_.data()));
+      find_line();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return rest_.empty(); }
+
+   private:
+    void find_line() {
+      line_ = rest_;
+      if (line_.ends_with('\n')) line_.remove_suffix(1);
+      const auto before = line_.rfind('\n');
+      if (before != std::string_view::npos) line_.remove_prefix(before + 1);
+    }
+
+    std::string_view rest_;  // the lines that are not visited yet, the current one last
+    std::string_view line_;
+  };
+
+  explicit TextLinesFromEnd(std::string_view text) : text_(text) {}
+  Iterator begin() const { return Iterator(text_); }
+  std::default_sentinel_t end() const { return std::default_sentinel; }
+
+ private:
+  std::string_view text_;
+};
+
+// The text before the first line end, or all of it.
+inline std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace pawl

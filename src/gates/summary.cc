@@ -121,7 +121,7 @@ std::string one_line(std::string_view message, std::size_t bytes_max) {
     if (best.empty()) best = trimmed(line);
   }
   const std::string telling = telling_lines(message, kTestBytesMax);
-  if (!telling.empty()) best = trimmed(std::string_view(telling).substr(0, telling.find('\n')));
+  if (!telling.empty()) best = trimmed(first_line(telling));
   return std::string(whole_words(best, bytes_max));
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/lines.h"
 #include "store/limits.h"
 
 namespace pawl::ledger {
@@ -97,17 +98,8 @@ class Checker {
 
  private:
   void split() {
-    std::size_t start = 0;
-    while (start < text_.size()) {
-      const auto end = text_.find('\n', start);
-      if (end == std::string_view::npos) break;
-      rows_.push_back(read(text_.substr(start, end - start)));
-      start = end + 1;
-    }
-    if (start < text_.size()) {
-      rows_.push_back(read(text_.substr(start)));
-      torn_ = true;  // only whole lines are rows
-    }
+    for (const std::string_view line : TextLines(text_)) rows_.push_back(read(line));
+    torn_ = !text_.empty() && !text_.ends_with('\n');  // only whole lines are rows
     chain_.hashes.reserve(rows_.size());
   }
 

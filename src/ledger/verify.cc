@@ -85,7 +85,7 @@ class Verifier {
   }
 
   void check_whose_head() {
-    const auto row = parse_json(std::string_view(files_.run).substr(0, files_.run.find('\n')));
+    const auto row = parse_json(first_line(files_.run));
     if (!row || text_in(*row, "run_id") != text_in(*head_, "run_id"))
       problem("forged", kHeadFile, 1, "it is the head of another run");
   }
@@ -173,9 +173,8 @@ class Verifier {
   // The phases that a fork shares: their rows are in the other run. The row `forked` is the second one.
   std::unordered_set<std::string> shared_phases() const {
     std::unordered_set<std::string> out;
-    const auto first = files_.run.find('\n');
-    const auto second = std::string_view(files_.run).substr(std::min(first, files_.run.size() - 1) + 1);
-    const auto row = parse_json(second.substr(0, second.find('\n')));
+    auto line = TextLines(files_.run).begin();
+    const auto row = parse_json(*++line);
     if (!row || text_in(*row, "type") != "forked") return out;
     for (const auto& phase : list_in(*row, "shared")) out.insert(text_in(phase, "phase_id"));
     return out;

@@ -1,3 +1,5 @@
+#include "base/lines.h"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -191,21 +193,18 @@ Place place_of(std::string_view line) {
 }
 
 // How many bytes at the end of `lines` are lines of digits that may continue in the next line.
+// REQUIRES: `lines` are whole lines.
 std::size_t packed_end(std::string_view lines) {
   std::size_t first = lines.size();
   int empty = 0;  // lines before which the name of a value may stand
-  for (std::size_t begin = first; begin > 0;) {
-    std::size_t end = begin - 1;
-    if (end > 0 && lines[end] == '\n' && lines[end - 1] == '\r') --end;
-    const auto before = lines.substr(0, end).rfind('\n');
-    begin = before == std::string_view::npos ? 0 : before + 1;
-    const auto line = lines.substr(begin, end - begin);
+  for (std::string_view line : TextLinesFromEnd(lines)) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
     const Place place = place_of(line);
     const bool is_between = is_empty_line(line) && (place == Place::kNone || empty > 0);
     if (is_between && ++empty <= kEmptyLinesMax) continue;
     if (place == Place::kNone || (empty > 0 && !opens_value(line))) break;
     empty = 0;
-    if (place == Place::kFirst) first = begin;
+    if (place == Place::kFirst) first = static_cast<std::size_t>(line.data() - lines.data());
   }
   return lines.size() - first;
 }

@@ -113,7 +113,7 @@ bool is_type(const Guarded& found) {
     return false;
   if (RE2::PartialMatch(value, generic))
     return found.value.find('<') == std::string_view::npos ||
-           found.behind.substr(0, found.behind.find('\n')).find('>') != std::string_view::npos;
+           first_line(found.behind).find('>') != std::string_view::npos;
   return RE2::PartialMatch(value, known) ||
          (RE2::PartialMatch(value, name) && found.behind.starts_with(" = "));
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/mutant.h"
 #include "embedded/connection_sql.h"
 #include "os/clock.h"
@@ -28,10 +29,11 @@ constexpr std::string_view kMark = "-- name: ";
 
 void add_statements(std::string_view file, Statements& out) {
   for (auto at = file.find(kMark); at != std::string_view::npos;) {
-    const auto name_end = file.find('\n', at);
-    const auto name = file.substr(at + kMark.size(), name_end - at - kMark.size());
-    const auto next = file.find(kMark, name_end);
-    out[name] = file.substr(name_end + 1, next == std::string_view::npos ? next : next - name_end - 1);
+    const auto begin = at + kMark.size();
+    const auto next = file.find(kMark, begin);
+    const auto statement = file.substr(begin, next == std::string_view::npos ? next : next - begin);
+    const auto name = first_line(statement);
+    out[name] = statement.substr(name.size() + 1);
     at = next;
   }
 }

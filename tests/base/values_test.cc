@@ -61,6 +61,22 @@ TEST(TextLines, HaveNoLineEnds) {
   EXPECT_EQ(lines("\na\n\nb\r\n"), std::vector<std::string>({"", "a", "", "b\r"}));
 }
 
+TEST(TextLines, AreTheSameFromTheEnd) {
+  for (const std::string_view text : {"", "\n", "\n\n", "a", "a\n", "\na", "a\nb", "\na\n\nb\r\n", "a\n\n"}) {
+    std::vector<std::string_view> lines, from_end;
+    for (const auto line : TextLines(text)) lines.push_back(line);
+    for (const auto line : TextLinesFromEnd(text)) from_end.insert(from_end.begin(), line);
+    EXPECT_EQ(from_end, lines) << '"' << text << '"';
+  }
+}
+
+TEST(TextLines, TheFirstOneMayBeEmpty) {
+  EXPECT_EQ(first_line(""), "");
+  EXPECT_EQ(first_line("\na"), "");
+  EXPECT_EQ(first_line("a\nb\n"), "a");
+  EXPECT_EQ(first_line("a"), "a");
+}
+
 TEST(Time, MillisecondsBetweenAreWhole) {
   EXPECT_EQ(ms_between(WallTime{1'000}, WallTime{3'999}), 2);
   EXPECT_EQ(ms_between(WallTime{3'999}, WallTime{1'000}), -2);

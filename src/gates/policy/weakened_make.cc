@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/glob.h"
+#include "base/lines.h"
 #include "gates/policy/script_programs.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/unheard.h"
@@ -306,11 +307,8 @@ class MakeComparison {
     for (const auto& line : of.rule.recipe) {
       const auto text = bytes > kBytesMax ? line.text : of.text_of(line);
       bytes += text.size();
-      for (std::size_t start = 0; start <= text.size() && out.size() < kCommandsMax;) {
-        const auto end = std::min(text.find('\n', start), text.size());
-        out.emplace_back(trimmed(std::string_view(text).substr(start, end - start)));
-        start = end + 1;
-      }
+      for (const std::string_view command : TextLines(text))
+        if (out.size() < kCommandsMax) out.emplace_back(trimmed(command));
     }
     return out;
   }

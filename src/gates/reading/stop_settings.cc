@@ -414,7 +414,7 @@ class StopSearch {
   // `option`: of the shell that reads it. Without one, the first line has them.
   void add_shell_script(const std::string& file, bool is_read, std::string_view option) {
     auto text = text_of_(file);
-    const auto first = text.substr(0, text.find('\n'));
+    const std::string first(first_line(text));
     const bool names_shell =
         first.starts_with("#!") && (first.ends_with("sh") || first.find("sh -") != first.npos);
     if (!is_read && !file.ends_with(".sh") && !names_shell) return;

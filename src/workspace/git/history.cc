@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
-#include "base/hash.h"
 
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "os/file.h"
 #include "workspace/git/git.h"
 #include "workspace/git/repository_files.h"
@@ -46,15 +46,6 @@ Result<std::string> text_of_list(const std::string& file, std::uint64_t bytes_ma
   if (lstat(file.c_str(), &status) != 0) return fail_errno(errno, "look at", file);
   if (!S_ISREG(status.st_mode)) return no_history(file + " is no regular file" + or_without());
   return os::read_file(file, bytes_max);
-}
-
-Status each_line(const std::string& text, const std::function<Status(const std::string&)>& visit) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    if (end > at) PAWL_OK(visit(text.substr(at, end - at)));
-    at = end + 1;
-  }
-  return {};
 }
 
 bool is_hex(std::string_view text) {
@@ -104,17 +95,17 @@ Result<std::vector<std::string>> alternates_of(const std::string& folder) {
   const std::string file = os::join(folder, "info/alternates");
   if (!os::exists(file)) return out;
   PAWL_TRY(const auto text, text_of_list(file, kAlternatesBytesMax));
-  PAWL_OK(each_line(text, [&](const std::string& line) -> Status {
+  for (const std::string_view line : TextLines(text)) {
+    if (line.empty()) continue;
     if (out.size() == kDatabasesMax) return no_history(file + " has too many lines" + or_without());
-    if (line.front() == '#') return {};
+    if (line.front() == '#') continue;
     if (line.front() == '"') return no_history(file + " has a path in quotes; write it without them");
-    const std::string path = line.front() == '/' ? line : os::join(folder, line);
+    const std::string path = line.front() == '/' ? std::string(line) : os::join(folder, line);
     if (!os::is_folder(path))
       return no_history(file + " names " + path.substr(0, kToldBytesMax) +
                         ", which is not there; remove that line");
     out.push_back(path);
-    return {};
-  }));
+  }
   return out;
 }
 
@@ -138,10 +129,9 @@ Result<std::string> shallow_of(const std::string& common) {
   const std::string file = os::join(common, "shallow");
   if (!os::exists(file)) return std::string();
   PAWL_TRY(auto text, text_of_list(file, kShallowBytesMax));
-  PAWL_OK(each_line(text, [&](const std::string& line) -> Status {
-    if (line.size() == kGitIdDigits && is_hex(line)) return {};
-    return no_history(file + " can't be read: it has another line than ids of commits");
-  }));
+  for (const std::string_view line : TextLines(text))
+    if (!line.empty() && (line.size() != kGitIdDigits || !is_hex(line)))
+      return no_history(file + " can't be read: it has another line than ids of commits");
   return text;
 }
 
