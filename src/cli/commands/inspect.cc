@@ -75,7 +75,7 @@ class StoryReporter {
         {{"workflow"}, {visible(run.workflow_id + "  (" + run.plan_file + ")")}},
         {{"started"},
          {fmt::format("{}, {} {}", time_text(run.created_at), over ? "took" : "for",
-                      duration_text(ms_between(run.created_at, over ? run.ended_at : now_)))}}};
+                      duration_text(elapsed_ms(run.created_at, over ? run.ended_at : now_)))}}};
     for (const auto& budget : story.budgets) {
       if (budget.cap)
         rows.push_back({{"budget"}, {budget_text(budget)}});
@@ -118,7 +118,7 @@ class StoryReporter {
     const auto& row = attempt.row;
     const std::string verdict(verdict_word(row.verdict));
     std::string facts = time_text(row.started_at);
-    if (!row.ended_at.empty()) facts += ", " + duration_text(ms_between(row.started_at, row.ended_at));
+    if (!row.ended_at.empty()) facts += ", " + duration_text(elapsed_ms(row.started_at, row.ended_at));
     if (!row.model.empty()) facts += ", model " + row.model;
     line(line_of("  {}: {}  {}", paint(fmt::format("attempt {}", row.number), Colour::kBold),
                  paint_word(verdict), paint(facts, Colour::kDim)));
@@ -146,7 +146,7 @@ class StoryReporter {
       out.push_back({duration_text(integer_in(step.run, "cpu_ms"))});
       out.push_back({memory_text(integer_in(step.run, "max_rss_kib"))});
     } else if (step.now == StepNow::kRunning) {
-      out.push_back({"for " + duration_text(ms_between(step.row.started_at, now_))});
+      out.push_back({"for " + duration_text(elapsed_ms(step.row.started_at, now_))});
     }
     return out;
   }

@@ -24,7 +24,7 @@ struct Advice {
 
 // The step of an open marker runs, is over, or does not run because it has not begun or is lost.
 std::string step_text(const views::OpenStep& step, const std::string& now) {
-  const std::string since = duration_text(ms_between(step.started_at, now));
+  const std::string since = duration_text(elapsed_ms(step.started_at, now));
   switch (step.found) {
     case supervisor::Found::kRunning:
       return fmt::format("step {} runs for {}", step.label, since);

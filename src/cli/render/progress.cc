@@ -124,7 +124,7 @@ void Progress::draw_live() {
 }
 
 Painted Progress::live_text(const Running& running, std::size_t columns) const {
-  const auto elapsed_ms = pawl::ms_between(running.since, os::SystemClock().mono());
+  const auto elapsed_ms = ms_between(running.since, os::SystemClock().mono());
   const std::string output =
       last_line(supervisor::step_path(folder_, running.sandbox_run_id, supervisor::StepFile::kOutput));
   std::string text = fmt::format("  {} {}s", running.label, elapsed_ms / 1000);

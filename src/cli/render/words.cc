@@ -31,9 +31,9 @@ std::string time_text(const std::string& at) {
   return at.size() < 19 ? at : at.substr(0, 10) + " " + at.substr(11, 8) + "Z";
 }
 
-std::int64_t ms_between(const std::string& from, const std::string& to) {
+std::int64_t elapsed_ms(const std::string& from, const std::string& to) {
   const auto earlier = parse_rfc3339(from), later = parse_rfc3339(to);
-  return earlier && later ? std::max<std::int64_t>(0, pawl::ms_between(*earlier, *later)) : 0;
+  return earlier && later ? std::max<std::int64_t>(0, ms_between(*earlier, *later)) : 0;
 }
 
 std::string short_label(const store::StepRow& step) {

@@ -20,7 +20,7 @@ namespace pawl::cli {
 std::string duration_text(std::int64_t ms);    // "3.2s", "4m05s", "2h10m"
 std::string time_text(const std::string& at);  // "2026-01-02 03:04:05Z"
 // Milliseconds from one time of the store to another; 0 when one is absent, or when the clock was set back.
-std::int64_t ms_between(const std::string& from, const std::string& to);
+std::int64_t elapsed_ms(const std::string& from, const std::string& to);
 
 // --- steps and signals
 std::string short_label(const store::StepRow& step);  // "<gate>.<step>", and "#<episode>" with several

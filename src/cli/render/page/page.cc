@@ -47,7 +47,7 @@ std::string facts(const Content& content) {
   std::string out = "<dl class=\"facts\">\n";
   out += fact("Started", time_text(run.created_at));
   out += fact(over ? "Took" : "Going for",
-              duration_text(ms_between(run.created_at, over ? run.ended_at : content.made_at)));
+              duration_text(elapsed_ms(run.created_at, over ? run.ended_at : content.made_at)));
   for (const auto& budget : story.budgets) {
     if (budget.unit == store::kSandboxMs) out += fact("In sandboxes", duration_text(budget.spent));
     if (budget.cap) out += fact("Budget", escaped(budget_text(budget)));

@@ -131,7 +131,7 @@ std::string attempt_part(const Content& content, const PhaseStory& phase, const 
   const auto& row = attempt.row;
   std::string out = fmt::format("<article>\n<h3>Attempt {} {}</h3>\n<p class=\"meta\">{}", row.number,
                                 badge(verdict_word(row.verdict)), time_text(row.started_at));
-  if (!row.ended_at.empty()) out += ", took " + duration_text(ms_between(row.started_at, row.ended_at));
+  if (!row.ended_at.empty()) out += ", took " + duration_text(elapsed_ms(row.started_at, row.ended_at));
   if (!row.model.empty()) out += ", model <b>" + escaped(row.model) + "</b>";
   if (row.revision > 0) out += fmt::format(", revision {}", row.revision);
   out += "</p>\n";

@@ -18,10 +18,10 @@ constexpr int kTicks = 4;
 class Scale {
  public:
   Scale(const std::string& from, const std::string& to)
-      : from_(from), whole_ms_(std::max<std::int64_t>(1, ms_between(from, to))) {}
+      : from_(from), whole_ms_(std::max<std::int64_t>(1, elapsed_ms(from, to))) {}
   double percent(const std::string& at) const {
     return std::min(100.0,
-                    100.0 * static_cast<double>(ms_between(from_, at)) / static_cast<double>(whole_ms_));
+                    100.0 * static_cast<double>(elapsed_ms(from_, at)) / static_cast<double>(whole_ms_));
   }
   std::int64_t whole_ms() const { return whole_ms_; }
 
