@@ -60,7 +60,8 @@ void JudgeReports(benchmark::State& state) {
   PAWL_CHECK(fd);
   const secrets::Redactor redactor(std::string(64, '0'), {});
   for (auto _ : state) {
-    gates::StepFacts step{.step_name = "unit", .outcome = "exited", .exit_code = 0, .declared = {"tests"}};
+    gates::StepFacts step{
+        .step_name = "unit", .outcome = Outcome::kExited, .exit_code = 0, .declared = {"tests"}};
     for (int i = 0; i < kReports; ++i) {
       write_report(path, i * kTestsOfEach, kTestsOfEach, kBytesOfEach);
       const auto source = os::file_source(path, gates::kReportBytesMax);

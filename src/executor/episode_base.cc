@@ -199,7 +199,7 @@ void Episode::add_searched(const PlannedStep& step, const gates::MissingProgram&
 // program that exists and cannot be started.
 void Episode::add_program(const PlannedStep& step, gates::StepFacts& to) const {
   constexpr std::string_view kWorkspace = "/workspace/";
-  if (to.outcome != "exited" || to.exit_code == 0) return;
+  if (to.outcome != sandbox::Outcome::kExited || to.exit_code == 0) return;
   const bool by_code = to.exit_code == 126 || to.exit_code == 127;
   const auto program = by_code ? gates::missing_program(step.step->argv, to.output_tail)
                                : gates::missing_behind(step.step->argv, to.output_tail);

@@ -98,7 +98,7 @@ gates::StepFacts Episode::facts_of(const PlannedStep& step, const sandbox::Sandb
   gates::StepFacts facts;
   facts.step_name = step.step->name;
   facts.is_agent = step.role == StepRole::kAgent;
-  facts.outcome = sandbox::name(run.outcome);
+  facts.outcome = run.outcome;
   facts.exit_code = run.exit_code;
   facts.signal = run.signal;
   facts.reason = run.reason;

@@ -71,7 +71,8 @@ std::optional<gates::GateRun> Episode::after_reruns(const std::string& gate_id,
                                                     const gates::GateFacts& first) {
   const auto& retry = plan_->gates.at(gate_id).retry;
   const auto has_result = [](const gates::GateFacts& facts) {
-    return std::ranges::none_of(facts.steps, [](const auto& step) { return step.outcome == "setup_failed"; });
+    return std::ranges::none_of(
+        facts.steps, [](const auto& step) { return step.outcome == sandbox::Outcome::kSetupFailed; });
   };
   std::vector<gates::GateRun> runs = {gates::run_of(first)};
   const bool hopeless = std::ranges::any_of(first.steps, [&](const auto& step) {

@@ -65,7 +65,7 @@ gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFact
   gates::Signal signal{.kind = "agent",
                        .gate_id = std::string(kAgentGate),
                        .passed = any || succeeded(run),
-                       .details = {{"outcome", facts.outcome}, {"exit_code", facts.exit_code}},
+                       .details = {{"outcome", name(facts.outcome)}, {"exit_code", facts.exit_code}},
                        .collector = "exit code",
                        .read = gates::digest_of({facts})};
   const auto meaning = phase.exit_codes.find(facts.exit_code);

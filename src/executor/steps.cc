@@ -131,7 +131,7 @@ bool minds_refused_entries(const PlannedStep& step) {
 }
 
 bool held(const PlannedStep& step, const sandbox::SandboxRun& run) {
-  return gates::step_held(sandbox::name(run.outcome), run.exit_code, step.step->may_fail);
+  return gates::step_held(run.outcome, run.exit_code, step.step->may_fail);
 }
 
 bool leaves_no_verdict(const PlannedStep& step, const sandbox::SandboxRun& run) {

@@ -24,8 +24,9 @@ std::string where(const std::string& gate_id, const StepFacts& step) {
 
 // Why a program could not start. Neither base nor an agent can fix that: a person has to.
 std::string not_started(const StepFacts& step) {
-  const bool ended_so = step.outcome == "exited" && (step.exit_code == kNotExecutable ||
-                                                     step.exit_code == kNotFound || step.program_missing);
+  const bool ended_so =
+      step.outcome == Outcome::kExited &&
+      (step.exit_code == kNotExecutable || step.exit_code == kNotFound || step.program_missing);
   if (!ended_so || step.program_is_work) return "";
   const std::string program = step.program.empty() ? "a program of it" : "`" + step.program + "`";
   if (step.exit_code == kNotExecutable)
@@ -43,7 +44,7 @@ std::string not_started(const StepFacts& step) {
 }
 
 std::string refused(const StepFacts& step) {
-  if (step.egress_refused == 0 || (step.outcome == "exited" && step.exit_code == 0)) return "";
+  if (step.egress_refused == 0 || (step.outcome == Outcome::kExited && step.exit_code == 0)) return "";
   return fmt::format(
       "it failed, and its egress refused it the network {} times: name the hosts in `egress` (`pawl inspect` "
       "lists them), or let the step do without",
@@ -58,7 +59,7 @@ bool ran_tests(const StepFacts& step) {
 // A step that fetches packages fails for every agent. A test that wants a network is another matter: the work
 // may give it a stand-in, so a step whose report has tests goes on.
 std::string without_network(const StepFacts& step) {
-  const bool failed = step.outcome == "exited" && step.exit_code != 0;
+  const bool failed = step.outcome == Outcome::kExited && step.exit_code != 0;
   if (!failed || !step.no_network || ran_tests(step)) return "";
   const auto hosts = unresolved_hosts(step.output_told + "\n" + step.output_tail);
   if (hosts.empty()) return "";
@@ -70,7 +71,7 @@ std::string without_network(const StepFacts& step) {
 }
 
 std::string no_report(const StepFacts& step) {
-  if (step.outcome != "exited" || step.exit_code != 0) return "";
+  if (step.outcome != Outcome::kExited || step.exit_code != 0) return "";
   for (const auto& family : step.declared) {
     const auto unwritten = family == "trace" ? std::nullopt : unwritten_by(step, family);
     if (unwritten)
@@ -204,7 +205,7 @@ OnBase on_base(const std::string& gate_id, const std::vector<std::string>& requi
   OnBase out;
   out.green = !steps.empty() && std::ranges::all_of(steps, [](const auto& step) { return step_held(step); });
   out.no_sandbox =
-      std::ranges::any_of(steps, [](const auto& step) { return step.outcome == "setup_failed"; });
+      std::ranges::any_of(steps, [](const auto& step) { return step.outcome == Outcome::kSetupFailed; });
   out.inventories = inventories_of(required, steps);
   if (out.no_sandbox) return out;
   const std::string why = why_stopped(gate_id, steps, out.inventories);

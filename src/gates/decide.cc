@@ -57,7 +57,7 @@ std::optional<std::int64_t> only_exit_code(const AttemptFacts& facts,
   const auto agent = std::ranges::find(facts.steps, true, &StepFacts::is_agent);
   const auto signal = std::ranges::find(facts.signals, "agent", &Signal::kind);
   if (agent == facts.steps.end() || signal == facts.signals.end() || signal->passed) return std::nullopt;
-  const bool alone = failing.size() == 1 && facts.open_gates.empty() && agent->outcome == "exited";
+  const bool alone = failing.size() == 1 && facts.open_gates.empty() && agent->outcome == Outcome::kExited;
   return alone ? std::optional(agent->exit_code) : std::nullopt;
 }
 
@@ -88,7 +88,7 @@ Decision decide_failed(const AttemptFacts& facts, const std::vector<std::string>
     if (!signal.passed && final) return {Verdict::Kind::kEscalate, key_of(signal) + " is not to be retried"};
   }
   if (const auto* step = hopeless_step(facts))
-    return {Verdict::Kind::kEscalate, step->step_name + " " + step->outcome};
+    return {Verdict::Kind::kEscalate, fmt::format("{} {}", step->step_name, name(step->outcome))};
   return attempts_left ? Decision{Verdict::Kind::kFailedRetryable, ""}
                        : Decision{Verdict::Kind::kEscalate, all_used, true};
 }
@@ -135,8 +135,8 @@ std::string_view name(Verdict::Kind kind) {
 }
 
 bool is_hopeless(const StepFacts& step, bool timeout_retryable, bool oom_retryable) {
-  return (step.outcome == "timed_out" && !timeout_retryable) ||
-         (step.outcome == "oom_killed" && !oom_retryable);
+  return (step.outcome == Outcome::kTimedOut && !timeout_retryable) ||
+         (step.outcome == Outcome::kOomKilled && !oom_retryable);
 }
 
 Verdict decide(const AttemptFacts& facts) {

@@ -66,11 +66,12 @@ bool names_step(const Signal& signal, const std::string& step) {
 }
 
 Signal step_signal(const std::string& gate_id, const StepFacts& step) {
-  Signal out{.kind = std::string(kStepKind),
-             .gate_id = gate_id,
-             .passed = false,
-             .details = {{"step", step.step_name}, {"outcome", step.outcome}, {"exit_code", step.exit_code}},
-             .collector = "exit code"};
+  Signal out{
+      .kind = std::string(kStepKind),
+      .gate_id = gate_id,
+      .passed = false,
+      .details = {{"step", step.step_name}, {"outcome", name(step.outcome)}, {"exit_code", step.exit_code}},
+      .collector = "exit code"};
   tell_hang(step, out);
   tell_refusals({step}, out);
   return out;
@@ -99,10 +100,10 @@ std::string key_of(const Signal& signal) {
   return signal.kind == kStepKind ? key + "." + signal.details.at("step").get<std::string>() : key;
 }
 
-bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail) {
+bool step_held(Outcome outcome, std::int64_t exit_code, bool may_fail) {
   constexpr std::int64_t kShellCodesFrom = 126;  // POSIX.1-2017, XCU 2.8.2
   const bool is_of_program = exit_code < kShellCodesFrom || forgives_each_code();
-  return outcome == "exited" && (exit_code == 0 || (may_fail && exit_code > 0 && is_of_program));
+  return outcome == Outcome::kExited && (exit_code == 0 || (may_fail && exit_code > 0 && is_of_program));
 }
 
 bool step_held(const StepFacts& step) {
@@ -164,7 +165,7 @@ std::string digest_of(const std::vector<StepFacts>& steps) {
   for (const auto& step : steps)
     read.push_back(JsonMembers()
                        .text("step", step.step_name)
-                       .text("outcome", step.outcome)
+                       .text("outcome", name(step.outcome))
                        .number("exit_code", step.exit_code)
                        .text("copy_out", step.copy_out)
                        .text("trace", step.trace_log)

@@ -181,7 +181,7 @@ std::set<std::string> failing_lines_before(const std::string& end, const StepFac
 // An agent prints another text each time, so only the end of its step counts. Digests from older versions
 // have no `others` and no `failing`: without such entries the bytes are the same as theirs.
 Json step_failure(const StepFacts& step) {
-  Json out = {{"step", step.step_name}, {"outcome", step.outcome}};
+  Json out = {{"step", step.step_name}, {"outcome", name(step.outcome)}};
   for (const auto& [name, message] : failing_others_of(step))
     out["others"].push_back(Json{{"name", name}, {"message", message}});
   const auto tests = failing_tests_of(step);

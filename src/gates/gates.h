@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/outcome.h"
 #include "base/policy.h"
 #include "gates/base.h"
 #include "gates/reading/early_stop.h"
@@ -73,13 +74,13 @@ struct DeclaredReport {
   std::string format, pattern;
 };
 
-// How a step ended, as far as a gate needs it. `outcome` has the words of SandboxRun.
+// How a step ended, as far as a gate needs it. `outcome` is that of its sandboxed run.
 struct StepFacts {
   std::string step_name;
   bool is_agent = false;
-  std::string outcome;  // exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
+  Outcome outcome = Outcome::kSetupFailed;
   std::int64_t exit_code = -1;
-  std::int64_t signal = 0;  // the signal that ended it, when `outcome` is "signaled"
+  std::int64_t signal = 0;  // the signal that ended it, of kSignaled
   std::string reason;
   std::int64_t time_budget_seconds = 0;
   std::string last_test;            // after a timeout: the test that ran last (hang.h)
@@ -130,9 +131,9 @@ void take_output(std::string_view log, StepFacts& to);
 // 125, as scanners do when they find something. 126, 127 and 128 + N do not hold: a shell gives them for a
 // program that could not start, or that signal N ended. Exception in step_held(StepFacts): with `may_fail`
 // and `counts_failures` (set by with_known_failing) any exit code holds. A step whose plan says
-// `refused_entries: fail` does not hold when it left an entry that cannot be stored. A step that changed protected
-// files does not hold: afterwards it ran other files than those that the plan protects.
-bool step_held(std::string_view outcome, std::int64_t exit_code, bool may_fail);
+// `refused_entries: fail` does not hold when it left an entry that cannot be stored. No step holds that changed
+// protected files: what it ran next were not the files that the plan protects.
+bool step_held(Outcome outcome, std::int64_t exit_code, bool may_fail);
 bool step_held(const StepFacts& step);
 
 // Counts the connections that a network log (docs/operations.md) lists as refused, by "host:port". Counts at most a

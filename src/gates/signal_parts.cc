@@ -110,8 +110,8 @@ void add_early_stops(const std::vector<StepFacts>& steps, Report& to) {
 }
 
 std::string ended_before(const StepFacts& failed, const StepFacts& step) {
-  const auto how =
-      failed.outcome == "exited" ? fmt::format("exited with {}", failed.exit_code) : failed.outcome;
+  const auto how = failed.outcome == Outcome::kExited ? fmt::format("exited with {}", failed.exit_code)
+                                                      : std::string(name(failed.outcome));
   return fmt::format("{} {} on base, so what {} reports there is not known", failed.step_name, how,
                      step.step_name);
 }
@@ -175,7 +175,7 @@ Signal exit_signal(const GateFacts& facts, std::string_view kind) {
   signal.missing = steps.empty();
   if (last != nullptr) {
     signal.details["step"] = last->step_name;
-    signal.details["outcome"] = last->outcome;
+    signal.details["outcome"] = name(last->outcome);
     signal.details["exit_code"] = last->exit_code;
   }
   if (last != nullptr) tell_hang(*last, signal);
@@ -303,7 +303,7 @@ Failing compare_failing(const Report& report, const Inventory& base) {
 bool counts_failures(const StepFacts& step, std::string_view family) {
   // Mocha's exit code is at most 255 (lib/cli/run-helpers.js), that of Perl's Test::More at most 254.
   constexpr std::int64_t kCountMax = 254;
-  if (step.outcome != "exited") return false;
+  if (step.outcome != Outcome::kExited) return false;
   const auto failing = failing_in(step, family);
   return failing == step.exit_code || (failing > kCountMax && step.exit_code >= kCountMax);
 }
@@ -396,8 +396,8 @@ std::string aborted_on_base(const StepFacts& step, std::string_view family) {
   const std::int64_t signal = step.exit_code - kSignals;
   const bool ended_early =
       (signal >= 1 && signal <= kSignalMax && signal != kKill) || step.exit_code == kDied;
-  const bool by_code = step.outcome == "exited" && ended_early && !counts_failures(step, family);
-  const bool by_signal = step.outcome == "signaled" && step.signal != 0 && step.signal != kKill;
+  const bool by_code = step.outcome == Outcome::kExited && ended_early && !counts_failures(step, family);
+  const bool by_signal = step.outcome == Outcome::kSignaled && step.signal != 0 && step.signal != kKill;
   const auto ran = [](const TestCase& test) { return test.status != TestStatus::kSkipped; };
   const bool any_ran = std::ranges::any_of(step.reports, [&](const ReportFacts& file) {
     return file.family == family && file.report && std::ranges::any_of(file.report->tests, ran);
@@ -422,7 +422,7 @@ std::string lacks_on_base(const std::vector<StepFacts>& steps, const Reports& re
     // This step lacks a result because the earlier one made no input for it.
     if (failed_before != nullptr && !step_held(step) && !wrote) return ended_before(*failed_before, step);
     if (!aborted_on_base(step, family).empty()) continue;
-    if (step.outcome != "exited") return step.step_name + " " + step.outcome;
+    if (step.outcome != Outcome::kExited) return fmt::format("{} {}", step.step_name, name(step.outcome));
     auto ended = fmt::format("{} exited with {}", step.step_name, step.exit_code);
     if (step.exit_code >= kShellCodesFrom && !counts_failures(step, family)) return ended;
     if (!wrote)

@@ -121,7 +121,7 @@ std::string loaded_file_of(const StepFacts& step, const ReportFacts& file) {
 std::vector<StepFacts> with_unloaded_files(const std::vector<StepFacts>& steps) {
   auto out = steps;
   for (auto& step : out) {
-    const bool failed = step.outcome == "exited" && step.exit_code != 0;
+    const bool failed = step.outcome == Outcome::kExited && step.exit_code != 0;
     const auto loaded = [&](const auto& file) { return !loaded_file_of(step, file).empty(); };
     if (!failed || std::ranges::none_of(step.reports, loaded)) continue;
     for (auto& file : step.reports) {

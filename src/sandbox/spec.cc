@@ -74,9 +74,6 @@ JsonMembers members_of(const SandboxSpec& spec, bool for_hash) {
   return members;
 }
 
-constexpr std::array kOutcomes = {"exited",       "signaled",   "timed_out",   "oom_killed",
-                                  "output_limit", "disk_limit", "setup_failed"};
-
 }  // namespace
 
 // A plan may place no file over a path that the sandbox itself consists of.
@@ -196,14 +193,6 @@ Result<SandboxSpec> spec_from_json(const Json& json) {
 }
 
 std::string spec_hash(const SandboxSpec& spec) { return blake3_hex(members_of(spec, true).object()); }
-
-std::string_view name(Outcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
-
-Result<Outcome> outcome_from_name(std::string_view name) {
-  const auto found = std::ranges::find(kOutcomes, name);
-  if (found == kOutcomes.end()) return fail(ErrorKind::kCorrupt, "no such outcome: " + std::string(name));
-  return static_cast<Outcome>(found - kOutcomes.begin());
-}
 
 std::vector<std::string> objects_of(const SandboxRun& run) {
   return {run.logs, run.network_log, run.trace, run.layer, run.copy_out};

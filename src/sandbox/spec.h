@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/outcome.h"
 
 namespace pawl::sandbox {
 
@@ -82,17 +83,9 @@ Result<SandboxSpec> spec_from_json(const Json& json);
 // BLAKE3 of the canonical JSON without the src paths and the label: the same work has the same hash.
 std::string spec_hash(const SandboxSpec& spec);
 
-// How the sandboxed command ended: exactly one value. A limit takes precedence over the command's own end;
-// `reason` then says how the command itself ended.
-// - oom_killed: the kernel killed a process of the sandbox for memory. It may be any process, and the
-//   command may have continued. Without a cgroup, Pawl's watcher ends the sandbox instead.
-// - disk_limit: the files that it left take more than the disk limit, or one file is longer than the limit.
-// A signal does not prove that a limit was met, because a program can send itself any signal. A refusal that
-// the program handled (no more processes, a full /tmp) is not an outcome.
-enum class Outcome { kExited, kSignaled, kTimedOut, kOomKilled, kOutputLimit, kDiskLimit, kSetupFailed };
-// exited, signaled, timed_out, oom_killed, output_limit, disk_limit, setup_failed
-std::string_view name(Outcome outcome);
-Result<Outcome> outcome_from_name(std::string_view name);
+using pawl::name;
+using pawl::Outcome;
+using pawl::outcome_from_name;
 
 struct SandboxRun {
   std::string run_id;  // the sandbox_run_id of the marker

@@ -22,7 +22,7 @@ struct Ended {
 
 StepFacts step_that(const Ended& ended) {
   StepFacts out{.step_name = "unit",
-                .outcome = ended.signal > 0 ? "signaled" : "exited",
+                .outcome = ended.signal > 0 ? Outcome::kSignaled : Outcome::kExited,
                 .exit_code = ended.signal > 0 ? -1 : ended.exit_code,
                 .signal = ended.signal,
                 .declared = {"tests"}};

@@ -8,7 +8,7 @@ namespace pawl::gates {
 namespace {
 
 StepFacts ended(std::string name, std::int64_t exit_code) {
-  return {.step_name = std::move(name), .outcome = "exited", .exit_code = exit_code};
+  return {.step_name = std::move(name), .outcome = Outcome::kExited, .exit_code = exit_code};
 }
 
 TEST(OnBase, TheStepThatFailedFirstIsWhyTestsAreNotKnown) {

@@ -11,10 +11,10 @@ namespace pawl::gates {
 namespace {
 
 using State = Inventory::State;
+using enum Outcome;
 
-StepFacts unit(const std::string& junit, std::int64_t exit_code = 0, std::string outcome = "exited") {
-  StepFacts out{.step_name = "unit", .outcome = std::move(outcome), .exit_code = exit_code};
-  out.declared.insert("tests");
+StepFacts unit(const std::string& junit, std::int64_t exit_code = 0, Outcome outcome = kExited) {
+  StepFacts out{.step_name = "unit", .outcome = outcome, .exit_code = exit_code, .declared = {"tests"}};
   if (junit.empty()) return out;
   MemorySource bytes(junit);
   out.reports.push_back({.path = "r.xml",
@@ -54,18 +54,18 @@ TEST(OnBase, ABaseThatRanIsKnownAlsoWhereItsTestsFail) {
 
 TEST(OnBase, ARunThatFailedIsUnknownWhateverItLeft) {
   const std::vector<StepFacts> failed = {unit("", 2),  // it does not compile
-                                         unit("", -1, "timed_out"),
-                                         unit(kGood, -1, "timed_out"),  // it hangs
-                                         unit(kGood, -1, "oom_killed"),
-                                         unit(kGood, -1, "signaled"),  // no signal of its own is known
-                                         unit(kGood, 137),             // it was killed from outside
+                                         unit("", -1, kTimedOut),
+                                         unit(kGood, -1, kTimedOut),  // it hangs
+                                         unit(kGood, -1, kOomKilled),
+                                         unit(kGood, -1, kSignaled),  // no signal of its own is known
+                                         unit(kGood, 137),            // it was killed from outside
                                          unit("<testsuite>", 1),
                                          unit("no XML", 1),
                                          unit("<testsuite/>", 2)};  // it ended before its first test
   for (const auto& step : failed) {
     const auto found = on_base("g", {"tests"}, {step});
     const auto& inventory = found.inventories.at("tests");
-    EXPECT_EQ(inventory.state, State::kUnknown) << step.outcome << " " << step.exit_code;
+    EXPECT_EQ(inventory.state, State::kUnknown) << name(step.outcome) << " " << step.exit_code;
     EXPECT_TRUE(inventory.names.empty());
     EXPECT_FALSE(inventory.reason.empty());
     EXPECT_FALSE(found.is_usable());
@@ -198,30 +198,30 @@ TEST(Unloaded, APathStandsForWhatItsToolsNameByIt) {
 
 TEST(OnBase, AStepThatCantRunStopsTheRunWithTheRemedy) {
   const auto stop = [](StepFacts step) { return on_base("t", {"build"}, {std::move(step)}).stop; };
-  StepFacts step{.step_name = "unit", .outcome = "exited", .exit_code = 127, .program = "no-such-tox"};
+  StepFacts step{.step_name = "unit", .outcome = kExited, .exit_code = 127, .program = "no-such-tox"};
   EXPECT_NE(stop(step).find("gate t, step unit: `no-such-tox` is not in the sandbox"), std::string::npos);
   step.exit_code = 126;
   EXPECT_NE(stop(step).find("can't be executed"), std::string::npos);
   step.program_is_work = true;
   EXPECT_EQ(stop(step), "") << "the work may bring it";
-  step = {.step_name = "unit", .outcome = "exited", .exit_code = 7, .egress_refused = 2};
+  step = {.step_name = "unit", .outcome = kExited, .exit_code = 7, .egress_refused = 2};
   EXPECT_NE(stop(step).find("egress"), std::string::npos);
   step.exit_code = 0;
   EXPECT_EQ(stop(step), "") << "it does without";
   EXPECT_NE(stop(unit("")).find("wrote no report of tests"), std::string::npos);
   EXPECT_EQ(stop(unit("", 1)), "") << "it failed before it could write one, and nothing is compared";
-  EXPECT_EQ(stop({.step_name = "unit", .outcome = "exited", .exit_code = 1}), "") << "red on base";
+  EXPECT_EQ(stop({.step_name = "unit", .outcome = kExited, .exit_code = 1}), "") << "red on base";
 }
 
 TEST(OnBase, WhatAnEarlierStepDidNotMakeIsNotMissed) {
-  const StepFacts make{.step_name = "make", .outcome = "exited", .exit_code = 2};
-  const StepFacts check{.step_name = "check", .outcome = "exited", .exit_code = 127, .program = "app"};
+  const StepFacts make{.step_name = "make", .outcome = kExited, .exit_code = 2};
+  const StepFacts check{.step_name = "check", .outcome = kExited, .exit_code = 127, .program = "app"};
   EXPECT_EQ(on_base("g", {"build"}, {make, check}).stop, "");
   EXPECT_NE(on_base("g", {"build"}, {check, make}).stop, "");
 }
 
 TEST(OnBase, ASandboxThatCouldNotBeMadeSaysNothingOfBase) {
-  const auto found = on_base("g", {"tests"}, {unit("", -1, "setup_failed")});
+  const auto found = on_base("g", {"tests"}, {unit("", -1, kSetupFailed)});
   EXPECT_TRUE(found.no_sandbox);
   EXPECT_EQ(found.stop, "");
   EXPECT_FALSE(found.is_usable());
@@ -427,7 +427,7 @@ TEST(KnownFailing, WhatFailsOnBaseTooIsNamed) {
 }
 
 TEST(Decide, AGateThatCanJudgeNothingIsForAPerson) {
-  const auto found = on_base("t", {"build"}, {{.step_name = "unit", .outcome = "exited", .exit_code = 127}});
+  const auto found = on_base("t", {"build"}, {{.step_name = "unit", .outcome = kExited, .exit_code = 127}});
   const auto verdict =
       decide({.signals = {base_signal("t", found)}, .stop = found.stop, .open_gates = {"t"}});
   EXPECT_EQ(verdict.kind, Verdict::Kind::kEscalate);
@@ -437,7 +437,7 @@ TEST(Decide, AGateThatCanJudgeNothingIsForAPerson) {
 
 TEST(Decide, TheTimeOfAnAgentIsNotThatOfAGate) {
   AttemptFacts facts{.attempts_used = 1, .max_attempts = 2};
-  facts.steps = {{.step_name = "run", .is_agent = true, .outcome = "timed_out"}};
+  facts.steps = {{.step_name = "run", .is_agent = true, .outcome = kTimedOut}};
   facts.signals = {{.kind = "agent", .gate_id = "agent"}};
   EXPECT_EQ(decide(facts).kind, Verdict::Kind::kFailedRetryable);
 }

@@ -15,7 +15,7 @@ struct Written {
 // A step that looks for reports at `patterns` and wrote these `reports`.
 StepFacts step_of(std::vector<DeclaredReport> patterns, const std::vector<Written>& reports,
                   std::int64_t exit_code = 0) {
-  StepFacts out{.step_name = "unit", .outcome = "exited", .exit_code = exit_code};
+  StepFacts out{.step_name = "unit", .outcome = Outcome::kExited, .exit_code = exit_code};
   for (const auto& one : patterns) out.declared.insert(std::string(family_of(one.format)));
   out.patterns = std::move(patterns);
   for (const auto& [format, path, text] : reports)

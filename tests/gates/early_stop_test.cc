@@ -20,7 +20,8 @@ struct RunnerSaid {
 };
 
 StepFacts step_of(const RunnerSaid& said, std::int64_t exit_code) {
-  StepFacts out{.step_name = "unit", .outcome = "exited", .exit_code = exit_code, .declared = {"tests"}};
+  StepFacts out{
+      .step_name = "unit", .outcome = Outcome::kExited, .exit_code = exit_code, .declared = {"tests"}};
   take_output(said.output, out);
   out.stop_option = stop_option_in({"sh", "-e", "-c", said.run});
   MemorySource bytes(said.report);

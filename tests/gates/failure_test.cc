@@ -10,11 +10,8 @@
 namespace pawl::gates {
 namespace {
 
-StepFacts ended(std::int64_t exit_code, std::string output, std::string outcome = "exited") {
-  return {.step_name = "unit",
-          .outcome = std::move(outcome),
-          .exit_code = exit_code,
-          .output_tail = std::move(output)};
+StepFacts ended(std::int64_t exit_code, std::string output, Outcome outcome = Outcome::kExited) {
+  return {.step_name = "unit", .outcome = outcome, .exit_code = exit_code, .output_tail = std::move(output)};
 }
 
 StepFacts with_report(const std::string& format, const std::string& text) {
@@ -33,7 +30,8 @@ StepFacts with_tests(const std::string& tap) { return with_report("tap", tap); }
 AttemptFacts attempt(StepFacts step, std::string model = "") {
   AttemptFacts out;
   out.signals = {{.kind = "agent", .gate_id = "agent", .passed = true}};
-  out.steps = {{.step_name = "run", .is_agent = true, .outcome = "exited", .exit_code = 0}, std::move(step)};
+  out.steps = {{.step_name = "run", .is_agent = true, .outcome = Outcome::kExited, .exit_code = 0},
+               std::move(step)};
   GateFacts gate{.gate_id = "g", .required = {"build", "tests"}, .steps = {out.steps.back()}};
   for (auto& signal : evaluate(gate)) out.signals.push_back(std::move(signal));
   out.open_gates = {"g"};
@@ -59,7 +57,7 @@ TEST(Failure, OfAStepWithoutTestsByCodeAndEnd) {
   EXPECT_EQ(failure, failure_of(ended(2, "compiling\nmain.c:40: error: no x\n")));
   EXPECT_NE(failure, failure_of(ended(2, "compiling\nmain.c:12: error: no y\n")));
   EXPECT_NE(failure, failure_of(ended(1, "compiling\nmain.c:12: error: no x\n")));
-  EXPECT_NE(failure, failure_of(ended(-1, "compiling\nmain.c:12: error: no x\n", "timed_out")));
+  EXPECT_NE(failure, failure_of(ended(-1, "compiling\nmain.c:12: error: no x\n", Outcome::kTimedOut)));
 }
 
 // Runners such as Maven and many scripts print their failures first.
@@ -68,7 +66,7 @@ TEST(Failure, FailingLinesCountAlsoBeforeManyPassingOnes) {
     std::string out = failing;
     for (int i = 0; i < passing; ++i)
       out += "a long line of a test that passes, with the number " + std::to_string(i) + "\n";
-    StepFacts step{.step_name = "unit", .outcome = "exited", .exit_code = 1};
+    StepFacts step{.step_name = "unit", .outcome = Outcome::kExited, .exit_code = 1};
     take_output(out, step);
     AttemptFacts facts;
     facts.steps = {step};
@@ -252,7 +250,7 @@ TEST(Failure, AsOftenAsThePlanSaysAPersonIsAsked) {
 TEST(Failure, OfAnAgentWithoutWorkItIsFinal) {
   auto facts = attempt(ended(0, ""));
   facts.signals.front().passed = false;
-  facts.steps.front().outcome = "timed_out";
+  facts.steps.front().outcome = Outcome::kTimedOut;
   EXPECT_EQ(verdict_after(2, facts), Verdict::Kind::kFailedUnrecoverable);
 }
 

@@ -94,7 +94,7 @@ TEST(Flaky, ASignalThatFailsInBothRunsIsItsOwnUnlessItsTestsDiffer) {
 }
 
 StepFacts tests_that_fail(const std::vector<std::string>& failing) {
-  StepFacts out{.step_name = "s", .outcome = "exited", .exit_code = 1, .declared = {"tests"}};
+  StepFacts out{.step_name = "s", .outcome = Outcome::kExited, .exit_code = 1, .declared = {"tests"}};
   Report report;
   for (const auto& name : failing) report.tests.push_back({.name = name, .status = TestStatus::kFailed});
   report.tests.push_back({.name = "passes"});
@@ -133,10 +133,11 @@ TEST(Flaky, TestsThatNoSignalJudgesAreNoDifference) {
 
 TEST(Flaky, OnlyAnEndThatThePlanDoesNotRetryIsHopeless) {
   for (const bool retryable : {false, true}) {
-    EXPECT_EQ(is_hopeless({.outcome = "timed_out"}, retryable, !retryable), !retryable);
-    EXPECT_EQ(is_hopeless({.outcome = "oom_killed"}, !retryable, retryable), !retryable);
-    for (const char* other : {"exited", "signaled", "output_limit", "disk_limit", "setup_failed"})
-      EXPECT_FALSE(is_hopeless({.outcome = other}, retryable, retryable)) << other;
+    EXPECT_EQ(is_hopeless({.outcome = Outcome::kTimedOut}, retryable, !retryable), !retryable);
+    EXPECT_EQ(is_hopeless({.outcome = Outcome::kOomKilled}, !retryable, retryable), !retryable);
+    for (const auto other : {Outcome::kExited, Outcome::kSignaled, Outcome::kOutputLimit, Outcome::kDiskLimit,
+                             Outcome::kSetupFailed})
+      EXPECT_FALSE(is_hopeless({.outcome = other}, retryable, retryable)) << name(other);
   }
 }
 

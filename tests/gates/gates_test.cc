@@ -15,8 +15,8 @@
 namespace pawl::gates {
 namespace {
 
-StepFacts step(std::string name, std::int64_t exit_code = 0, std::string outcome = "exited") {
-  return {.step_name = std::move(name), .outcome = std::move(outcome), .exit_code = exit_code};
+StepFacts step(std::string name, std::int64_t exit_code = 0, Outcome outcome = Outcome::kExited) {
+  return {.step_name = std::move(name), .outcome = outcome, .exit_code = exit_code};
 }
 
 void add_report(StepFacts& to, const std::string& format, const std::string& text) {
@@ -73,8 +73,8 @@ TEST(Evaluate, BuildIsExitZeroOfEveryStepThatRan) {
   };
   EXPECT_TRUE(build({step("x"), step("y")}).passed);
   EXPECT_FALSE(build({step("x"), step("y", 1)}).passed);
-  EXPECT_FALSE(build({step("x", -1, "timed_out")}).passed);
-  EXPECT_FALSE(build({step("x", -1, "oom_killed")}).passed);
+  EXPECT_FALSE(build({step("x", -1, Outcome::kTimedOut)}).passed);
+  EXPECT_FALSE(build({step("x", -1, Outcome::kOomKilled)}).passed);
   EXPECT_FALSE(build({step("x")}, false).passed) << "not all of its steps ran";
   EXPECT_TRUE(build({step("build"), step("unit", 1)}).passed) << "the step of its name decides";
   EXPECT_TRUE(build({}).missing);
@@ -131,13 +131,13 @@ TEST(Evaluate, AFailedStepIsNamedOnceAndByItsOwnSignalWhereNoOtherOneNamesIt) {
 }
 
 TEST(Evaluate, AStepThatMayFailHoldsWithTheCodesOfAProgramAndNoOthers) {
-  EXPECT_FALSE(step_held("exited", 1, false));
-  for (const std::int64_t code : {0, 1, 125}) EXPECT_TRUE(step_held("exited", code, true)) << code;
+  EXPECT_FALSE(step_held(Outcome::kExited, 1, false));
+  for (const std::int64_t code : {0, 1, 125}) EXPECT_TRUE(step_held(Outcome::kExited, code, true)) << code;
   for (const std::int64_t code : {126, 127, 128 + 9, -1})
-    EXPECT_FALSE(step_held("exited", code, true)) << code;
-  for (const auto* outcome :
-       {"timed_out", "signaled", "oom_killed", "output_limit", "disk_limit", "setup_failed"})
-    EXPECT_FALSE(step_held(outcome, -1, true)) << outcome;
+    EXPECT_FALSE(step_held(Outcome::kExited, code, true)) << code;
+  for (const auto outcome : {Outcome::kTimedOut, Outcome::kSignaled, Outcome::kOomKilled,
+                             Outcome::kOutputLimit, Outcome::kDiskLimit, Outcome::kSetupFailed})
+    EXPECT_FALSE(step_held(outcome, -1, true)) << name(outcome);
 
   StepFacts scanner = step("scan", 1);
   scanner.may_fail = true;
@@ -376,7 +376,7 @@ TEST(Evaluate, ATraceThatCouldNotBeHadIsMissing) {
 }
 
 TEST(Evaluate, AStepThatTimedOutSaysWhatItHadAndWhereItWas) {
-  StepFacts unit = step("unit", -1, "timed_out");
+  StepFacts unit = step("unit", -1, Outcome::kTimedOut);
   unit.time_budget_seconds = 7;
   unit.last_test = "a::loop";
   for (const auto* kind : {"build", "tests", "policy"}) {
@@ -385,7 +385,7 @@ TEST(Evaluate, AStepThatTimedOutSaysWhatItHadAndWhereItWas) {
     EXPECT_EQ(told.value("time_budget_seconds", 0), 7) << kind;
     EXPECT_EQ(told.value("last_test", ""), "a::loop") << kind;
   }
-  unit.outcome = "exited";
+  unit.outcome = Outcome::kExited;
   EXPECT_FALSE(
       judged({.gate_id = "g", .required = {"build"}, .steps = {unit}})[0].details.contains("last_test"));
 }
@@ -460,11 +460,11 @@ TEST(Decide, EachRowOfTheDesign) {
   EXPECT_EQ(decide(missing).kind, Verdict::Kind::kEscalate);
 
   AttemptFacts late = failing();
-  late.steps[1] = step("unit", -1, "timed_out");
+  late.steps[1] = step("unit", -1, Outcome::kTimedOut);
   EXPECT_EQ(decide(late).kind, Verdict::Kind::kEscalate);
   late.timeout_retryable = true;
   EXPECT_EQ(decide(late).kind, Verdict::Kind::kFailedRetryable);
-  late.steps[1] = step("unit", -1, "oom_killed");
+  late.steps[1] = step("unit", -1, Outcome::kOomKilled);
   EXPECT_EQ(decide(late).kind, Verdict::Kind::kEscalate);
   late.oom_retryable = true;
   EXPECT_EQ(decide(late).kind, Verdict::Kind::kFailedRetryable);

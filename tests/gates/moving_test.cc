@@ -24,7 +24,8 @@ StepFacts unit_with(const Names& tests, std::int64_t exit_code = 0) {
                         : "") +
              "</testcase>";
   }
-  StepFacts out{.step_name = "unit", .outcome = "exited", .exit_code = exit_code, .declared = {"tests"}};
+  StepFacts out{
+      .step_name = "unit", .outcome = Outcome::kExited, .exit_code = exit_code, .declared = {"tests"}};
   MemorySource bytes(junit + "</testsuite>");
   out.reports.push_back({.path = "r.xml",
                          .format = "junit",
@@ -128,7 +129,7 @@ TEST(Moving, WhatOnlyOneRunHasIsHeldToByNothing) {
 TEST(Moving, ASecondRunThatSaysNothingChangesNothing) {
   const auto once = inventory_of({"adds", "at 1"});
   const auto failed =
-      on_base("g", {"tests"}, {{.step_name = "unit", .outcome = "timed_out", .declared = {"tests"}}});
+      on_base("g", {"tests"}, {{.step_name = "unit", .outcome = Outcome::kTimedOut, .declared = {"tests"}}});
   const auto base = held_to_both(once, failed);
   EXPECT_EQ(base.inventories.at("tests").names, once.inventories.at("tests").names);
   EXPECT_FALSE(names_may_move(facts_of(base, unit_with({"adds", "at 2"})))) << "it is not asked for for ever";

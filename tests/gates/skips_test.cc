@@ -9,7 +9,7 @@ namespace pawl::gates {
 namespace {
 
 StepFacts step_of(const std::string& format, const std::string& text) {
-  StepFacts out{.step_name = "unit", .outcome = "exited", .exit_code = 0, .declared = {"tests"}};
+  StepFacts out{.step_name = "unit", .outcome = Outcome::kExited, .exit_code = 0, .declared = {"tests"}};
   MemorySource bytes(text);
   out.reports.push_back({.path = "r",
                          .format = format,

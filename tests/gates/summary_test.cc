@@ -8,7 +8,7 @@ namespace pawl::gates {
 namespace {
 
 StepFacts ended(std::string name, std::int64_t exit_code) {
-  return {.step_name = std::move(name), .outcome = "exited", .exit_code = exit_code};
+  return {.step_name = std::move(name), .outcome = Outcome::kExited, .exit_code = exit_code};
 }
 
 void give(StepFacts& to, const std::string& format, const std::string& text) {
@@ -30,7 +30,7 @@ std::string said_of(StepFacts failed, Json details = Json::object()) {
   const AttemptFacts facts{
       .signals = {{.kind = "agent", .gate_id = "agent", .passed = true},
                   {.kind = "tests", .gate_id = "g", .details = std::move(details)}},
-      .steps = {{.step_name = "run", .outcome = "exited", .exit_code = 0}, std::move(failed)}};
+      .steps = {{.step_name = "run", .outcome = Outcome::kExited, .exit_code = 0}, std::move(failed)}};
   const auto verdict = decide(facts);
   EXPECT_LE(verdict.summary.size(), kSummaryBytesMax);
   return verdict.summary;
@@ -66,7 +66,7 @@ TEST(Summary, NewlyBrokenTestsComeBeforeThoseThatFailOnBase) {
   give(unit, "tap", "not ok 1 old\nnot ok 2 broken\nok 3 fine\n1..3\n");
   const auto summary =
       decide({.signals = {{.kind = "tests", .gate_id = "g", .details = Json::object()}},
-              .steps = {{.step_name = "run", .outcome = "exited", .exit_code = 0}, std::move(unit)},
+              .steps = {{.step_name = "run", .outcome = Outcome::kExited, .exit_code = 0}, std::move(unit)},
               .failing_on_base = {"old", "gone"}})
           .summary;
   EXPECT_TRUE(says(

@@ -22,7 +22,7 @@ constexpr const char* kNew = "ok 1 - shouts\n1..1\n";
 
 StepFacts prove(const Files& files, std::int64_t exit_code, const std::string& pattern = "tap/**") {
   StepFacts out{.step_name = "unit",
-                .outcome = "exited",
+                .outcome = Outcome::kExited,
                 .exit_code = exit_code,
                 .declared = {"tests"},
                 .patterns = {{.format = "tap", .pattern = pattern}}};

@@ -62,7 +62,7 @@ TEST(Unresolved, HostsAreBounded) {
 // Why the run stops where a step of base without a network printed this.
 std::string stop_of(StepFacts step, const std::string& junit = "") {
   step.step_name = "unit";
-  step.outcome = "exited";
+  step.outcome = Outcome::kExited;
   MemorySource bytes(junit);
   if (!junit.empty())
     step.reports.push_back({.path = "r.xml",

@@ -2,6 +2,8 @@
 // it.
 #include "gates/reading/trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "gates/signal_parts.h"
@@ -77,7 +79,8 @@ Inventory trace_on_base(const std::vector<StepFacts>& steps) {
   for (const auto& step : steps) {
     if (!step.declared.contains("trace")) continue;
     if (!step.trace) return {.state = Inventory::State::kUnknown, .reason = step.trace_problem};
-    if (step.outcome != "exited") out.reason = step.step_name + " " + step.outcome;
+    if (step.outcome != Outcome::kExited)
+      out.reason = fmt::format("{} {}", step.step_name, name(step.outcome));
   }
   if (now.cut) out.reason = "the trace reached its bound";
   if (!out.reason.empty()) out.state = Inventory::State::kLowerBound;
