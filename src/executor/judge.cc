@@ -160,7 +160,7 @@ gates::Signal lost_signal(const LostStep& lost) {
           .gate_id = lost.gate_id,
           .passed = false,
           .missing = lost.escalate,
-          .details = {{"outcome", lost.outcome}},
+          .details = {{"outcome", name(lost.outcome)}},
           .collector = "recovery"};
 }
 

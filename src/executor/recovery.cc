@@ -118,11 +118,26 @@ bool ends_episode(Recovery recovery) {
   return recovery == Recovery::kSkip || recovery == Recovery::kCrashLoop || recovery == Recovery::kEscalate;
 }
 
+std::string_view name(LostOutcome outcome) {
+  switch (outcome) {
+    case LostOutcome::kLost:
+      return "lost";
+    case LostOutcome::kCrashLoop:
+      return "crash_loop";
+    case LostOutcome::kLimited:
+      return name(store::RecoveryFound::kLimited);
+    case LostOutcome::kUnauthorized:
+      return name(store::RecoveryFound::kUnauthorized);
+  }
+  return "";
+}
+
 LostStep lost_by(Recovery recovery, store::RecoveryFound found, const std::string& gate_id) {
   using Found = store::RecoveryFound;
-  std::string outcome = recovery == Recovery::kCrashLoop ? "crash_loop" : "lost";
-  if (found == Found::kLimited || found == Found::kUnauthorized) outcome = name(found);
-  return {.gate_id = gate_id, .outcome = std::move(outcome), .escalate = recovery == Recovery::kEscalate};
+  auto outcome = recovery == Recovery::kCrashLoop ? LostOutcome::kCrashLoop : LostOutcome::kLost;
+  if (found == Found::kLimited) outcome = LostOutcome::kLimited;
+  if (found == Found::kUnauthorized) outcome = LostOutcome::kUnauthorized;
+  return {.gate_id = gate_id, .outcome = outcome, .escalate = recovery == Recovery::kEscalate};
 }
 
 store::RecoveryDecision decision_of(Recovery recovery) {

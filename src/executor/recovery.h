@@ -29,10 +29,14 @@ enum class Recovery {
   kWait,       // its provider refused the agent: the step runs again later, and no execution is spent
 };
 
+// kLimited, kUnauthorized: the provider refused the agent, and no wait is left.
+enum class LostOutcome { kLost, kCrashLoop, kLimited, kUnauthorized };
+std::string_view name(LostOutcome outcome);  // lost, crash_loop, limited, unauthorized
+
 // Why an episode ended early, without results. It becomes a signal of the kind of the step that was lost.
 struct LostStep {
   std::string gate_id;
-  std::string outcome;  // lost | crash_loop; limited | unauthorized: no wait is left
+  LostOutcome outcome = LostOutcome::kLost;
   bool escalate = false;
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace pawl::views {
 namespace {
@@ -24,13 +26,6 @@ std::int64_t attempt_number(const Json& row) {
     number = number * 10 + (digit - '0');
   }
   return number;
-}
-
-bool is_decision(const Json& row) {
-  const auto type = text_in(row, "type");
-  // The start of an agent says whether it goes on in the work of the attempt before.
-  if (type == "pre_execute") return row.contains("layer") || row.contains("not_continued");
-  return type == "resume" || type == "waited" || type == "doctor" || type == "replan";
 }
 
 void forget_chain(Json& row) {
@@ -110,12 +105,27 @@ class Chain {
 
 }  // namespace
 
+DecisionType decision_type(const Json& row) {
+  static constexpr std::pair<std::string_view, DecisionType> kTypes[] = {
+      {"pre_execute", DecisionType::kStart}, {"resume", DecisionType::kResume},
+      {"waited", DecisionType::kWait},       {"doctor", DecisionType::kDoctor},
+      {"replan", DecisionType::kReplan},     {"operator", DecisionType::kOperator}};
+  const auto type = text_in(row, "type");
+  const auto* const found =
+      std::ranges::find(kTypes, type, &std::pair<std::string_view, DecisionType>::first);
+  if (found == std::end(kTypes)) return DecisionType::kNone;
+  const bool decides =
+      found->second != DecisionType::kStart || row.contains("layer") || row.contains("not_continued");
+  return decides ? found->second : DecisionType::kNone;
+}
+
 Result<Json> decisions_of(store::Store& store, const std::string& run_id, const std::string& phase_id) {
   Json out = Json::array();
   PAWL_TRY(const auto rows, store.ledger(run_id, phase_id, 1, kRowsMax));
   for (const auto& row : rows) {
     PAWL_TRY(Json json, parse_json(row.line));
-    if (!is_decision(json)) continue;
+    const auto type = decision_type(json);
+    if (type == DecisionType::kNone || type == DecisionType::kOperator) continue;
     forget_chain(json);
     out.push_back(std::move(json));
   }
@@ -132,7 +142,7 @@ Result<std::vector<Decision>> decisions_about(store::Store& store, const std::st
   PAWL_OK(chain.each(begin, [&](Json row) {
     current = std::max(current, attempt_number(row));
     if (current > last) return false;
-    if (is_decision(row) || text_in(row, "type") == "operator") {
+    if (decision_type(row) != DecisionType::kNone) {
       forget_chain(row);
       out.push_back({.attempt = current, .row = std::move(row)});
     }
@@ -153,7 +163,7 @@ Result<std::vector<Json>> operators_of_run(store::Store& store, const std::strin
     // Nearly all rows say that a phase was sealed, and need not be parsed.
     if (row.line.find("\"type\":\"operator\"") == std::string::npos) continue;
     PAWL_TRY(Json json, parse_json(row.line));
-    if (text_in(json, "type") == "operator") out.push_back(std::move(json));
+    if (decision_type(json) == DecisionType::kOperator) out.push_back(std::move(json));
   }
   return out;
 }

@@ -10,6 +10,11 @@
 
 namespace pawl::views {
 
+// The type of a row, as far as decisions need it. kStart: the start of an agent, which says whether it goes on in the
+// work of the attempt before. kNone: the row is no decision.
+enum class DecisionType { kNone, kStart, kResume, kWait, kDoctor, kReplan, kOperator };
+DecisionType decision_type(const Json& row);
+
 // Returns the rows resume, waited, doctor and replan of one phase, in order, without the members that belong to the
 // chain.
 Result<Json> decisions_of(store::Store& store, const std::string& run_id, const std::string& phase_id);

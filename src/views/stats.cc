@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/executor.h"
+#include "executor/recovery.h"
 #include "os/clock.h"
 #include "views/budget.h"
 #include "views/decisions.h"
@@ -16,7 +17,7 @@ Result<bool> ended_by_crash_loop(const store::AttemptRow& attempt) {
   PAWL_TRY(const Json signals, parse_json(attempt.signals));
   return std::ranges::any_of(signals, [](const Json& signal) {
     const auto details = signal.find("details");
-    return details != signal.end() && text_in(*details, "outcome") == "crash_loop";
+    return details != signal.end() && text_in(*details, "outcome") == name(executor::LostOutcome::kCrashLoop);
   });
 }
 
@@ -34,8 +35,9 @@ std::string left_by(const store::PhaseRow& phase, const std::vector<store::Attem
 
 // An attempt that an operator or another episode ended is not resumed.
 bool is_resume(const Json& decision) {
-  return text_in(decision, "type") == "resume" && text_in(decision, "found") != "operator" &&
-         text_in(decision, "decision") != "cancelled";
+  return decision_type(decision) == DecisionType::kResume &&
+         text_in(decision, "found") != name(store::RecoveryFound::kOperator) &&
+         text_in(decision, "decision") != name(store::RecoveryDecision::kCancelled);
 }
 
 Status add_phase(store::Store& store, const store::PhaseRow& phase, const store::ClaimRequest& now,

@@ -12,6 +12,7 @@
 #include "cli/render/visible.h"
 #include "executor/steps.h"
 #include "store/ledger_rows.h"
+#include "views/decisions.h"
 
 namespace pawl::cli {
 namespace {
@@ -123,21 +124,23 @@ std::string previous_work_text(std::string_view not_continued) {
 std::string decision_text(const Json& decision) {
   const auto word = [&](const char* key) { return text_in(decision, key); };
   const std::string reason = word("reason").empty() ? "" : " (" + word("reason") + ")";
-  if (word("type") == "pre_execute")
+  const auto type = views::decision_type(decision);
+  if (type == views::DecisionType::kStart)
     return fmt::format("began {}: {}", word("label"), previous_work_text(word("not_continued")));
-  if (word("type") == "resume" && word("decision") == "cancelled")
+  if (type == views::DecisionType::kResume && word("decision") == name(store::RecoveryDecision::kCancelled))
     return fmt::format("ended {}: cancelled", word("label"));
-  if (word("type") == "resume")
+  if (type == views::DecisionType::kResume)
     return fmt::format(
         "resumed {}: found {}, {}{}", word("label"), word("found"), word("decision"),
         word("not_continued").empty() ? "" : " (not continued: " + word("not_continued") + ")");
   if (const auto wait = store::wait_in(decision))
     return fmt::format("wait {}: {} by {}, until {} ({})", wait->number, word("refusal"), wait->provider,
                        views::is_for_a_person(*wait) ? "a person says so" : wait->not_before, wait->message);
-  if (word("type") == "operator")
+  if (type == views::DecisionType::kOperator)
     return fmt::format("operator: {} by uid {}{}", word("action"), integer_in(decision, "uid"), reason);
   if (!flag_in(decision, "understood")) return word("type") + ": no answer that is understood";
-  return word("type") + ": " + (word("type") == "doctor" ? word("action") : word("goal")) + reason;
+  return word("type") + ": " + (type == views::DecisionType::kDoctor ? word("action") : word("goal")) +
+         reason;
 }
 
 std::string wait_text(const std::string& phase_id, const store::Wait& wait) {
