@@ -1,7 +1,8 @@
 #include "executor/hooks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 
 #include "base/mutant.h"
 
@@ -9,8 +10,6 @@ namespace pawl::executor {
 namespace {
 
 constexpr std::size_t kReasonBytesMax = 500, kHintBytesMax = 4096, kGoalBytesMax = 16 << 10;
-constexpr std::array<std::string_view, 5> kActions = {"retry_with_hint", "replan", "skip_phase",
-                                                      "mark_failed", "abort_run"};
 
 // A string field of the response. "" when it is absent. No value when it has another type, is too long, or
 // could not be an environment's value.
@@ -43,14 +42,15 @@ std::int64_t replans_left(const HookFacts& facts) {
   return std::max<std::int64_t>(0, facts.plan.replan->max_replans - facts.claim.phase.replans);
 }
 
-bool said(const std::optional<store::Advice>& advice, std::string_view action) {
+bool said(const std::optional<store::Advice>& advice, store::DoctorAction action) {
   return advice && advice->understood && advice->action == action;
 }
 
 // Whether only another approach can still help.
 bool wants_replan(const HookFacts& facts) {
-  if (said(facts.doctor, "replan")) return true;
-  const bool decided = facts.doctor && facts.doctor->understood && facts.doctor->action != "retry_with_hint";
+  if (said(facts.doctor, store::DoctorAction::kReplan)) return true;
+  const bool decided =
+      facts.doctor && facts.doctor->understood && facts.doctor->action != store::DoctorAction::kRetryWithHint;
   return facts.verdict.approach_failed && !decided;
 }
 
@@ -71,13 +71,14 @@ store::Advice doctor_advice(const std::string& sandbox_run_id, std::string_view 
   store::Advice out{.hook = std::string(kDoctorGate), .sandbox_run_id = sandbox_run_id};
   const auto json = parse_json(answer);
   if (!json || !json->is_object()) return out;
-  auto action = word_in(*json, "action", kReasonBytesMax);
+  const auto word = word_in(*json, "action", kReasonBytesMax);
   auto reason = word_in(*json, "reason", kReasonBytesMax);
   auto hint = word_in(*json, "hint", kHintBytesMax);
-  if (!action || !reason || !hint || std::ranges::find(kActions, *action) == kActions.end()) return out;
-  if (*action == "retry_with_hint" && hint->empty()) return out;
+  if (!word || !reason || !hint) return out;
+  const auto action = store::doctor_action_from_name(*word);
+  if (!action || (*action == store::DoctorAction::kRetryWithHint && hint->empty())) return out;
   out.understood = true;
-  out.action = *std::move(action);
+  out.action = *action;
   out.reason = one_line(*std::move(reason));
   out.hint = *std::move(hint);
   return out;
@@ -116,12 +117,13 @@ Consequence consequence_of(const HookFacts& facts) {
   }
   if (!facts.doctor || !facts.doctor->understood) return out;
   const auto& advice = *facts.doctor;
-  if (said(advice, "retry_with_hint")) out.hint = advice.hint;
-  if (said(advice, "skip_phase")) out.action = store::Action::kSkipPhase;
-  if (said(advice, "mark_failed")) out.action = store::Action::kMarkFailed;
-  if (said(advice, "abort_run")) out.action = store::Action::kAbortRun;
+  if (said(advice, store::DoctorAction::kRetryWithHint)) out.hint = advice.hint;
+  if (said(advice, store::DoctorAction::kSkipPhase)) out.action = store::Action::kSkipPhase;
+  if (said(advice, store::DoctorAction::kMarkFailed)) out.action = store::Action::kMarkFailed;
+  if (said(advice, store::DoctorAction::kAbortRun)) out.action = store::Action::kAbortRun;
   if (out.action != store::Action::kNone)
-    out.reason = "doctor: " + advice.action + (advice.reason.empty() ? "" : ": " + advice.reason);
+    out.reason =
+        fmt::format("doctor: {}{}", name(advice.action), advice.reason.empty() ? "" : ": " + advice.reason);
   return out;
 }
 

@@ -251,7 +251,7 @@ JsonMembers advice_row(const std::string& attempt_id, const Advice& advice, std:
                  .text("sandbox_run_id", advice.sandbox_run_id)
                  .boolean("understood", advice.understood)
                  .text("reason", advice.reason);
-  if (advice.hook == "doctor") return row.text("action", advice.action).text("hint", advice.hint);
+  if (advice.hook == "doctor") return row.text("action", name(advice.action)).text("hint", advice.hint);
   return row.text("goal", advice.goal).number("revision", revision);
 }
 

@@ -134,6 +134,24 @@ std::string_view name(RecoveryDecision decision) {
   return "";
 }
 
+std::string_view name(DoctorAction action) {
+  switch (action) {
+    case DoctorAction::kNone:
+      return "";
+    case DoctorAction::kRetryWithHint:
+      return "retry_with_hint";
+    case DoctorAction::kReplan:
+      return "replan";
+    case DoctorAction::kSkipPhase:
+      return "skip_phase";
+    case DoctorAction::kMarkFailed:
+      return "mark_failed";
+    case DoctorAction::kAbortRun:
+      return "abort_run";
+  }
+  return "";
+}
+
 std::string_view name(StepState state) {
   switch (state) {
     case StepState::kOpen:
@@ -169,6 +187,12 @@ Result<AttemptVerdict> attempt_verdict_from_name(std::string_view text) {
 Result<RunState> run_state_from_name(std::string_view text) {
   using enum RunState;
   return find_name(std::array{kExecuting, kComplete, kFailed, kCancelled}, text, "run state");
+}
+
+Result<DoctorAction> doctor_action_from_name(std::string_view text) {
+  using enum DoctorAction;
+  return find_name(std::array{kRetryWithHint, kReplan, kSkipPhase, kMarkFailed, kAbortRun}, text,
+                   "doctor's action");
 }
 
 Result<RecoveryDecision> recovery_decision_from_name(std::string_view text) {

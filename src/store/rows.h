@@ -52,6 +52,9 @@ enum class RecoveryDecision {
   kContinue
 };
 
+// The advice of a doctor about a phase whose attempt failed. kNone: its response was not understood.
+enum class DoctorAction { kNone, kRetryWithHint, kReplan, kSkipPhase, kMarkFailed, kAbortRun };
+
 std::string_view name(PhaseState state);  // QUEUED, EXECUTING, ...
 // "", passed, approved, escalate, failed_unrecoverable, skipped, cancelled
 std::string_view name(PhaseOutcome outcome);
@@ -59,11 +62,13 @@ std::string_view name(AttemptVerdict verdict);     // "", passed, failed_retryab
 std::string_view name(RunState state);             // EXECUTING, COMPLETE, FAILED, CANCELLED
 std::string_view name(RecoveryFound found);        // supervisor_alive, result_spooled, result_refused, ...
 std::string_view name(RecoveryDecision decision);  // reattach, adopt, re_execute, skip, ..., wait
+std::string_view name(DoctorAction action);        // "", retry_with_hint, replan, skip_phase, ...
 Result<PhaseState> phase_state_from_name(std::string_view name);
 Result<PhaseOutcome> phase_outcome_from_name(std::string_view name);
 Result<AttemptVerdict> attempt_verdict_from_name(std::string_view name);
 Result<RunState> run_state_from_name(std::string_view name);
 Result<RecoveryDecision> recovery_decision_from_name(std::string_view name);
+Result<DoctorAction> doctor_action_from_name(std::string_view name);  // never kNone
 bool is_terminal(PhaseState state);
 
 // phases.not_before of a phase that waits for a person: after all other times.

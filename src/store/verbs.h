@@ -272,9 +272,11 @@ enum class Action {
 struct Advice {
   std::string hook;  // doctor | replan
   std::string sandbox_run_id;
-  bool understood = false;           // false: it is counted and has no effect
-  std::string action, hint, reason;  // from a doctor
-  std::string goal;                  // from a replanner
+  bool understood = false;  // false: it is counted and has no effect
+  DoctorAction action = DoctorAction::kNone;
+  std::string hint;    // from a doctor
+  std::string reason;  // from either
+  std::string goal;    // from a replanner
 };
 
 struct AttemptEnd {
