@@ -1,6 +1,9 @@
 // The steps of a journal: those that were begun, completed, failed or lost.
 #include <fmt/format.h>
 
+#include <optional>
+#include <string_view>
+
 #include "agent/fields.h"
 #include "agent/journal_store.h"
 #include "agent/responses.h"
@@ -23,6 +26,17 @@ OnLost policy_of(const StepBegin& asked) {
 StepBegun lost(const std::string& key, std::string_view what) {
   if (what == kGivenUp) return {.answer = StepAnswer::kLost, .on_lost = OnLost::kFail};
   return {.answer = StepAnswer::kLost, .on_lost = OnLost::kAsk, .question = question_of_step(key)};
+}
+
+// A person's answer about a lost step: `done RESULT`, `run` or `fail`.
+enum class StepChoice { kDone, kRun, kFail };
+constexpr std::string_view kDoneWith = "done ", kRunAgain = "run", kGiveUp = "fail";
+
+std::optional<StepChoice> choice_in(std::string_view answer) {
+  if (answer.starts_with(kDoneWith)) return StepChoice::kDone;
+  if (answer == kRunAgain) return StepChoice::kRun;
+  if (answer == kGiveUp) return StepChoice::kFail;
+  return std::nullopt;
 }
 
 Status check_begin(const StepBegin& asked) {
@@ -180,23 +194,25 @@ Status JournalStore::fail_step(const std::string& key, std::string error, WallTi
   if (!known) return no_step(key);
   if (known->row.state == kDone) return fail(ErrorKind::kConflict, "step " + key + " was completed");
   if (known->row.state == kFailed) return {};
-  PAWL_OK(withdraw_question(*known, "run", now));
+  PAWL_OK(withdraw_question(*known, kRunAgain, now));
   PAWL_OK(end_step(key, {.state = kFailed, .error = error}, now));
   return transaction.commit();
 }
 
 Status JournalStore::decide(const std::string& key, std::string_view answer, const std::string& who,
                             WallTime now) {
-  constexpr std::string_view kDoneWith = "done ";
-  if (answer.starts_with(kDoneWith)) {
+  const auto choice = choice_in(answer);
+  if (!choice)
+    return fail(ErrorKind::kInvalid,
+                "answer: it is not `done RESULT` with a result in JSON, `run` or `fail`");
+  if (*choice == StepChoice::kDone) {
     const auto result = answer.substr(kDoneWith.size());
     PAWL_OK(check_json("answer", result));
     return end_step(key, {.state = kDone, .result = result}, now);
   }
   const std::string error = who + " said `" + std::string(answer) + "`";
-  if (answer == "run") return end_step(key, {.state = kFailed, .error = error}, now);
-  if (answer == "fail") return end_step(key, {.state = kFailed, .lost = kGivenUp, .error = error}, now);
-  return fail(ErrorKind::kInvalid, "answer: it is not `done RESULT` with a result in JSON, `run` or `fail`");
+  const std::string_view lost = *choice == StepChoice::kFail ? kGivenUp : "";
+  return end_step(key, {.state = kFailed, .lost = lost, .error = error}, now);
 }
 
 Result<std::vector<StepRow>> JournalStore::steps(const std::string& after_key, std::int64_t limit) {
