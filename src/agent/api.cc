@@ -63,7 +63,7 @@ void Api::roll_back() {
 void Api::note_end() {
   const std::int64_t served_ms = hooks_.served_ms ? hooks_.served_ms() : 0;
   if (journal_->note_elapsed(served_ms - noted_ms_)) noted_ms_ = served_ms;
-  tell_resumed({{"loaded", ""}}, last_call_);
+  report_resumed({{"loaded", ""}}, last_call_);
 }
 
 void Api::forget_group() {
@@ -147,15 +147,15 @@ Result<Api::Budget> Api::budget() {
   return out;
 }
 
-void Api::tell_cap(const Budget& budget, WallTime now) {
-  if (!budget.stop || cap_told_) return;
+void Api::report_cap(const Budget& budget, WallTime now) {
+  if (!budget.stop || cap_reported_) return;
   Json details = {{"usd", money_text(budget.spent.usd_micros)}, {"tokens", budget.spent.tokens}};
   if (context_.usd_micros_cap) details["usd_cap"] = money_text(*context_.usd_micros_cap);
   if (context_.tokens_cap) details["tokens_cap"] = *context_.tokens_cap;
   // The cap is reached even if the episode has no room for another event.
   static_cast<void>(journal_->add_event("usage_limit", details, now));
-  cap_told_ = true;
-  undo_.emplace_back([this] { cap_told_ = false; });
+  cap_reported_ = true;
+  undo_.emplace_back([this] { cap_reported_ = false; });
   if (hooks_.on_cap_reached) after_commit_.push_back(hooks_.on_cap_reached);
 }
 
@@ -250,11 +250,11 @@ Api::Handled Api::begin_step(const Call& call, WallTime now) {
       out.text("answer", "run").number("execution", begun.execution);
       break;
     case StepAnswer::kDone:
-      tell_resumed({{"step", step.key}}, now);
+      report_resumed({{"step", step.key}}, now);
       out.text("answer", "done").raw("result", begun.result);
       break;
     case StepAnswer::kLost:
-      tell_resumed({{"step", step.key}}, now);
+      report_resumed({{"step", step.key}}, now);
       out.text("answer", "lost").text("on_lost", text_of(begun.on_lost));
       if (!begun.question.empty()) out.text("question", begun.question);
       break;
@@ -296,7 +296,7 @@ Api::Handled Api::spawn(const Call& call, WallTime now) {
   PAWL_TRY(const auto spawned, journal_->spawn(child, context_.children_max, now));
   ObjectText out;
   out.text("child_id", spawned.child_id);
-  if (spawned.answer != ChildAnswer::kStart) tell_resumed({{"child", spawned.child_id}}, now);
+  if (spawned.answer != ChildAnswer::kStart) report_resumed({{"child", spawned.child_id}}, now);
   PAWL_OK(look_at_parent(call, child, spawned, now));
   switch (spawned.answer) {
     case ChildAnswer::kStart:
@@ -340,7 +340,7 @@ Api::Handled Api::usage(const Call& call, WallTime now) {
   }
   PAWL_OK(journal_->add_usage(usage, now));
   PAWL_TRY(const auto left, budget());
-  tell_cap(left, now);
+  report_cap(left, now);
   return budget_response(left);
 }
 
@@ -359,7 +359,7 @@ Api::Handled Api::ask(const Call& call, WallTime now) {
     for (auto& choice : choices) choice = hooks_.redact(choice);
   }
   PAWL_TRY(const auto question, journal_->ask(key, text, choices, now));
-  if (question.answer) tell_resumed({{"question", key}}, now);
+  if (question.answer) report_resumed({{"question", key}}, now);
   return json_response(question_text(question));
 }
 

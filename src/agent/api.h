@@ -144,8 +144,8 @@ class Api {
     std::string word;
     std::int64_t number = 0;
     bool resumed = false;
-    bool restart_told = false;
-    std::vector<std::string> missing_told;  // missing ids that were reported in this session
+    bool restart_reported = false;
+    std::vector<std::string> missing_reported;  // missing ids that were reported in this session
     bool has_spawned = false;
   };
   struct Budget {
@@ -191,11 +191,11 @@ class Api {
   Status fail_step(const std::string& key, const std::string& error, WallTime now);
   Status finish_child(const std::string& child_id, const std::string& result, WallTime now);
   void forget_group();
-  void tell_cap(const Budget& budget, WallTime now);
-  void tell_restart(Session& session, const Checkpoint& checkpoint, WallTime now);
+  void report_cap(const Budget& budget, WallTime now);
+  void report_restart(Session& session, const Checkpoint& checkpoint, WallTime now);
   // Reports once that the agent resumed. `loaded`: {"loaded", ""} when the process saved or ended before it
   // loaded anything.
-  void tell_resumed(const Json& loaded, WallTime now);
+  void report_resumed(const Json& loaded, WallTime now);
   // The newest ids that have checkpoints; empty when `id` has checkpoints itself.
   Result<std::vector<std::string>> other_ids(const std::string& id);
   Handled not_loaded(const Call& call, const Error& error, WallTime now);
@@ -203,7 +203,7 @@ class Api {
   Handled not_listed(const Call& call, std::string_view asked, WallTime now);
   // Reports a child of a parent that no session before knew, where these had children.
   Status look_at_parent(const Call& call, const ChildSpawn& child, const ChildSpawned& spawned, WallTime now);
-  void tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now);
+  void report_missing(Session& session, const std::string& id, const std::string& known, WallTime now);
   std::string checkpoint_text(const Checkpoint& checkpoint, const std::string* payload) const;
 
   const std::unique_ptr<Journal> journal_;
@@ -212,8 +212,8 @@ class Api {
   const std::string fingerprint_;
   std::unordered_map<std::string, Session> sessions_;
   std::int64_t noted_ms_ = 0;  // the part of served_ms() that the episode has recorded
-  bool cap_told_ = false;
-  bool resumed_told_ = false;
+  bool cap_reported_ = false;
+  bool resumed_reported_ = false;
   WallTime last_call_;
   std::int64_t room_needed_ = 0;  // the largest free space that a refused save needed
   // Steps and children that were begun or spawned while no write could be saved. The request that ends a step or

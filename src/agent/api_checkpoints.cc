@@ -208,7 +208,7 @@ ApiResponse Api::finish_save(const Call& call, Checkpoints::Saving& saving, Wall
   if (const auto room = check_room(saving.size()); !room) return problem(room.error());
   const auto saved = saving.finish();
   if (!saved) return problem(saved.error());
-  tell_resumed({{"loaded", ""}}, now);
+  report_resumed({{"loaded", ""}}, now);
   return json_response(checkpoint_text(*saved, nullptr), 201);
 }
 
@@ -235,25 +235,26 @@ std::size_t Api::answer_bytes(const Call& call) {
   }
 }
 
-void Api::tell_restart(Session& session, const Checkpoint& checkpoint, WallTime now) {
+void Api::report_restart(Session& session, const Checkpoint& checkpoint, WallTime now) {
   const auto changed = changed_between(checkpoint.fingerprint, fingerprint_);
-  if (changed.empty() || session.restart_told) return;
+  if (changed.empty() || session.restart_reported) return;
   std::string names;
   for (const auto& part : changed) names += (names.empty() ? "" : ",") + part;
   // The load succeeds even if the episode has no room for another event.
   static_cast<void>(journal_->add_event(
       "warm_restart", Json{{"id", checkpoint.id}, {"seq", checkpoint.seq}, {"changed", names}}, now));
-  session.restart_told = true;
+  session.restart_reported = true;
   undo_.emplace_back([this, word = session.word] {
-    if (const auto known = sessions_.find(word); known != sessions_.end()) known->second.restart_told = false;
+    if (const auto known = sessions_.find(word); known != sessions_.end())
+      known->second.restart_reported = false;
   });
 }
 
-void Api::tell_resumed(const Json& loaded, WallTime now) {
-  if (resumed_told_) return;
+void Api::report_resumed(const Json& loaded, WallTime now) {
+  if (resumed_reported_) return;
   // The request succeeds even if the episode has no room for another event.
-  resumed_told_ = journal_->tell_resumed(loaded, now).value_or(false);
-  if (resumed_told_) undo_.emplace_back([this] { resumed_told_ = false; });
+  resumed_reported_ = journal_->report_resumed(loaded, now).value_or(false);
+  if (resumed_reported_) undo_.emplace_back([this] { resumed_reported_ = false; });
 }
 
 Result<std::vector<std::string>> Api::other_ids(const std::string& id) {
@@ -269,10 +270,10 @@ Api::Handled Api::not_loaded(const Call& call, const Error& error, WallTime now)
   if (error.kind != ErrorKind::kNotFound) return std::unexpected(error);
   PAWL_TRY(const auto others, other_ids(id));
   if (others.empty()) return std::unexpected(error);
-  if (resumes_without_a_load()) tell_resumed({{"loaded", others.front()}}, now);
+  if (resumes_without_a_load()) report_resumed({{"loaded", others.front()}}, now);
   const std::string known = named(others);
   if (const auto session = session_of(call, now); session && reports_missing(id))
-    tell_missing(**session, id, known, now);
+    report_missing(**session, id, known, now);
   return problem(
       404, "not-found",
       error.message + ", but of " + known + ". An id is the same in every process: ROLE-DEPTH, like main-0",
@@ -286,7 +287,7 @@ Api::Handled Api::not_listed(const Call& call, std::string_view asked, WallTime 
   // Only what an earlier session saved can be missed: the first one lists each of its new threads.
   const auto session = session_of(call, now);
   if (session && (*session)->resumed && !others.empty() && reports_missing(id))
-    tell_missing(**session, std::string(asked), named(others), now);
+    report_missing(**session, std::string(asked), named(others), now);
   ObjectText out;
   out.raw("checkpoints", "[]").boolean("more", false);
   if (!others.empty()) out.raw("known", Json(others).dump());
@@ -310,16 +311,17 @@ Status Api::look_at_parent(const Call& call, const ChildSpawn& child, const Chil
     if (other.child_id.starts_with(child.parent + "/")) return {};
     if (others.size() < kNamedMax) others.push_back(other.child_id);
   }
-  if (!others.empty()) tell_missing(*session, spawned.child_id, named(others), now);
+  if (!others.empty()) report_missing(*session, spawned.child_id, named(others), now);
   return {};
 }
 
-void Api::tell_missing(Session& session, const std::string& id, const std::string& known, WallTime now) {
-  auto& told = session.missing_told;
-  if (told.size() >= kNamedMax || std::ranges::find(told, id) != told.end()) return;
-  told.push_back(id);
+void Api::report_missing(Session& session, const std::string& id, const std::string& known, WallTime now) {
+  auto& reported = session.missing_reported;
+  if (reported.size() >= kNamedMax || std::ranges::find(reported, id) != reported.end()) return;
+  reported.push_back(id);
   undo_.emplace_back([this, word = session.word, id] {
-    if (const auto at = sessions_.find(word); at != sessions_.end()) std::erase(at->second.missing_told, id);
+    if (const auto at = sessions_.find(word); at != sessions_.end())
+      std::erase(at->second.missing_reported, id);
   });
   // The limits of events and of the log apply. The response names the same ids.
   static_cast<void>(journal_->add_event("checkpoint_not_found",
@@ -345,8 +347,8 @@ Api::Handled Api::load(const Call& call, WallTime now) {
   if (!found) return not_loaded(call, found.error(), now);
   auto& loaded = *found;
   const auto session = session_of(call, now);
-  tell_resumed({{"loaded", loaded.checkpoint.id}, {"seq", loaded.checkpoint.seq}}, now);
-  if (session) tell_restart(**session, loaded.checkpoint, now);
+  report_resumed({{"loaded", loaded.checkpoint.id}, {"seq", loaded.checkpoint.seq}}, now);
+  if (session) report_restart(**session, loaded.checkpoint, now);
   ApiResponse out{.type = "application/octet-stream", .body = std::move(loaded.payload)};
   out.headers = "Pawl-Checkpoint: " + to_base64(checkpoint_text(loaded.checkpoint, nullptr)) + "\r\n";
   if (loaded.damaged > 0) {
@@ -392,7 +394,7 @@ Api::Handled Api::list(const Call& call, WallTime now) {
       if (with_payloads) {
         // A damaged checkpoint is listed without its payload.
         const auto loaded = journal_->load(checkpoint.id, checkpoint.seq, now);
-        if (loaded) tell_resumed({{"loaded", checkpoint.id}, {"seq", checkpoint.seq}}, now);
+        if (loaded) report_resumed({{"loaded", checkpoint.id}, {"seq", checkpoint.seq}}, now);
         out.add(checkpoint_text(checkpoint, loaded ? &loaded->payload : nullptr));
       } else {
         out.add(checkpoint_text(checkpoint, nullptr));

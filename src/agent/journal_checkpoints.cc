@@ -298,14 +298,14 @@ Status JournalStore::remove_older(const std::string& id, std::int64_t keep) {
   return note_counted();
 }
 
-Status JournalStore::tell_damage(const std::vector<Stored>& damaged, WallTime now) {
+Status JournalStore::report_damage(const std::vector<Stored>& damaged, WallTime now) {
   const bool all_told = std::ranges::all_of(damaged, &Stored::damage_told);
   if (all_told || access_ == Access::kReadOnly) return {};
   PAWL_TRY(auto transaction, begin("agent_damage"));
   for (const auto& stored : damaged) {
     if (stored.damage_told) continue;
     const auto& made = stored.checkpoint;
-    PAWL_OK(tell("checkpoint_damaged", {{"id", made.id}, {"seq", made.seq}, {"hash", made.hash}}, now));
+    PAWL_OK(report("checkpoint_damaged", {{"id", made.id}, {"seq", made.seq}, {"hash", made.hash}}, now));
     PAWL_TRY(auto query, connection_->query("note_damage_told"));
     PAWL_OK(query.bind(made.seq).run());
   }
@@ -342,7 +342,7 @@ Result<Loaded> JournalStore::load(const std::string& id, std::optional<std::int6
     }
   }
   // A report that fails now is repeated by the next load; the payload matters more.
-  static_cast<void>(tell_damage(damaged, now));
+  static_cast<void>(report_damage(damaged, now));
   if (found) {
     found->damaged = static_cast<std::int64_t>(damaged.size());
     return *std::move(found);

@@ -121,7 +121,7 @@ Status JournalStore::insert_event(std::string_view event, const Json& details, W
   return query.bind(seq).bind(at).bind(event).bind(text).run();
 }
 
-Status JournalStore::tell(std::string_view event, const Json& details, WallTime now) {
+Status JournalStore::report(std::string_view event, const Json& details, WallTime now) {
   PAWL_TRY(const std::int64_t before, total("events"));
   if (before >= kEventsMax) return {};
   PAWL_TRY(const std::int64_t after, add_total("events", 1));
@@ -133,7 +133,7 @@ Status JournalStore::add_event(const std::string& event, const Json& details, Wa
   PAWL_OK(check_id("event", event));
   PAWL_OK(check_details(details));
   PAWL_TRY(auto transaction, begin("agent_event", kReportRowBytes));
-  // The last event is reserved for tell(), which then writes `events_full`.
+  // The last event is reserved for report(), which then writes `events_full`.
   PAWL_OK(count("events", kEventsMax - 1, "events"));
   PAWL_OK(insert_event(event, details, now));
   return transaction.commit();
@@ -181,7 +181,7 @@ Status JournalStore::insert_question(const std::string& key, const std::string& 
     PAWL_TRY(auto query, connection_->query("insert_question"));
     PAWL_OK(query.bind(key).bind(text).bind(choices).bind(at).run());
   }
-  return tell("question", {{"key", key}}, now);
+  return report("question", {{"key", key}}, now);
 }
 
 Status JournalStore::ask_anew(const std::string& key, const std::string& text, WallTime now) {
@@ -192,7 +192,7 @@ Status JournalStore::ask_anew(const std::string& key, const std::string& text, W
     PAWL_TRY(auto query, connection_->query("ask_again"));
     PAWL_OK(query.bind(key).bind(text).bind(at).run());
   }
-  return tell("question", {{"key", key}}, now);
+  return report("question", {{"key", key}}, now);
 }
 
 Result<Question> JournalStore::ask(const std::string& key, const std::string& text,
@@ -226,7 +226,7 @@ Status JournalStore::write_answer(const std::string& key, std::string_view answe
     PAWL_TRY(auto query, connection_->query("answer_question"));
     PAWL_OK(query.bind(key).bind(answer).bind(at).run());
   }
-  return tell("answered", {{"key", key}, {"answer", utf8_prefix(answer, kAnswerKept)}, {"who", who}}, now);
+  return report("answered", {{"key", key}, {"answer", utf8_prefix(answer, kAnswerKept)}, {"who", who}}, now);
 }
 
 Status JournalStore::answer(const std::string& key, const std::string& answer, const std::string& who,
@@ -270,15 +270,15 @@ Result<std::int64_t> JournalStore::begin_session(const std::string& session, Wal
   return number;
 }
 
-Result<bool> JournalStore::tell_resumed(const Json& loaded, WallTime now) {
+Result<bool> JournalStore::report_resumed(const Json& loaded, WallTime now) {
   if (!found_ || (found_->something && found_->session == 0)) return false;
   if (!found_->something) return true;
   PAWL_TRY(auto transaction, begin("agent_resumed", kReportRowBytes));
-  PAWL_TRY(const bool told, resumed_is_told());
-  if (told) return true;
+  PAWL_TRY(const bool reported, resumed_is_reported());
+  if (reported) return true;
   Json details = loaded;
   details["session"] = found_->session;
-  PAWL_OK(tell("resumed", details, now));
+  PAWL_OK(report("resumed", details, now));
   PAWL_OK(transaction.commit());
   return true;
 }
@@ -292,7 +292,7 @@ Status JournalStore::look_at_what_was_found() {
   return {};
 }
 
-Result<bool> JournalStore::resumed_is_told() {
+Result<bool> JournalStore::resumed_is_reported() {
   PAWL_TRY(auto query, connection_->query("resumed_since"));
   return query.bind(found_->told_seq).next();
 }

@@ -134,7 +134,7 @@ Result<StepBegun> JournalStore::begin_again(const Step& known, const StepBegin& 
 Result<StepBegun> JournalStore::lose(const Step& known, const StepBegin& asked, WallTime now) {
   const std::string& key = asked.key;
   const OnLost policy = policy_of(asked);
-  PAWL_OK(tell("step_lost", {{"key", key}, {"kind", name(asked.kind)}, {"on_lost", text_of(policy)}}, now));
+  PAWL_OK(report("step_lost", {{"key", key}, {"kind", name(asked.kind)}, {"on_lost", text_of(policy)}}, now));
   switch (policy) {
     case OnLost::kReExecute:
       return begin_again(known, asked, now);

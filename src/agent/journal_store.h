@@ -62,7 +62,7 @@ class JournalStore final : public Journal {
   Result<Reported> reported_since(std::int64_t seq) override;
 
   Result<std::int64_t> begin_session(const std::string& session, WallTime now) override;
-  Result<bool> tell_resumed(const Json& loaded, WallTime now) override;
+  Result<bool> report_resumed(const Json& loaded, WallTime now) override;
   Result<bool> has_kept() override;
 
  private:
@@ -108,7 +108,7 @@ class JournalStore final : public Journal {
   // Adds one to a bounded total; kExhausted at the bound. `what` names the rows in the message.
   Status count(std::string_view name, std::int64_t most, std::string_view what);
   // Reports an event as a side effect of a verb. The last of kEventsMax events is `events_full`.
-  Status tell(std::string_view event, const Json& details, WallTime now);
+  Status report(std::string_view event, const Json& details, WallTime now);
   Status insert_event(std::string_view event, const Json& details, WallTime now);
 
   // --- checkpoints
@@ -137,7 +137,7 @@ class JournalStore final : public Journal {
   Result<std::optional<Stored>> remove_oldest(const Stored& stored);
   // No value: the checkpoint is damaged.
   Result<std::optional<std::string>> payload_of(const Stored& stored);
-  Status tell_damage(const std::vector<Stored>& damaged, WallTime now);
+  Status report_damage(const std::vector<Stored>& damaged, WallTime now);
 
   // --- steps
   static Step read_step(const Query& query);
@@ -164,7 +164,7 @@ class JournalStore final : public Journal {
 
   // --- sessions
   Status look_at_what_was_found();
-  Result<bool> resumed_is_told();
+  Result<bool> resumed_is_reported();
 
   Result<std::optional<ChildRow>> child(const std::string& child_id);
 

@@ -87,7 +87,7 @@ class Reports {
   // Reports once that a session resumed from data that was stored before the first session of this object.
   // `loaded` names the first data that it used. Returns true when no report is left to make: it was made, or
   // there was no stored data.
-  virtual Result<bool> tell_resumed(const Json& loaded, WallTime now) = 0;
+  virtual Result<bool> report_resumed(const Json& loaded, WallTime now) = 0;
 };
 
 }  // namespace pawl::agent

@@ -6,7 +6,7 @@
 
 namespace pawl::cli {
 
-void tell_missing(const std::vector<store::PhaseRow>& phases) {
+void report_missing(const std::vector<store::PhaseRow>& phases) {
   constexpr std::size_t kNamed = 20;
   std::size_t count = 0;
   for (const auto& phase : phases) {

@@ -8,6 +8,6 @@
 namespace pawl::cli {
 
 // Names these phases on stderr, and says why each is missing.
-void tell_missing(const std::vector<store::PhaseRow>& phases);
+void report_missing(const std::vector<store::PhaseRow>& phases);
 
 }  // namespace pawl::cli

@@ -190,7 +190,7 @@ class Episode {
   std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                            const std::string& output) const;
   std::vector<gates::ReportFacts> reports_of(const PlannedStep& step, const sandbox::SandboxRun& run) const;
-  std::string told_by(const std::string& layer, const std::string& path) const;
+  std::string failure_lines_of(const std::string& layer, const std::string& path) const;
   void add_refused_hosts(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_trace(const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   // No value: the run is not over. `rerun`: 0 for the gate's first run.

@@ -237,7 +237,7 @@ std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
     for (auto& file : *files) {
       add(file.path, gates::read_report(declared.format, *file.bytes, world_.redactor));
       if (!out.back().report || !out.back().report->cut_short.empty())
-        out.back().told = told_by(run.copy_out, file.path);
+        out.back().failure_lines = failure_lines_of(run.copy_out, file.path);
       if (!out.back().report) continue;
       auto fits = gates::add_sizes(*out.back().report, all);
       if (fits) continue;
@@ -249,7 +249,7 @@ std::vector<gates::ReportFacts> Episode::reports_of(const PlannedStep& step,
 }
 
 // A compiler's error that stands where a report should be.
-std::string Episode::told_by(const std::string& layer, const std::string& path) const {
+std::string Episode::failure_lines_of(const std::string& layer, const std::string& path) const {
   const auto files = world_.objects.files_of(layer, {path}, gates::kReportBytesMax, 1);
   if (!files || files->empty()) return "";
   std::string text;

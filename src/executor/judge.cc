@@ -71,8 +71,8 @@ gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFact
   const auto meaning = phase.exit_codes.find(facts.exit_code);
   if (run.outcome == sandbox::Outcome::kExited && meaning != phase.exit_codes.end())
     signal.details["means"] = meaning->second;
-  gates::tell_hang(facts, signal);
-  gates::tell_refusals({facts}, signal);
+  gates::report_hang(facts, signal);
+  gates::report_refusals({facts}, signal);
   if (facts.withheld.empty()) return signal;
   signal.passed = signal.passed && !facts.withheld_fail;
   signal.details["withheld_names"] = joined(facts.withheld, kPathsNamedMax);

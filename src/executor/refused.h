@@ -9,7 +9,6 @@
 
 #include "agent/refusal.h"
 #include "executor/executor.h"
-#include "executor/recovery.h"
 #include "executor/steps.h"
 #include "sandbox/spec.h"
 #include "store/store.h"

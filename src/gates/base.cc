@@ -61,7 +61,7 @@ bool ran_tests(const StepFacts& step) {
 std::string without_network(const StepFacts& step) {
   const bool failed = step.outcome == Outcome::kExited && step.exit_code != 0;
   if (!failed || !step.no_network || ran_tests(step)) return "";
-  const auto hosts = unresolved_hosts(step.output_told + "\n" + step.output_tail);
+  const auto hosts = unresolved_hosts(step.output_failures + "\n" + step.output_tail);
   if (hosts.empty()) return "";
   return fmt::format(
       "it failed, and it has no network to reach {} by: `network: scoped, egress: [\"{}\"]` in the step "

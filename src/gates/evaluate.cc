@@ -72,8 +72,8 @@ Signal step_signal(const std::string& gate_id, const StepFacts& step) {
       .passed = false,
       .details = {{"step", step.step_name}, {"outcome", name(step.outcome)}, {"exit_code", step.exit_code}},
       .collector = "exit code"};
-  tell_hang(step, out);
-  tell_refusals({step}, out);
+  report_hang(step, out);
+  report_refusals({step}, out);
   return out;
 }
 

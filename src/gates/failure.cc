@@ -166,7 +166,7 @@ bool names_failures(const StepFacts& step) {
 // Failing lines that are not in the end: a runner may print many passing lines after them. Sorted, since tests
 // that run at once end in any order.
 std::set<std::string> failing_lines_before(const std::string& end, const StepFacts& step) {
-  const auto& text = step.output_told.empty() ? step.output_tail : step.output_told;
+  const auto& text = step.output_failures.empty() ? step.output_tail : step.output_failures;
   const std::string told = telling_lines(text, kSummaryBytesMax);
   std::set<std::string> out;
   for (const auto line : TextLines(told)) {

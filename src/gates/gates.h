@@ -66,7 +66,7 @@ struct ReportFacts {
   std::string path, format, family;
   Result<Report> report;
   // When `report` is an error, or cut short: lines of the file that report failures, valid UTF-8
-  std::string told;
+  std::string failure_lines;
 };
 
 // One entry of `reports` in the plan: the format, and the pattern of the paths.
@@ -118,13 +118,13 @@ struct StepFacts {
   std::string trace_problem;                     // why the trace could not be read
   std::string copy_out, trace_log, network_log;  // content ids of the evidence that was read
   std::string output_tail;                       // the end of the step's output, valid UTF-8
-  std::string output_told;                       // for a long output: its lines that report failures
+  std::string output_failures;                   // for a long output: its lines that report failures
   std::string refused_line;  // for an agent that failed: refused_command_line() of its output
 };
 
 // The lines of a text that report failures, in at most kSummaryBytesMax bytes of valid UTF-8.
 std::string telling_text(std::string_view text);
-// Fills output_tail, output_told and said_stop from a log, or from the end of a large log.
+// Fills output_tail, output_failures and said_stop from a log, or from the end of a large log.
 void take_output(std::string_view log, StepFacts& to);
 
 // Whether a step did what its gate needs: it exited with 0. A step with `may_fail` may also exit with 1 to
@@ -142,7 +142,7 @@ Status add_refused_hosts(ByteSource& network_log, std::map<std::string, std::int
 
 // Adds the refusals of these steps to the signal. Fails the signal where the plan says that refused entries fail the
 // step.
-void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal);
+void report_refusals(const std::vector<StepFacts>& steps, Signal& signal);
 
 // BLAKE3 of the facts of these steps on which a verdict rests.
 std::string digest_of(const std::vector<StepFacts>& steps);

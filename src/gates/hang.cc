@@ -84,7 +84,7 @@ std::string last_test_in(std::string_view output) {
   return ended;
 }
 
-void tell_hang(const StepFacts& step, Signal& signal) {
+void report_hang(const StepFacts& step, Signal& signal) {
   if (step.outcome != Outcome::kTimedOut) return;
   signal.details["time_budget_seconds"] = step.time_budget_seconds;
   if (!step.last_test.empty()) signal.details["last_test"] = step.last_test;

@@ -14,7 +14,7 @@ namespace pawl::gates {
 std::string last_test_in(std::string_view output);
 
 // Adds the time limit and the last test to the signal. No effect unless the step timed out.
-void tell_hang(const StepFacts& step, Signal& signal);
+void report_hang(const StepFacts& step, Signal& signal);
 std::vector<Detail> hang_details();
 
 }  // namespace pawl::gates

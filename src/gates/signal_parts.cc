@@ -127,7 +127,7 @@ std::string end_not_known(const StepFacts& step) {
       step.step_name, printable(step.stop_option.not_searched));
 }
 
-void tell_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
+void report_refusals(const std::vector<StepFacts>& steps, Signal& signal) {
   std::int64_t egress = 0, total = 0;
   std::map<std::string, std::int64_t> hosts;
   std::vector<std::string> fatal, entries;
@@ -178,8 +178,8 @@ Signal exit_signal(const GateFacts& facts, std::string_view kind) {
     signal.details["outcome"] = name(last->outcome);
     signal.details["exit_code"] = last->exit_code;
   }
-  if (last != nullptr) tell_hang(*last, signal);
-  tell_refusals(facts.steps, signal);
+  if (last != nullptr) report_hang(*last, signal);
+  report_refusals(facts.steps, signal);
   return signal;
 }
 
@@ -368,7 +368,7 @@ Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view
   return out;
 }
 
-bool tell_inventory(const Inventory& base, Signal& signal) {
+bool report_inventory(const Inventory& base, Signal& signal) {
   if (base.state == Inventory::State::kKnown) return true;
   signal.details["base"] = text_of(base);
   if (base.state == Inventory::State::kLowerBound) return true;
@@ -446,7 +446,7 @@ Signal delta_signal(const GateFacts& facts, std::string_view kind, std::string_v
     signal.details["problem"] = "nothing is known of base";
     return signal;
   }
-  if (!tell_inventory(*base, signal)) return signal;
+  if (!report_inventory(*base, signal)) return signal;
   std::vector<std::string> names, fresh;
   std::int64_t grave = 0;
   for (const auto& finding : reports.all.findings) {

@@ -14,7 +14,7 @@ namespace pawl::gates {
 
 // A signal that passes when the deciding steps held: the step named like the kind, otherwise all steps.
 Signal exit_signal(const GateFacts& facts, std::string_view kind);
-// `more`, with the details of tell_refusals() and tell_hang().
+// `more`, with the details of report_refusals() and report_hang().
 std::vector<Detail> with_refusals(std::vector<Detail> more);
 // The details of exit_signal(), with `more`.
 std::vector<Detail> with_exit(std::vector<Detail> more);
@@ -88,7 +88,7 @@ Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view
 
 // Adds to the signal that the inventory does not have all names of base. Returns false when no name can be
 // compared; then the signal fails as missing.
-bool tell_inventory(const Inventory& base, Signal& signal);
+bool report_inventory(const Inventory& base, Signal& signal);
 // Why base may have more than its reports say: a step did not write all of them. "" when all were written.
 std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view family);
 // Why the tests that the step reported may not be all of base's: its runner aborted behind them. "" when it

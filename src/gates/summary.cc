@@ -189,14 +189,16 @@ std::string output_of(const StepFacts& step, std::size_t room, bool tests_are_li
                     end_heading = heading + ", its end:\n";
   if (step.output_tail.empty() || room < told_heading.size() + end_heading.size() + kMinimum) return "";
   room -= heading.size() + 2;
-  if (step.output_told.empty() && step.output_tail.size() <= room) return heading + ":\n" + step.output_tail;
+  if (step.output_failures.empty() && step.output_tail.size() <= room)
+    return heading + ":\n" + step.output_tail;
   room -= told_heading.size() + end_heading.size() - heading.size();
   // The lines that tell of failures are those of the tests above.
   if (tests_are_listed) return end_heading + std::string(end_of(step.output_tail, room));
-  const std::string_view whole = step.output_told.empty() ? step.output_tail : step.output_told;
+  const std::string_view whole = step.output_failures.empty() ? step.output_tail : step.output_failures;
   std::string told = telling_lines(whole, room * 2 / 3);
-  if (told.empty() && step.output_told.empty()) told = unusual_lines(whole, room * 2 / 3);
-  if (told.empty()) told = cut(std::string(whole), step.output_told.empty() ? room / 4 : room * 2 / 3) + "\n";
+  if (told.empty() && step.output_failures.empty()) told = unusual_lines(whole, room * 2 / 3);
+  if (told.empty())
+    told = cut(std::string(whole), step.output_failures.empty() ? room / 4 : room * 2 / 3) + "\n";
   const auto end = end_of(step.output_tail, room);
   if (end.find(told) != end.npos) return end_heading + std::string(end);
   return told_heading + told + end_heading + std::string(end_of(step.output_tail, room - told.size()));
@@ -207,10 +209,10 @@ std::string unread_reports(const std::vector<StepFacts>& steps, std::size_t room
   std::string out;
   for (const auto& step : steps)
     for (const auto& file : step.reports) {
-      if (file.told.empty() || out.size() >= room) continue;
+      if (file.failure_lines.empty() || out.size() >= room) continue;
       const std::string heading = printable(file.path) + " says:\n";
       if (out.size() + heading.size() + kMinimum > room) continue;
-      out += heading + excerpt(file.told, room - out.size() - heading.size() - 1) + "\n";
+      out += heading + excerpt(file.failure_lines, room - out.size() - heading.size() - 1) + "\n";
     }
   return out;
 }
@@ -258,9 +260,9 @@ void take_output(std::string_view log, StepFacts& to) {
   to.output_tail = std::string(end_of(text, kTailMax));
   to.said_stop = said_stop_in(text);
   if (text.size() <= kTailMax) return;
-  to.output_told = telling_lines(text, kSummaryBytesMax);
-  if (to.output_told.empty()) to.output_told = unusual_lines(text, kSummaryBytesMax);
-  if (to.output_told.empty()) to.output_told = cut(text, kSummaryBytesMax / 4);
+  to.output_failures = telling_lines(text, kSummaryBytesMax);
+  if (to.output_failures.empty()) to.output_failures = unusual_lines(text, kSummaryBytesMax);
+  if (to.output_failures.empty()) to.output_failures = cut(text, kSummaryBytesMax / 4);
 }
 
 Json feedback_of(const Verdict& verdict, std::int64_t attempt, const std::vector<std::string>& evidence_paths,

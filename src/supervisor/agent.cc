@@ -79,10 +79,11 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
 void AgentSocket::close() {
   server_.reset();
   if (read_usage_ == nullptr) return;
-  if (const auto told = tell_usage(); !told) on_log_("pawl: usage: " + told.error().message + "\n");
+  if (const auto reported = report_usage(); !reported)
+    on_log_("pawl: usage: " + reported.error().message + "\n");
 }
 
-Status AgentSocket::tell_usage() {
+Status AgentSocket::report_usage() {
   const std::string_view printed = printed_;
   const auto begin = printed.size() - std::min(printed.size(), agent::kPrintedBytesMax);
   auto used = read_usage_(printed.substr(begin), context_.model);
@@ -101,11 +102,11 @@ Status AgentSocket::tell_usage() {
     usage.model = redact_(usage.model);
     PAWL_OK(journal->add_usage(usage, clock.wall()));
   }
-  return tell_over_budget(*journal, clock.wall());
+  return report_over_budget(*journal, clock.wall());
 }
 
 // No cap could stop the agent midway: its output is read only after it has ended.
-Status AgentSocket::tell_over_budget(agent::Reports& reports, WallTime now) {
+Status AgentSocket::report_over_budget(agent::Reports& reports, WallTime now) {
   PAWL_TRY(const auto spent, reports.spent());
   Json details = {{"usd", agent::money_text(spent.usd_micros)}, {"tokens", spent.tokens}};
   std::string over;

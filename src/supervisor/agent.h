@@ -41,8 +41,8 @@ class AgentSocket {
     std::atomic<bool> cap_reached = false, disk_failed = false;
     std::atomic<std::int64_t> unsaved = 0, room_needed = 0;
   };
-  Status tell_usage();
-  Status tell_over_budget(agent::Reports& reports, WallTime now);
+  Status report_usage();
+  Status report_over_budget(agent::Reports& reports, WallTime now);
 
   agent::Context context_;
   std::string pawl_folder_, sandbox_run_id_;

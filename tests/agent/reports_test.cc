@@ -155,13 +155,13 @@ TEST_F(ReportedTest, ASessionIsAProcess) {
   EXPECT_EQ(journal_->begin_session("s2", kNow), 2);
   EXPECT_TRUE(events("resumed").empty());
   reopen();
-  EXPECT_EQ(journal_->tell_resumed({{"loaded", "a"}}, kNow), false) << "who may resume it comes yet";
+  EXPECT_EQ(journal_->report_resumed({{"loaded", "a"}}, kNow), false) << "who may resume it comes yet";
   EXPECT_EQ(journal_->begin_session("s3", kNow), 3);
   EXPECT_EQ(journal_->begin_session("s3", kNow), 3);
   EXPECT_EQ(journal_->begin_session("s1", kNow), 1);
   EXPECT_TRUE(events("resumed").empty()) << "nobody has said yet what it loads";
-  EXPECT_EQ(journal_->tell_resumed({{"loaded", "a"}, {"seq", 1}}, kNow), true);
-  EXPECT_EQ(journal_->tell_resumed({{"loaded", "b"}, {"seq", 2}}, kNow), true);
+  EXPECT_EQ(journal_->report_resumed({{"loaded", "a"}, {"seq", 1}}, kNow), true);
+  EXPECT_EQ(journal_->report_resumed({{"loaded", "b"}, {"seq", 2}}, kNow), true);
   ASSERT_EQ(events("resumed").size(), 1u);
   EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}, {"loaded", "a"}, {"seq", 1}}));
   EXPECT_EQ(journal_->begin_session("", kNow).error().kind, ErrorKind::kInvalid);
@@ -172,7 +172,7 @@ TEST_F(ReportedTest, AJournaledStepIsSomethingToResume) {
   ASSERT_TRUE(journal_->begin_step({.key = "a", .session = "s1"}, kNow));
   reopen();
   EXPECT_EQ(journal_->begin_session("s2", kNow), 2);
-  EXPECT_EQ(journal_->tell_resumed({{"step", "a"}}, kNow), true);
+  EXPECT_EQ(journal_->report_resumed({{"step", "a"}}, kNow), true);
   EXPECT_EQ(events("resumed").size(), 1u);
 }
 
@@ -180,17 +180,17 @@ TEST_F(ReportedTest, OnlyWhatWasThereBeforeIsResumedAndOnce) {
   EXPECT_EQ(journal_->begin_session("s1", kNow), 1);
   ASSERT_TRUE(save(*journal_, "a", "x"));
   EXPECT_EQ(journal_->begin_session("s2", kNow), 2);
-  EXPECT_EQ(journal_->tell_resumed({{"loaded", "a"}}, kNow), true);
+  EXPECT_EQ(journal_->report_resumed({{"loaded", "a"}}, kNow), true);
   EXPECT_TRUE(events("resumed").empty()) << "nobody has gone";
   reopen();
   ASSERT_TRUE(journal_->begin_group());
   EXPECT_EQ(journal_->begin_session("s3", kNow), 3);
-  EXPECT_EQ(journal_->tell_resumed({{"loaded", "a"}}, kNow), true);
+  EXPECT_EQ(journal_->report_resumed({{"loaded", "a"}}, kNow), true);
   journal_->roll_back();
   EXPECT_EQ(journal_->begin_session("s2", kNow), 2);
   EXPECT_EQ(journal_->begin_session("s3", kNow), 3);
   EXPECT_EQ(journal_->begin_session("s4", kNow), 4);
-  EXPECT_EQ(journal_->tell_resumed({{"loaded", ""}}, kNow), true);
+  EXPECT_EQ(journal_->report_resumed({{"loaded", ""}}, kNow), true);
   ASSERT_EQ(events("resumed").size(), 1u);
   EXPECT_EQ(events("resumed")[0].details, Json({{"session", 3}, {"loaded", ""}}));
 }
@@ -204,7 +204,7 @@ TEST_F(ReportedTest, AChildOrAQuestionIsSomethingToResume) {
   EXPECT_EQ(*journal_->has_kept(), true);
   reopen();
   EXPECT_EQ(journal_->begin_session("s2", kNow), 2);
-  EXPECT_EQ(journal_->tell_resumed({{"child", "main-0/0.0"}}, kNow), true);
+  EXPECT_EQ(journal_->report_resumed({{"child", "main-0/0.0"}}, kNow), true);
   EXPECT_EQ(events("resumed").size(), 1u);
   journal_.reset();
   const auto other = *Journal::open(folder_ / "other.db", Journal::Access::kReadWrite);

@@ -174,13 +174,13 @@ TEST(Summary, WhatFailedIsFoundAmongWhatPassed) {
       middle += i == 2000 ? line + "\n" : "test case " + std::to_string(i) + " passed\n";
     take_output(middle, unit);
     EXPECT_TRUE(says(said_of(unit), line) && says(said_of(unit), "case 3999")) << said_of(unit);
-    unit.output_told = "";
+    unit.output_failures = "";
     take_output(middle.substr(middle.find(line) - 4000, 8000), unit);
     EXPECT_TRUE(says(said_of(unit), line)) << said_of(unit);
   }
   // An output that fits is shown once.
   take_output("error: no\n", unit);
-  unit.output_told = "";
+  unit.output_failures = "";
   EXPECT_TRUE(says(said_of(unit), "output of unit:\nerror: no\n")) << said_of(unit);
 }
 
@@ -204,7 +204,7 @@ TEST(Summary, WhatACompilerWroteInPlaceOfAReportIsTold) {
     give(unit, format, text);
     const auto& read = unit.reports.front().report;
     ASSERT_TRUE(!read || !read->cut_short.empty()) << format;
-    unit.reports.front().told = telling_text(text);
+    unit.reports.front().failure_lines = telling_text(text);
     EXPECT_TRUE(
         says(said_of(unit), "r says:\nerror[E0432]: unresolved import `either`\n --> tests/added.rs:1:5"))
         << said_of(unit);

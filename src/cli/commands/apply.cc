@@ -44,7 +44,7 @@ void add_apply(const Command& program) {
   command.on_run([=] {
     const auto applied = apply_run(*options, *run);
     if (!applied) return report(applied.error());
-    tell_missing(applied->phases);
+    report_missing(applied->phases);
     if (options->json) {
       Json out;
       out["branch"] = applied->branch;

@@ -54,7 +54,7 @@ Result<bool> diff(const StateOptions& options, const std::string& text, bool raw
   const auto& phases = evidence.phases;
   tell_left_out(state, evidence, patch);
   tell_ignore_files(patch);
-  tell_missing(phases);
+  report_missing(phases);
   if (patch.text.empty() && patch.left_out.empty())
     tell(
         "pawl: no file is changed by what was accepted: the patch is empty (`git apply` wants --allow-empty "

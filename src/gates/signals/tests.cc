@@ -211,7 +211,7 @@ Signal judge_tests(const GateFacts& facts, const Inventory* base) {
   }
   if (base == nullptr) return signal;
   const bool passed_so_far = signal.passed;
-  if (tell_inventory(*base, signal)) compare_with_base(facts, reports.all, *base, signal);
+  if (report_inventory(*base, signal)) compare_with_base(facts, reports.all, *base, signal);
   refuse_stopped(facts, reports.all, signal);
   if (!passed_so_far) signal.missing = false;  // the signal fails in any case, whatever base has
   return signal;

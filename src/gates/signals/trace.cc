@@ -54,7 +54,7 @@ Signal judge_trace(const GateFacts& facts, const Inventory* base) {
     if (step.declared.contains("trace") && !step.trace)
       return missing(std::move(signal), "no trace of " + step.step_name + ": " + step.trace_problem);
   if (base == nullptr) return missing(std::move(signal), "nothing is known of base");
-  if (!tell_inventory(*base, signal)) return signal;
+  if (!report_inventory(*base, signal)) return signal;
   const TraceFacts now = all_of(facts.steps);
   signal.details["executables"] = now.executables.size();
   signal.details["endpoints"] = now.endpoints.size();
