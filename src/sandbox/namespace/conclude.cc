@@ -5,7 +5,7 @@
 #include <csignal>
 #include <optional>
 
-#include "sandbox/namespace/without.h"
+#include "sandbox/namespace/degraded.h"
 
 namespace pawl::sandbox {
 namespace {

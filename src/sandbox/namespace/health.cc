@@ -7,10 +7,10 @@
 #include "sandbox/inside.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/child.h"
+#include "sandbox/namespace/degraded.h"
 #include "sandbox/namespace/idmap.h"
 #include "sandbox/namespace/landlock.h"
 #include "sandbox/namespace/trials.h"
-#include "sandbox/namespace/without.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -42,8 +42,8 @@ class Report {
   }
   // Adds a limit, like wall(). The replacement of a cgroup is weaker and is reported as degraded.
   void limit(const std::string& name, bool held, const std::string& detail) {
-    const auto found = std::ranges::find(without_, name, &Mechanism::name);
-    if (found == without_.end() || !held) return wall(name, held, detail);
+    const auto found = std::ranges::find(degraded_, name, &Mechanism::name);
+    if (found == degraded_.end() || !held) return wall(name, held, detail);
     degraded(name, found->detail);
   }
   void add(const std::string& name, bool works, const std::string& detail, const std::string& missing) {
@@ -65,7 +65,7 @@ class Report {
  private:
   Health health_;
   bool runs_ = false;
-  const std::vector<Mechanism> without_ = namespace_does_without();
+  const std::vector<Mechanism> degraded_ = degraded_mechanisms();
 };
 
 void add_walls(Backend& backend, Report& report) {

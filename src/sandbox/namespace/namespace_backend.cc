@@ -30,16 +30,16 @@
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/conclude.h"
 #include "sandbox/namespace/copy_tree.h"
+#include "sandbox/namespace/degraded.h"
 #include "sandbox/namespace/dumpable.h"
 #include "sandbox/namespace/etc.h"
 #include "sandbox/namespace/handover.h"
 #include "sandbox/namespace/health.h"
 #include "sandbox/namespace/idmap.h"
 #include "sandbox/namespace/landlock.h"
+#include "sandbox/namespace/mount_defences.h"
 #include "sandbox/namespace/mounts.h"
 #include "sandbox/namespace/watch.h"
-#include "sandbox/namespace/weaken.h"
-#include "sandbox/namespace/without.h"
 
 namespace pawl::sandbox {
 namespace {
@@ -278,7 +278,7 @@ class NamespaceBackend final : public Backend {
   }
 
   Health health(const ClosedOutlets& outlets) override { return namespace_health(*this, outlets); }
-  std::vector<Mechanism> degraded() override { return namespace_does_without(); }
+  std::vector<Mechanism> degraded() override { return degraded_mechanisms(); }
   // overlayfs creates this folder.
   Changes changes_left(const Folders& folders) override {
     return os::is_folder(os::join(folders.work, "work")) ? Changes::kOverlay : Changes::kWholeTree;
@@ -316,7 +316,7 @@ class NamespaceBackend final : public Backend {
   static const std::vector<std::string>& degraded_names() {
     static const std::vector<std::string> names = [] {
       std::vector<std::string> out;
-      for (const auto& each : namespace_does_without()) out.push_back(each.name);
+      for (const auto& each : degraded_mechanisms()) out.push_back(each.name);
       return out;
     }();
     return names;
@@ -360,7 +360,8 @@ class NamespaceBackend final : public Backend {
                          .cgroups = cgroup.views(),
                          .etc = etc.path,
                          .quotas = namespace_quotas()};
-    const MountPlan plan = weakened(plan_mounts(spec, folders, copied_in, of_host, copied), os::defences());
+    const MountPlan plan =
+        with_defences(plan_mounts(spec, folders, copied_in, of_host, copied), os::defences());
     const auto outlet = spec.network == Network::kScoped ? events.open_outlet() : nullptr;
     ChildJob job{.spec = &spec,
                  .plan = &plan,

@@ -9,7 +9,7 @@
 namespace pawl::sandbox {
 
 // Implements Backend::degraded().
-std::vector<Mechanism> namespace_does_without();
+std::vector<Mechanism> degraded_mechanisms();
 
 // Names of mechanisms, as in Mechanism::name and Fault::mechanism.
 inline constexpr std::string_view kNamespaces = "namespaces", kOverlay = "overlay", kTrace = "trace";

@@ -10,9 +10,9 @@
 namespace pawl::sandbox {
 
 #ifdef PAWL_TEST_HOOKS
-MountPlan weakened(MountPlan plan, const os::Defences& defences);
+MountPlan with_defences(MountPlan plan, const os::Defences& defences);
 #else
-inline MountPlan weakened(MountPlan plan, const os::Defences&) { return plan; }
+inline MountPlan with_defences(MountPlan plan, const os::Defences&) { return plan; }
 #endif
 
 }  // namespace pawl::sandbox

@@ -1,4 +1,4 @@
-#include "sandbox/namespace/weaken.h"
+#include "sandbox/namespace/mount_defences.h"
 
 #ifdef PAWL_TEST_HOOKS
 
@@ -62,7 +62,7 @@ void show_devices_of_host(MountPlan& plan) {
 
 }  // namespace
 
-MountPlan weakened(MountPlan plan, const os::Defences& defences) {
+MountPlan with_defences(MountPlan plan, const os::Defences& defences) {
   if (!defences.host || !defences.read_only) leave_out_etc(plan);
   if (!defences.host) show_all_of_host(plan);
   if (!defences.devices) show_devices_of_host(plan);

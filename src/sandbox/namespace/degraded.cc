@@ -1,20 +1,18 @@
-#include "sandbox/namespace/without.h"
+#include "sandbox/namespace/degraded.h"
 
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/landlock.h"
 
 namespace pawl::sandbox {
 
-std::vector<Mechanism> namespace_does_without() {
+std::vector<Mechanism> degraded_mechanisms() {
   std::vector<Mechanism> out;
-  const auto without = [&](const char* name, const char* instead) {
-    out.push_back({name, "degraded", instead});
-  };
+  const auto add = [&](const char* name, const char* instead) { out.push_back({name, "degraded", instead}); };
   const auto& home = cgroup_home();
-  if (!home.limits("memory")) without("memory", "a watcher of resident memory");
-  if (!home.limits("pids")) without("pids", "RLIMIT_NPROC");
-  if (!home.limits("cpu")) without("cpu", "nothing: the time budget only");
-  if (landlock_abi() < kLandlockAbiMin) without("landlock", "the mounts alone keep writing where it belongs");
+  if (!home.limits("memory")) add("memory", "a watcher of resident memory");
+  if (!home.limits("pids")) add("pids", "RLIMIT_NPROC");
+  if (!home.limits("cpu")) add("cpu", "nothing: the time budget only");
+  if (landlock_abi() < kLandlockAbiMin) add("landlock", "the mounts alone keep writing where it belongs");
   return out;
 }
 
