@@ -362,7 +362,7 @@ void Workspaces::remove_left_over() const {
   os::sweep_temporary_folders(os::join(os::folder_of(inside->path()), kTemporaryStem), so_far_->should_stop);
 }
 
-Result<Aside> Workspaces::put_aside(const std::vector<std::string>& paths) const {
+Result<Detached> Workspaces::detach(const std::vector<std::string>& paths) const {
   PAWL_TRY(const auto tree, os::HeldTree::open(folder_, os::HeldTree::Mounts::kAny));
   PAWL_TRY(auto made, make_temporary(folder_));
   PAWL_TRY(auto place, tree.find(place_of("tmp", made.path().substr(made.path().rfind('/') + 1))));
@@ -374,7 +374,7 @@ Result<Aside> Workspaces::put_aside(const std::vector<std::string>& paths) const
     if (!from) return std::unexpected(from.error());
     const int renamed =
         renameat(from->folder.get(), from->name.c_str(), inside.folder.get(), std::to_string(i).c_str());
-    if (renamed != 0 && errno != ENOENT) return fail_errno(errno, "put aside", paths[i]);
+    if (renamed != 0 && errno != ENOENT) return fail_errno(errno, "detach", paths[i]);
     folders.insert(os::folder_of(paths[i]));
   }
   // Without the fsync a power cut could bring back a name without its content.
@@ -382,7 +382,7 @@ Result<Aside> Workspaces::put_aside(const std::vector<std::string>& paths) const
     PAWL_TRY(const auto here, tree.find(folder + "/."));
     PAWL_OK(os::fsync_folder("gc.aside", here.path()));
   }
-  return Aside{.folder = std::move(made), .place = std::move(place)};
+  return Detached{.folder = std::move(made), .place = std::move(place)};
 }
 
 }  // namespace pawl::workspace

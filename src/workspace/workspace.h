@@ -131,9 +131,9 @@ struct Garbage {
   std::vector<std::string> bases, layers, blobs, merges, caches, temporaries;
 };
 
-// Objects that put_aside() took out of sight, below `place`. They are removed with this value, or by another process
-// if this process dies.
-struct Aside {
+// Objects that detach() took out of sight, below `place`. They are removed with this value, or by another
+// process if this one dies.
+struct Detached {
   os::TemporaryFolder folder;
   os::HeldTree::Place place;
 };
@@ -451,7 +451,7 @@ class Workspaces {
   // Moves `paths`, which are relative to the state folder, out of sight, on the file system of the objects.
   // Each path moves at once, so no process ever finds a part of an object. Durable when it returns. Follows
   // no symlink (kDenied).
-  Result<Aside> put_aside(const std::vector<std::string>& paths) const;
+  Result<Detached> detach(const std::vector<std::string>& paths) const;
 
  private:
   Workspaces(std::string folder, std::string key) : folder_(std::move(folder)), key_(std::move(key)) {}

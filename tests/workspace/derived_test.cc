@@ -156,7 +156,7 @@ TEST_F(DerivedTest, GcKeepsWhatAnotherOneIsBuiltUpon) {
   auto garbage = *workspaces_.garbage({ids[2]});
   EXPECT_EQ(garbage.bases, std::vector{"objects/derived/" + ids[3]});
   EXPECT_EQ(garbage.layers.size(), 1U);
-  for (const auto* paths : {&garbage.bases, &garbage.layers}) ASSERT_TRUE(workspaces_.put_aside(*paths));
+  for (const auto* paths : {&garbage.bases, &garbage.layers}) ASSERT_TRUE(workspaces_.detach(*paths));
   EXPECT_FALSE(workspaces_.has_base(ids[3]));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(workspaces_.check_content(ids[i], {}));
   EXPECT_EQ(take(), ids[3]);
@@ -265,7 +265,7 @@ TEST_F(DerivedTest, GcTakesWhatIsRememberedOfBasesThatGo) {
   EXPECT_EQ(garbage.caches.size(), 3U) << "of the second tree, of the folder, and what is a submodule";
   garbage = *workspaces_.garbage({});
   EXPECT_EQ(garbage.caches.size(), objects("git") + objects("folders"));
-  ASSERT_TRUE(workspaces_.put_aside(garbage.caches));
+  ASSERT_TRUE(workspaces_.detach(garbage.caches));
   EXPECT_EQ(take(), second);
 }
 

@@ -273,7 +273,7 @@ TEST_F(HistoryTest, GcKeepsThatOfAKeptBase) {
   EXPECT_EQ(std::ranges::find(kept.layers, "objects/layers/" + base.layers.front()), kept.layers.end());
   const auto all = *workspaces_->garbage({});
   EXPECT_NE(std::ranges::find(all.layers, "objects/layers/" + base.layers.front()), all.layers.end());
-  ASSERT_TRUE(workspaces_->put_aside({"objects/layers/" + base.layers.front()}));
+  ASSERT_TRUE(workspaces_->detach({"objects/layers/" + base.layers.front()}));
   EXPECT_EQ(with_history().commit, base.commit) << "made again";
 }
 

@@ -137,8 +137,8 @@ TEST_F(KilledTest, TemporariesAreGarbageAsSoonAsTheirMakersAreDead) {
   sh("mkdir " + temporaries + "/Xr7abc");  // as an older Pawl has them, without a lock
   leave();
   die_with([&] {
-    const auto aside = workspaces_->put_aside({"objects/layers/" + lost});
-    _exit(aside ? 0 : 1);
+    const auto detached = workspaces_->detach({"objects/layers/" + lost});
+    _exit(detached ? 0 : 1);
   });
   EXPECT_FALSE(workspaces_->has_layer(lost));
   ASSERT_EQ(os::list_folder(temporaries)->size(), 4U);

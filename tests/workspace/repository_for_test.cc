@@ -155,7 +155,7 @@ TEST_F(RepositoryForTest, GcKeepsThatOfAKeptBase) {
       has(workspaces_->garbage({base_.base_id, state.layers.front()})->layers, state.layers.front()));
   const auto all = *workspaces_->garbage({});
   EXPECT_TRUE(has(all.layers, base.layers.front()));
-  ASSERT_TRUE(workspaces_->put_aside(kept.layers));
+  ASSERT_TRUE(workspaces_->detach(kept.layers));
   EXPECT_EQ(made({work}).commit, state.commit) << "made again";
   expect_clean(workspace({work}), "after gc");
 }

@@ -395,13 +395,13 @@ TEST_F(WorkspaceTest, GarbageIsWhatNobodyNames) {
   EXPECT_EQ(garbage.bases, std::vector<std::string>());
   ASSERT_EQ(garbage.layers, std::vector{"objects/layers/" + lost});
   EXPECT_EQ(garbage.blobs, std::vector{"objects/blobs/" + other.substr(0, 2) + "/" + other.substr(2)});
-  const auto aside =
-      workspaces_->put_aside({garbage.layers[0], garbage.blobs[0], "not there", "objects/neither/there"});
-  ASSERT_TRUE(aside);
-  EXPECT_GT(bytes_on_disk(aside->place.path()), 0);
+  const auto detached =
+      workspaces_->detach({garbage.layers[0], garbage.blobs[0], "not there", "objects/neither/there"});
+  ASSERT_TRUE(detached);
+  EXPECT_GT(bytes_on_disk(detached->place.path()), 0);
   EXPECT_FALSE(workspaces_->has_layer(lost));
   EXPECT_TRUE(workspaces_->has_layer(kept));
-  EXPECT_TRUE(os::remove_tree(aside->place.path()));
+  EXPECT_TRUE(os::remove_tree(detached->place.path()));
   EXPECT_TRUE(workspaces_->manifest(kept));
   EXPECT_FALSE(workspaces_->manifest(lost));
   EXPECT_EQ(*workspaces_->get_blob(blob, 100), "log");

@@ -177,22 +177,22 @@ Result<Found> look(const State& state, const std::string& limit) {
   return out;
 }
 
-// Moves the objects aside while no other process may use objects, which takes moments. Then removes them,
+// Detaches the objects while no other process may use objects, which takes moments. Then removes them,
 // however long that takes.
 Result<std::int64_t> take_away(const State& state, const std::string& limit, Found& found) {
-  const auto put_aside = [&]() -> Result<workspace::Aside> {
+  const auto detach = [&]() -> Result<workspace::Detached> {
     PAWL_TRY(const auto alone, state.workspaces->hold_alone());
     PAWL_TRY(found, look(state, limit));
-    return state.workspaces->put_aside(found.paths());
+    return state.workspaces->detach(found.paths());
   };
-  PAWL_TRY(const auto aside, put_aside());
+  PAWL_TRY(const auto detached, detach());
   for (const auto& name : sandbox::backend_names()) {
     PAWL_TRY(const auto backend, sandbox::make_backend(name));
     for (const auto& step : found.steps) backend->end(step.substr(step.rfind('/') + 1));
     backend->clean_up();
   }
-  const std::int64_t bytes = workspace::bytes_on_disk(aside.place.path());
-  PAWL_OK(os::remove_tree(aside.place.path()));
+  const std::int64_t bytes = workspace::bytes_on_disk(detached.place.path());
+  PAWL_OK(os::remove_tree(detached.place.path()));
   return bytes;
 }
 
