@@ -16,7 +16,7 @@ constexpr auto kAskEvery = std::chrono::seconds(1);
 
 QuestionReporter::QuestionReporter(const executor::State& state, const std::vector<std::string>& run_ids,
                                    Progress& progress)
-    : state_(state), run_ids_(run_ids), progress_(progress), teller_([this] { tell(); }) {}
+    : state_(state), run_ids_(run_ids), progress_(progress), thread_([this] { run(); }) {}
 
 QuestionReporter::~QuestionReporter() {
   {
@@ -24,10 +24,10 @@ QuestionReporter::~QuestionReporter() {
     over_ = true;
   }
   changed_.notify_one();
-  teller_.join();
+  thread_.join();
 }
 
-void QuestionReporter::tell() {
+void QuestionReporter::run() {
   const auto state = executor::open_again(state_);
   const auto redactor = secrets::open_redactor(state_.folder);
   if (!state || !redactor) return;  // the workers get the same error, and end the run with it
@@ -41,7 +41,7 @@ void QuestionReporter::look(const executor::State& state, const secrets::Redacto
   if (!open) return;
   for (const auto& one : *open)
     // A question that is asked again about another loss is another question.
-    if (told_
+    if (reported_
             .insert(fmt::format("{}/{}/{}/{}", one.key.run_id, one.key.episode_id, one.question.asked_at,
                                 one.question.key))
             .second)

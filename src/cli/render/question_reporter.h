@@ -24,17 +24,17 @@ class QuestionReporter {
   QuestionReporter& operator=(const QuestionReporter&) = delete;
 
  private:
-  void tell();
+  void run();
   void look(const executor::State& state, const secrets::Redactor& redactor);
 
   const executor::State& state_;
   const std::vector<std::string>& run_ids_;
   Progress& progress_;
-  std::set<std::string> told_;  // only for the thread
+  std::set<std::string> reported_;  // only for the thread
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;  // guarded by mutex_
-  std::thread teller_;
+  std::thread thread_;
 };
 
 }  // namespace pawl::cli
