@@ -92,7 +92,7 @@ std::string why_stopped(const std::string& gate_id, const std::vector<StepFacts>
   }
   for (const auto& [kind, inventory] : inventories)
     if (inventory.state == Inventory::State::kUnknown)
-      return fmt::format("gate {}: what base has for `{}` is not known: {}; mend base", gate_id, kind,
+      return fmt::format("gate {}: what base has for `{}` is not known: {}; fix base", gate_id, kind,
                          inventory.reason);
   return "";
 }

@@ -375,7 +375,7 @@ bool report_inventory(const Inventory& base, Signal& signal) {
   signal.passed = false;
   signal.missing = true;
   signal.details["problem"] = "what base has is not known: " + base.reason +
-                              "; mend base, or say `baseline: none` in the gate when base has none";
+                              "; fix base, or say `baseline: none` in the gate when base has none";
   return false;
 }
 

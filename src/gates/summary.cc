@@ -125,7 +125,7 @@ std::string one_line(std::string_view message, std::size_t bytes_max) {
   return std::string(whole_words(best, bytes_max));
 }
 
-// Every test has its name and a line first, so that no agent mends some of them blindly. What room is left goes to
+// Every test has its name and a line first, so that no agent fixes some of them blindly. What room is left goes to
 // whole messages, the first tests first.
 std::string list_of(const std::vector<FailingTest>& failing) {
   constexpr std::size_t kLineMost = 70, kMessageMost = 400, kNamesMost = kTestBytesMax + kSignalBytesMax / 2;

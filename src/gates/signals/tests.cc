@@ -91,7 +91,7 @@ std::string meaning_of(const Losses& losses) {
   if (!losses.unloaded_gone.empty())
     out += fmt::format(
         "{}Base could not load {}, and now a file of it or a test in it is gone or skipped, or no test of it "
-        "ran. Mend it under its name, or ask a person",
+        "ran. Fix it under its name, or ask a person",
         out.empty() ? "" : ". ", shown(losses.unloaded_gone));
   return out;
 }
@@ -171,7 +171,7 @@ void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal
   add_problem(signal, "the runner stopped early: " + printable(report.stopped) +
                           ". Tests behind that did not run, and are no pass; let it go on behind a failure "
                           "(`cargo test --no-fail-fast` with 2>&1, no -x, --maxfail, -failfast, --bail or "
-                          "--stop-on-failure, nor such a setting in a file), or mend the test that ends it");
+                          "--stop-on-failure, nor such a setting in a file), or fix the test that ends it");
 }
 
 Signal judge_tests(const GateFacts& facts, const Inventory* base) {
