@@ -244,7 +244,7 @@ struct ResumeDecision {  // the decision about an open marker that a claim found
   std::string not_continued = {};  // kReExecute instead of kContinue: the part that was missing
   Reported reported;               // for an agent's step that was lost
   // True: settle_usage() records the usage later. Reservations of tokens and money stay until then.
-  bool owes = false;
+  bool unsettled = false;
 };
 
 // The ends of steps that are not recorded yet.

@@ -97,7 +97,7 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
         .lost_cost_row = cost,
         // True for a gate's step as well, which reports no usage: it runs until a process ends it, and the
         // operator's process may die before it does.
-        .owes = step_row.gate_id == kAgentGate ? !drops_usage_of_ended_agents() : !leaves_ended_gates()};
+        .unsettled = step_row.gate_id == kAgentGate ? !drops_usage_of_ended_agents() : !leaves_ended_gates()};
     PAWL_OK(close_lost_step(step_row, decision, now, budgets));
   }
   PAWL_OK(write_budgets(phase_row.run_id, budgets));

@@ -231,7 +231,7 @@ Status RunStore::close_lost_step(const StepRow& row, const ResumeDecision& resum
   if (!is_free) PAWL_OK(put_cost(row.run_id, resume.sandbox_run_id, resume.lost_cost_row));
   PAWL_OK(end_step_of_episode(row, resume.reported, name(resume.decision)));
   auto settled = row;
-  if (resume.owes) {
+  if (resume.unsettled) {
     settled.reserved_tokens = settled.reserved_usd_nanos = 0;
     PAWL_TRY(auto query, database_->query("owe"));
     PAWL_OK(query.bind(row.sandbox_run_id).bind(row.run_id).bind(row.phase_id).run());
