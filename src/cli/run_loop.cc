@@ -47,7 +47,7 @@ struct RunWaits {
   views::ProviderWaits providers;
 };
 
-void print_summary(std::FILE* out, store::Store& store, const store::RunRow& run,
+void print_summary(std::FILE* out, store::Reader& store, const store::RunRow& run,
                    const std::vector<store::PhaseRow>& phases) {
   say_to(out, "\nrun {} is {}\n", run.run_id, name(run.state));
   std::size_t width = 5;
@@ -93,7 +93,7 @@ std::string where_option(const State& state, const LoopOptions& options) {
 
 // A stopped agent goes on as often as a step may be executed. After that its attempt has failed, like any
 // other.
-std::string what_goes_on(store::Store& store, const std::vector<store::PhaseRow>& phases) {
+std::string what_goes_on(store::Reader& store, const std::vector<store::PhaseRow>& phases) {
   for (const auto& phase : phases) {
     if (phase.state != store::PhaseState::kExecuting) continue;
     const auto attempts = store.attempts(phase.run_id, phase.phase_id);

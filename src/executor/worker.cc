@@ -147,7 +147,7 @@ Result<bool> take_turn(Workers& workers, const State& state, Executor& executor,
 }
 
 // No step sees the folders that the runs are about, wherever those folders lie.
-Result<std::vector<std::string>> sources_of(store::Store& store, const std::vector<std::string>& run_ids) {
+Result<std::vector<std::string>> sources_of(store::Reader& store, const std::vector<std::string>& run_ids) {
   std::vector<std::string> out;
   for (const auto& run_id : run_ids) {
     PAWL_TRY(auto run, store.run(run_id));

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "ledger/dsse.h"
 #include "ledger/ledger.h"
-#include "store/store.h"
+#include "store/reader.h"
 
 namespace pawl::ledger {
 
@@ -56,6 +56,6 @@ Json to_json(const AttestationReport& report);
 AttestationReport check_attestation(const Envelope& envelope, const std::string& public_key);
 // Adds problems when the run's ledger is damaged, or does not end with the attested head. A run that is not
 // in the database is not a problem. REQUIRES: report.attested is present.
-Status compare(store::Store& store, AttestationReport& report);
+Status compare(store::Reader& store, AttestationReport& report);
 
 }  // namespace pawl::ledger

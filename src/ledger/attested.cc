@@ -77,7 +77,7 @@ AttestationReport check_attestation(const Envelope& envelope, const std::string&
   return out;
 }
 
-Status compare(store::Store& store, AttestationReport& report) {
+Status compare(store::Reader& store, AttestationReport& report) {
   const auto& attested = *report.attested;
   const auto run = store.run(attested.run_id);
   if (!run && run.error().kind == ErrorKind::kNotFound) return {};

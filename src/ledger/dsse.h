@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "store/store.h"
+#include "store/row_sealer.h"
 
 namespace pawl::ledger {
 

@@ -42,7 +42,7 @@ Result<std::string> read_if_there(const std::string& path) {
 }
 
 // The lines of a chain's rows from `first_seq` on.
-Result<std::string> chain_text(store::Store& store, const std::string& run_id, const std::string& chain,
+Result<std::string> chain_text(store::Reader& store, const std::string& run_id, const std::string& chain,
                                std::int64_t first_seq) {
   std::string out;
   for (;;) {
@@ -117,7 +117,7 @@ std::string last_line(const std::string& path) {
   return start == std::string::npos ? *tail : tail->substr(start + 1);
 }
 
-Status project_chain(store::Store& store, const std::string& run_id, const std::string& chain,
+Status project_chain(store::Reader& store, const std::string& run_id, const std::string& chain,
                      const std::string& path) {
   const std::string last = last_line(path);
   const std::int64_t seq = seq_of_row(last);
@@ -132,9 +132,9 @@ Status project_chain(store::Store& store, const std::string& run_id, const std::
   return os::write_atomically(path, text);
 }
 
-using CostRows = Result<std::vector<std::string>> (store::Store::*)(const std::string&, std::int64_t);
+using CostRows = Result<std::vector<std::string>> (store::Reader::*)(const std::string&, std::int64_t);
 
-Status project_cost(store::Store& store, CostRows rows_of, const std::string& path) {
+Status project_cost(store::Reader& store, CostRows rows_of, const std::string& path) {
   PAWL_TRY(const std::string there, is_link(path) ? std::string() : read_if_there(path));
   const auto lines = static_cast<std::int64_t>(std::ranges::count(there, '\n'));
   if (lines > 0 && there.ends_with('\n')) {
@@ -153,7 +153,7 @@ Status project_cost(store::Store& store, CostRows rows_of, const std::string& pa
 
 }  // namespace
 
-Result<Files> files_of(store::Store& store, const std::string& run_id) {
+Result<Files> files_of(store::Reader& store, const std::string& run_id) {
   Files files;
   PAWL_TRY(const auto chains, store.chains(run_id));
   for (const auto& chain : chains) {
@@ -241,7 +241,7 @@ Result<Report> verify_directory(const std::string& folder, const Trust& trust) {
   return report;
 }
 
-Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust,
+Result<Checked> check_run(store::Reader& store, const std::string& run_id, Trust trust,
                           const std::function<Status()>& also) {
   Checked out;
   PAWL_OK(store.check_storage());
@@ -272,12 +272,12 @@ Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust 
   return out;
 }
 
-Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust) {
+Result<Report> verify_run(store::Reader& store, const std::string& run_id, const Trust& trust) {
   PAWL_TRY(auto checked, check_run(store, run_id, trust));
   return std::move(checked.report);
 }
 
-Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, const std::string& run_id,
+Result<Report> export_run(store::Reader& store, const store::RowSealer& sealer, const std::string& run_id,
                           const std::string& folder, WallTime now) {
   if (os::exists(folder)) {
     PAWL_TRY(const auto names, os::list_folder(folder));
@@ -301,7 +301,7 @@ namespace {
 // lead rows elsewhere.
 class Projections {
  public:
-  Projections(store::Store& store, os::HeldTree tree, const std::string& folder, const std::string& run_id)
+  Projections(store::Reader& store, os::HeldTree tree, const std::string& folder, const std::string& run_id)
       : store_(store), tree_(std::move(tree)), folder_(folder), run_id_(run_id) {}
 
   Status chain(const std::string& chain) const {
@@ -324,12 +324,12 @@ class Projections {
     return {};
   }
 
-  store::Store& store_;
+  store::Reader& store_;
   const os::HeldTree tree_;
   const std::string &folder_, &run_id_;
 };
 
-Status project_chains(store::Store& store, const std::string& folder, const std::string& run_id,
+Status project_chains(store::Reader& store, const std::string& folder, const std::string& run_id,
                       const std::vector<std::string>& chains) {
   const std::string runs = os::join(folder, "runs");
   PAWL_OK(os::make_private_folder(runs));
@@ -339,18 +339,18 @@ Status project_chains(store::Store& store, const std::string& folder, const std:
   PAWL_TRY(auto tree, os::HeldTree::open(folder, os::HeldTree::Mounts::kAny));
   const Projections projections(store, std::move(tree), folder, run_id);
   for (const auto& chain : chains) PAWL_OK(projections.chain(chain));
-  PAWL_OK(projections.cost(&store::Store::cost_rows, "cost/sandbox.jsonl"));
-  return projections.cost(&store::Store::usage_rows, "cost/agent.jsonl");
+  PAWL_OK(projections.cost(&store::Reader::cost_rows, "cost/sandbox.jsonl"));
+  return projections.cost(&store::Reader::usage_rows, "cost/agent.jsonl");
 }
 
 }  // namespace
 
-Status project_run(store::Store& store, const std::string& folder, const std::string& run_id) {
+Status project_run(store::Reader& store, const std::string& folder, const std::string& run_id) {
   PAWL_TRY(const auto chains, store.chains(run_id));
   return project_chains(store, folder, run_id, chains);
 }
 
-Status project_phase(store::Store& store, const std::string& folder, const std::string& run_id,
+Status project_phase(store::Reader& store, const std::string& folder, const std::string& run_id,
                      const std::string& phase_id) {
   return project_chains(store, folder, run_id, {"", phase_id});
 }

@@ -16,7 +16,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "store/store.h"
+#include "store/reader.h"
+#include "store/row_sealer.h"
 
 namespace pawl::ledger {
 
@@ -87,7 +88,7 @@ struct Trust {
 Report verify(const Files& files, const Trust& trust);
 
 // Reads the files of a run from the database.
-Result<Files> files_of(store::Store& store, const std::string& run_id);
+Result<Files> files_of(store::Reader& store, const std::string& run_id);
 // The files and their verification, with the tables compared with them. All of it is one state of the
 // database, also while another process writes. Problems of tables have the file "pawl.db".
 struct Checked {
@@ -96,7 +97,7 @@ struct Checked {
 };
 // `also` may read more of the same state. Its error is returned when the run verifies. The verification comes
 // after these reads, when no transaction is open any more.
-Result<Checked> check_run(store::Store& store, const std::string& run_id, Trust trust,
+Result<Checked> check_run(store::Reader& store, const std::string& run_id, Trust trust,
                           const std::function<Status()>& also = {});
 // Returns the stack that the gates of an attempt saw (store::stack_hash), as its row says; "" when the row
 // lacks it.
@@ -107,26 +108,26 @@ std::unexpected<Error> not_whole(const std::string& run_id, const Report& report
 // Verify an exported directory (kNotFound: it has no ledger), and a run in the database. In a directory each
 // .jsonl file, and each entry of phases/ and cost/, is one that an export of the run has.
 Result<Report> verify_directory(const std::string& folder, const Trust& trust);
-Result<Report> verify_run(store::Store& store, const std::string& run_id, const Trust& trust);
+Result<Report> verify_run(store::Reader& store, const std::string& run_id, const Trust& trust);
 
 // Returns runs that the first row of a later run names, and that are missing or begin with another row. The
 // file of each problem is the run. The removal of the newest run leaves no trace.
-Result<std::vector<Problem>> missing_runs(store::Store& store);
+Result<std::vector<Problem>> missing_runs(store::Reader& store);
 
 // Writes the run's files into `folder`, durably: run.jsonl, phases/<phase_id>/attempts.jsonl,
 // cost/sandbox.jsonl, cost/agent.jsonl (when there is usage), store_head.json and ledger.pub, byte for byte
 // as in the database. head.json is signed now, also for a run that goes on. Checks the run first (kForged: it
 // does not verify). Creates `folder`; kConflict: it is there and not empty.
-Result<Report> export_run(store::Store& store, const store::RowSealer& sealer, const std::string& run_id,
+Result<Report> export_run(store::Reader& store, const store::RowSealer& sealer, const std::string& run_id,
                           const std::string& folder, WallTime now);
 
 // Updates the files under `.pawl/runs/<run_id>/` and `.pawl/cost/` from the database. They are projections,
 // so they are not made durable. A file that is a prefix is appended to; any other is written anew, so a torn
 // tail is not corruption.
-Status project_run(store::Store& store, const std::string& folder, const std::string& run_id);
+Status project_run(store::Reader& store, const std::string& folder, const std::string& run_id);
 // The same for one phase, the run's chain and the costs: what an attempt changes, whatever the number of
 // phases.
-Status project_phase(store::Store& store, const std::string& folder, const std::string& run_id,
+Status project_phase(store::Reader& store, const std::string& folder, const std::string& run_id,
                      const std::string& phase_id);
 
 }  // namespace pawl::ledger

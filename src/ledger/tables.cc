@@ -243,7 +243,7 @@ class Comparison {
 
 }  // namespace
 
-Result<Tables> tables_of(store::Store& store, const std::string& run_id) {
+Result<Tables> tables_of(store::Reader& store, const std::string& run_id) {
   Tables out;
   PAWL_TRY(out.run, store.run(run_id));
   PAWL_TRY(out.plan_text, store.plan_text(run_id));
@@ -287,7 +287,7 @@ std::string stack_of(const Files& files, const std::string& phase_id, const std:
   return "";
 }
 
-Result<std::vector<Problem>> missing_runs(store::Store& store) {
+Result<std::vector<Problem>> missing_runs(store::Reader& store) {
   std::map<std::string, std::string> first_rows;    // run_id, hash
   std::vector<std::pair<std::string, Json>> named;  // the naming run; its `before`
   PAWL_TRY(const auto runs, store.runs(std::numeric_limits<std::int32_t>::max()));

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "ledger/ledger.h"
-#include "store/store.h"
+#include "store/reader.h"
 
 namespace pawl::ledger {
 
@@ -35,7 +35,7 @@ struct Tables {
   std::vector<store::StepRow> unsettled;  // ended steps that still hold reservations
 };
 // Reads the tables of a run. For one state of them, call it inside Store::read_together().
-Result<Tables> tables_of(store::Store& store, const std::string& run_id);
+Result<Tables> tables_of(store::Reader& store, const std::string& run_id);
 
 // False: the planned row of the run is of an older version, and does not say where the source is.
 bool says_source(const Tables& tables);

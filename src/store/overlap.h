@@ -6,7 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "store/store.h"
+#include "store/reader.h"
+#include "store/verbs.h"
 
 namespace pawl::store {
 

@@ -12,6 +12,10 @@
 
 namespace pawl::store {
 
+struct Candidate;  // these three: store/verbs.h
+struct ClaimRequest;
+struct Unsettled;
+
 // The evidence of a run: rows that only grow.
 class EvidenceReader {
  public:
@@ -37,6 +41,11 @@ class EvidenceReader {
 // The state of runs, and their evidence.
 class Reader : public EvidenceReader {
  public:
+  // Returns the decision of Verbs::claim() at this moment.
+  virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
+  // The text about a gate on the base; the store does not interpret it. Absent: no text with this key that
+  // this folder's key signed.
+  virtual Result<std::optional<std::string>> inventory(const std::string& key) = 0;
   // Runs `reads`, which may call only the verbs below. All see one state of the store, also
   // while another process writes.
   virtual Status read_together(const std::function<Status()>& reads) = 0;
@@ -69,6 +78,9 @@ class Reader : public EvidenceReader {
   // By attempt_id, episode; only of finished attempts with several episodes.
   virtual Result<std::vector<EpisodeRow>> episodes(const std::string& run_id,
                                                    const std::string& phase_id) = 0;
+  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. Before a caller
+  // settles a step, it makes sure that the step's process is gone. Empty `run_id`: the steps of all runs.
+  virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;
   virtual Result<std::vector<StepRow>> open_steps() = 0;  // the steps of all runs; gc must not touch them
   virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
   // The layers of an attempt's base, topmost first.

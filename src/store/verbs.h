@@ -351,9 +351,6 @@ class Verbs {
   //    none. ENSURES: lease.fence is greater than every earlier fence of the phase.
   virtual Result<ClaimResult> claim(const ClaimRequest& request) = 0;
 
-  // Returns the decision of claim() at this moment. Reads only.
-  virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
-
   // 2. Writes the marker of the next step, with the endings. Rows: [executed], [resume], pre_execute.
   //    kExhausted: execution > 3, or no doctor call is left. Settles the ended steps against the budgets (a
   //    lost step: the time since its marker, at most its reservation; tokens and money: as reported), then
@@ -432,18 +429,12 @@ class Verbs {
   // Compares the ends of the run and of its phases with the signed rows. Makes no change. kForged: they differ.
   virtual Status check_run(const std::string& run_id) = 0;
 
-  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. Before a caller
-  // settles a step, it makes sure that the step's process is gone. Empty `run_id`: the steps of all runs.
-  virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;
   // Records what the agent of `unsettled` reported and settles its reservations. The chain of an ended phase is
   // opened for the rows and sealed again. REQUIRES: the step's process is gone, `reported` has all reports
   // after unsettled.told_seq. No effect when the usage is settled already.
   virtual Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) = 0;
 
-  // --- inventories: what is known by content
-  // The text about a gate on the base; the store does not interpret it. Absent: no text with this key that
-  // this folder's key signed.
-  virtual Result<std::optional<std::string>> inventory(const std::string& key) = 0;
+  // Keeps a text about a gate on the base, signed, for Reader::inventory().
   virtual Status put_inventory(const std::string& key, const std::string& text) = 0;
 };
 

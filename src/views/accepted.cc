@@ -21,7 +21,9 @@ Status check_objects(const workspace::Workspaces& objects, const store::RunRow& 
   return {};
 }
 
-Status copy_rows(store::Store& store, const std::string& run_id, Evidence& out) {
+// Takes the State, because the rows of a plan may be made first.
+Status copy_rows(const State& state, const std::string& run_id, Evidence& out) {
+  auto& store = *state.store;
   PAWL_TRY(out.run, store.run(run_id));
   PAWL_TRY(out.plan, executor::common_of(store, out.run));
   PAWL_TRY(out.plan_text, store.plan_text(run_id));
@@ -96,7 +98,7 @@ Result<Evidence> evidence_of(const State& state, const std::string& run_id,
   Evidence out;
   const ledger::Trust trust{.public_key = state.sealer->public_key()};
   PAWL_TRY(auto checked, ledger::check_run(*state.store, run_id, trust, [&]() -> Status {
-             PAWL_OK(copy_rows(*state.store, run_id, out));
+             PAWL_OK(copy_rows(state, run_id, out));
              return also ? also() : Status();
            }));
   if (!checked.report.ok) return ledger::not_whole(run_id, checked.report);
@@ -161,7 +163,7 @@ Json missing_json(const std::vector<store::PhaseRow>& phases) {
   return out;
 }
 
-std::optional<NotJudgedWith> not_judged_with(store::Store& store, const store::RunRow& run) {
+std::optional<NotJudgedWith> not_judged_with(store::Reader& store, const store::RunRow& run) {
   if (run.state == store::RunState::kExecuting) return std::nullopt;
   const auto layers = store.accepted_layers(run.run_id);
   if (!layers || layers->empty()) return std::nullopt;
@@ -194,7 +196,7 @@ Status check_judged(const Evidence& evidence) {
                                       "state folder from a backup");
 }
 
-Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,
+Result<store::AttemptRow> work_to_approve(store::Reader& store, const std::string& run_id,
                                           const std::string& phase_id) {
   PAWL_TRY([[maybe_unused]] const auto phase, store.phase(run_id, phase_id));
   PAWL_TRY(auto attempts, store.attempts(run_id, phase_id));

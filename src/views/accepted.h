@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "executor/plans.h"
 #include "ledger/ledger.h"
-#include "store/store.h"
+#include "store/reader.h"
 #include "views/views.h"
 #include "workspace/workspace.h"
 
@@ -71,7 +71,7 @@ struct NotJudgedWith {
 };
 // For people. nullopt: its gates saw all accepted work, there is none, or the run is not over. nullopt as well
 // when the rows can't be read: other commands report that.
-std::optional<NotJudgedWith> not_judged_with(store::Store& store, const store::RunRow& run);
+std::optional<NotJudgedWith> not_judged_with(store::Reader& store, const store::RunRow& run);
 
 // kInvalid: no gate has judged the last accepted work on top of the rest. An older version accepted such work
 // of phases that ran at once. Work that a person approved may have failed its gates, but they have seen the rest:
@@ -81,7 +81,7 @@ Status check_judged(const Evidence& evidence);
 
 // Returns the attempt whose work `pawl approve` takes: the newest one that is over. kInvalid: there is none,
 // or the work of its agent is lost or was never begun.
-Result<store::AttemptRow> work_to_approve(store::Store& store, const std::string& run_id,
+Result<store::AttemptRow> work_to_approve(store::Reader& store, const std::string& run_id,
                                           const std::string& phase_id);
 
 // Returns the commits that `pawl apply` makes of a run that is over. kInvalid says why there are none.

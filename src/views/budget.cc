@@ -12,7 +12,7 @@ Json to_json(const std::vector<store::BudgetRow>& rows) {
   return out;
 }
 
-std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run) {
+std::optional<store::BudgetRow> spent_budget(store::Reader& store, const store::RunRow& run) {
   const auto rows = store.budgets(run.run_id);
   if (!rows || run.state != store::RunState::kExecuting) return std::nullopt;
   const auto spent = std::ranges::find_if(*rows, &store::BudgetRow::is_spent);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "store/store.h"
+#include "store/reader.h"
 
 namespace pawl::views {
 
@@ -13,6 +13,6 @@ namespace pawl::views {
 Json to_json(const std::vector<store::BudgetRow>& rows);
 
 // Returns the spent budget of a run that can't go on before a person raises its cap. No value: it can go on.
-std::optional<store::BudgetRow> spent_budget(store::Store& store, const store::RunRow& run);
+std::optional<store::BudgetRow> spent_budget(store::Reader& store, const store::RunRow& run);
 
 }  // namespace pawl::views

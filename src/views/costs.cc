@@ -45,7 +45,7 @@ std::unexpected<Error> forged(const std::string& file, const std::string& run_id
 }
 
 // Returns the steps by sandbox_run_id. Counts completed phases and passed attempts in `to`.
-Result<std::map<std::string, Step>> steps_of(store::Store& store, const std::string& run_id,
+Result<std::map<std::string, Step>> steps_of(store::Reader& store, const std::string& run_id,
                                              const std::optional<StatedCosts>& stated, Costs& to) {
   std::map<std::string, Step> out;
   PAWL_TRY(const auto phases, store.phases(run_id));
@@ -144,7 +144,7 @@ struct Tables {
 };
 
 // A run that goes on may write between two reads.
-Result<Tables> tables_of(store::Store& store, const std::string& run_id, Costs& to) {
+Result<Tables> tables_of(store::Reader& store, const std::string& run_id, Costs& to) {
   Tables out;
   PAWL_OK(store.read_together([&]() -> Status {
     std::optional<StatedCosts> stated;
@@ -163,7 +163,7 @@ Result<Tables> tables_of(store::Store& store, const std::string& run_id, Costs& 
 
 }  // namespace
 
-Status add_run_costs(store::Store& store, const std::string& run_id, const Prices& prices, Costs& to) {
+Status add_run_costs(store::Reader& store, const std::string& run_id, const Prices& prices, Costs& to) {
   PAWL_TRY(auto tables, tables_of(store, run_id, to));
   auto& steps = tables.steps;
   std::map<std::string, std::string> isolation;  // the counted steps', by sandbox_run_id

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "store/store.h"
+#include "store/reader.h"
 
 namespace pawl::views {
 
@@ -40,7 +40,7 @@ Result<Prices> read_prices(const std::string& file);
 
 // Adds the costs of one run to `to`. kForged: a row can't be read, or is not the one that the run's ledger names.
 // The ledger's own rows are not verified, which costs more than all sums.
-Status add_run_costs(store::Store& store, const std::string& run_id, const Prices& prices, Costs& to);
+Status add_run_costs(store::Reader& store, const std::string& run_id, const Prices& prices, Costs& to);
 Json to_json(const Sum& sum);
 Json to_json(const Costs& costs);
 

@@ -23,7 +23,7 @@ Reason of_phase(Reason::Kind kind, const store::PhaseRow& phase) {
 }
 
 // A phase that failed for good or was escalated keeps no other waiting, but a person may want to know.
-Reason of_ended(store::Store& store, const std::vector<store::PhaseRow>& phases) {
+Reason of_ended(store::Reader& store, const std::vector<store::PhaseRow>& phases) {
   const auto failed = std::ranges::find(phases, store::PhaseState::kFailed, &store::PhaseRow::state);
   if (failed == phases.end()) return {};
   Reason out = of_phase(Reason::Kind::kFailed, *failed);
@@ -107,7 +107,7 @@ std::int64_t later_phases(const std::vector<store::PhaseRow>& phases, const std:
 }
 
 // Adds what the steps of the newest attempt say of its agents. A step that waits for its provider has told why.
-Status add_remarks(store::Store& store, const store::PhaseRow& phase, std::vector<AgentRemark>& to) {
+Status add_remarks(store::Reader& store, const store::PhaseRow& phase, std::vector<AgentRemark>& to) {
   constexpr auto kNewest = std::numeric_limits<std::int64_t>::max();
   PAWL_TRY(const auto attempts, store.attempts_before(phase.run_id, phase.phase_id, kNewest, 1));
   if (attempts.empty()) return {};
@@ -122,7 +122,7 @@ Status add_remarks(store::Store& store, const store::PhaseRow& phase, std::vecto
   return {};
 }
 
-Result<std::vector<AgentRemark>> remarks_of(store::Store& store, const Reason& reason,
+Result<std::vector<AgentRemark>> remarks_of(store::Reader& store, const Reason& reason,
                                             const std::vector<store::PhaseRow>& phases) {
   std::vector<AgentRemark> out;
   for (const auto& phase : phases)

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "store/store.h"
+#include "store/reader.h"
 #include "views/accepted.h"
 #include "views/views.h"
 

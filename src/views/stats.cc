@@ -40,7 +40,7 @@ bool is_resume(const Json& decision) {
          text_in(decision, "decision") != name(store::RecoveryDecision::kCancelled);
 }
 
-Status add_phase(store::Store& store, const store::PhaseRow& phase, const store::ClaimRequest& now,
+Status add_phase(store::Reader& store, const store::PhaseRow& phase, const store::ClaimRequest& now,
                  Stats& to) {
   ++to.phases;
   ++to.attempts_used[phase.attempts_used];
@@ -73,7 +73,7 @@ Status add_phase(store::Store& store, const store::PhaseRow& phase, const store:
   return {};
 }
 
-Status add_run(store::Store& store, const std::string& run_id, const store::ClaimRequest& now, Stats& to) {
+Status add_run(store::Reader& store, const std::string& run_id, const store::ClaimRequest& now, Stats& to) {
   PAWL_TRY(const auto phases, store.phases(run_id));
   PAWL_TRY(auto refusals, store.refusals(run_id));
   for (auto& row : refusals) to.refusals.emplace_back(run_id, std::move(row));

@@ -36,7 +36,7 @@ Json fork_json(const store::ForkPoint& from) {
 }
 
 // One failed phase is enough to go on with.
-void add_waits(store::Store& store, RunStatus& to) {
+void add_waits(store::Reader& store, RunStatus& to) {
   to.waits = provider_waits(store, to.phases);
   to.spent = spent_budget(store, to.run);
   if (to.spent) {
@@ -93,7 +93,7 @@ Json to_json(const std::vector<store::RunRow>& runs) {
   return {{"runs", std::move(list)}};
 }
 
-Json summary_json(store::Store& store, const store::RunRow& run, const std::optional<SeenInPart>& seen) {
+Json summary_json(store::Reader& store, const store::RunRow& run, const std::optional<SeenInPart>& seen) {
   Json phases = Json::array();
   if (const auto rows = store.phases(run.run_id)) {
     for (const auto& phase : *rows) {
@@ -113,7 +113,7 @@ Json summary_json(store::Store& store, const store::RunRow& run, const std::opti
   return out;
 }
 
-std::string ledger_head(store::Store& store, const std::string& run_id) {
+std::string ledger_head(store::Reader& store, const std::string& run_id) {
   const auto row = store.head(run_id);
   if (!row || !*row) return "";
   const auto body = parse_json((*row)->body);

@@ -43,8 +43,8 @@ Json to_json(const std::vector<store::RunRow>& runs);
 
 // The object of `pawl run --json` for a run that it leaves, without the exit code: {run_id, state, phases,
 // ledger_head}, and {seen_in_part} when no gate saw its work as a whole.
-Json summary_json(store::Store& store, const store::RunRow& run, const std::optional<SeenInPart>& seen);
+Json summary_json(store::Reader& store, const store::RunRow& run, const std::optional<SeenInPart>& seen);
 // The hash of the run's last row, as the newest signed head names it; "" when there is none.
-std::string ledger_head(store::Store& store, const std::string& run_id);
+std::string ledger_head(store::Reader& store, const std::string& run_id);
 
 }  // namespace pawl::views

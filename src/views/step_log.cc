@@ -59,7 +59,7 @@ Result<StepText> text_of(const State& state, const store::StepRow& step, StepRec
   return StepText{.text = "", .is_removed = done};
 }
 
-Result<std::optional<std::vector<store::StepRow>>> steps_of(store::Store& store, const StepsOf& which) {
+Result<std::optional<std::vector<store::StepRow>>> steps_of(store::Reader& store, const StepsOf& which) {
   PAWL_TRY(const auto attempts, store.attempts(which.run_id, which.phase_id));
   const auto attempt = std::ranges::find_if(attempts.rbegin(), attempts.rend(), [&](const auto& row) {
     return which.attempt == 0 || row.number == which.attempt;

@@ -29,7 +29,7 @@ struct StepsOf {
   std::int64_t episode = 0;  // 0: all
 };
 // In the order in which they began. No value: the phase has no such attempt.
-Result<std::optional<std::vector<store::StepRow>>> steps_of(store::Store& store, const StepsOf& which);
+Result<std::optional<std::vector<store::StepRow>>> steps_of(store::Reader& store, const StepsOf& which);
 
 // An entry of `steps` of `pawl logs --json`.
 Json to_json(const store::StepRow& step, const std::string& text);

@@ -112,7 +112,7 @@ class Reader {
 };
 
 // The phases of the page.
-Result<std::vector<store::PhaseRow>> phases_of(store::Store& store, const std::string& run_id,
+Result<std::vector<store::PhaseRow>> phases_of(store::Reader& store, const std::string& run_id,
                                                const Page& page) {
   if (page.phase.empty()) return store.first_phases(run_id, page.phases_max + 1);  // to detect further ones
   PAWL_TRY(auto phase, store.phase(run_id, page.phase));

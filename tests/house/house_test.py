@@ -23,6 +23,8 @@ RULES = {
                          ["os/process.cc", "sandbox/namespace/child.cc", "sandbox/namespace/command.cc", "sandbox/namespace/idmap.cc"]),
     # A step begins with its marker, which is durable before the step starts.
     "starts a step": (r"\b(sandboxes|step_runner|runner)_?(\.|->)start\s*\(", ["executor/session.cc", "executor/gate_again.cc"]),
+    # A view or an export of the ledger takes a store::Reader, which has no verb.
+    "can change runs": (r"\bstore::Store\b", ["executor/", "cli/", "store/"]),
     "makes a namespace": (r"\b(unshare|setns|pivot_root|mount|umount2)\s*\(|CLONE_NEW|SYS_pivot_root",
                           ["sandbox/namespace/"]),
     "reads the clock": (r"clock_gettime|system_clock|steady_clock|gettimeofday|\btime\s*\(\s*(nullptr|NULL|0)\s*\)",

@@ -33,7 +33,7 @@ struct Work {
 };
 
 // Returns the gates of the phase that gave no signal for the attempt, and the phases accepted beside it.
-Result<std::vector<std::string>> not_judged(store::Store& store, const plan::Phase& phase,
+Result<std::vector<std::string>> not_judged(store::Reader& store, const plan::Phase& phase,
                                             const store::AttemptRow& attempt) {
   constexpr std::size_t kPhasesMost = 1000;
   PAWL_TRY(const Json signals, parse_json(attempt.signals));

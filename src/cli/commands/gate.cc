@@ -40,7 +40,7 @@ std::unexpected<Error> unknown(const std::string& what, const std::string& name,
   return fail(ErrorKind::kNotFound, std::move(message));
 }
 
-Result<store::PhaseRow> phase_of(store::Store& store, const std::string& run_id,
+Result<store::PhaseRow> phase_of(store::Reader& store, const std::string& run_id,
                                  const std::string& phase_id) {
   PAWL_TRY(const auto phases, store.phases(run_id));
   std::vector<std::string> known;
@@ -54,7 +54,7 @@ Result<store::PhaseRow> phase_of(store::Store& store, const std::string& run_id,
 // Finds the attempt that was asked for. Without a number: the newest attempt whose agent's step is done (with
 // several episodes: that of the retained episode). This is the accepted attempt when there is one, because no
 // attempt follows it.
-Status add_attempt(store::Store& store, std::int64_t number, executor::GateAgain& to) {
+Status add_attempt(store::Reader& store, std::int64_t number, executor::GateAgain& to) {
   const std::string &run_id = to.run.run_id, &phase_id = to.phase.phase_id;
   PAWL_TRY(const auto attempts, store.attempts(run_id, phase_id));
   PAWL_TRY(const auto steps, store.steps(run_id, phase_id));

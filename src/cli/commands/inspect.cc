@@ -229,7 +229,7 @@ views::Page page_of(const InspectOptions& options) {
 }
 
 // kNotFound: there is no such phase; names the command that lists them.
-Status check_phase(store::Store& store, const std::string& run_id, const std::string& phase_id) {
+Status check_phase(store::Reader& store, const std::string& run_id, const std::string& phase_id) {
   auto phase = store.phase(run_id, phase_id);
   if (phase) return {};
   if (phase.error().kind == ErrorKind::kNotFound)

@@ -27,7 +27,7 @@ struct Shown {
 };
 
 // Marks a run of the list that goes on only when a person does something.
-std::string waits_in_list(store::Store& store, const store::RunRow& run) {
+std::string waits_in_list(store::Reader& store, const store::RunRow& run) {
   if (run.state == store::RunState::kFailed) return "  (waits for a person)";
   return views::spent_budget(store, run) ? "  (its budget is spent)" : "";
 }
@@ -48,7 +48,7 @@ std::string waits_text(const views::RunStatus& status) {
              status.has_work ? fmt::format("pawl approve {} {}   or: ", run_id, status.failed_phase) : "");
 }
 
-Result<Shown> list_runs(store::Store& store, bool json) {
+Result<Shown> list_runs(store::Reader& store, bool json) {
   PAWL_TRY(auto runs, store.runs(json ? kRunsListedMax : kRunsShown + 1));
   Shown out;
   if (json) {

@@ -126,7 +126,7 @@ Json to_json(const std::vector<views::AgentRemark>& agents) {
 }
 
 // A phase that passed has a reason only when a gate of it is flaky.
-Status add_flaky(store::Store& store, const std::string& run_id, Advice& to) {
+Status add_flaky(store::Reader& store, const std::string& run_id, Advice& to) {
   PAWL_TRY(const auto phases, store.phases(run_id));
   std::size_t found = 0;
   for (const auto& phase : phases)
