@@ -17,6 +17,7 @@
 #include "agent/reports.h"
 #include "base/error.h"
 #include "executor/plans.h"
+#include "executor/step_starter.h"
 #include "gates/base.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -48,7 +49,8 @@ class Journals {  // thread-safe
 // The interfaces to the outside world. All must outlive the executor.
 struct World {
   store::Store& store;
-  supervisor::StepRunner& sandboxes;
+  supervisor::StepEnder& sandboxes;
+  StepStarter starter;  // of the same steps
   workspace::ObjectStore& objects;
   os::Clock& clock;
   os::Random& random;

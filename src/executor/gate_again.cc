@@ -7,14 +7,15 @@ namespace {
 Result<sandbox::SandboxRun> run_alone(const World& world, const std::string& backend,
                                       const sandbox::SandboxSpec& spec, const Context& context,
                                       const std::function<bool()>& stop) {
+  auto& steps = static_cast<supervisor::StepRunner&>(world.starter);
   const std::string id = os::uuid7(world.clock.wall(), world.random);
   auto run = [&]() -> Result<sandbox::SandboxRun> {
-    PAWL_OK(world.sandboxes.start(id, backend, spec, context, {}));
-    PAWL_OK(world.sandboxes.wait(id, stop));
-    return world.sandboxes.collect(id, sandbox::spec_hash(spec));
+    PAWL_OK(steps.start(id, backend, spec, context, {}));
+    PAWL_OK(steps.wait(id, stop));
+    return steps.collect(id, sandbox::spec_hash(spec));
   }();
-  if (!run) static_cast<void>(world.sandboxes.abandon(id));
-  world.sandboxes.forget(id);
+  if (!run) static_cast<void>(steps.abandon(id));
+  steps.forget(id);
   return run;
 }
 

@@ -9,6 +9,7 @@
 #include "supervisor/supervisor.h"
 
 namespace pawl::executor {
+namespace {
 
 Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const State& state,
                                                                       std::vector<std::string> hidden) {
@@ -22,6 +23,8 @@ Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const Stat
                                        .key = ledger::key_of_steps(*state.sealer),
                                        .hidden = std::move(hidden)});
 }
+
+}  // namespace
 
 Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state, std::vector<std::string> hidden) {
   std::unique_ptr<OpenWorld> out(new OpenWorld(state));

@@ -15,18 +15,16 @@
 
 namespace pawl::executor {
 
-// The step runner that uses the supervisor's program beside this one. `hidden`: folders that no step sees.
-// kNotFound: the program is not there.
-Result<std::unique_ptr<supervisor::StepRunner>> installed_step_runner(const State& state,
-                                                                      std::vector<std::string> hidden = {});
-
 // Owns the objects of a World. For one thread, like the state.
 class OpenWorld {
  public:
-  // `state` must outlive the result. `hidden`: as for installed_step_runner().
+  // Steps use the supervisor's program beside this one. `state` must outlive the result. `hidden`: folders that
+  // no step sees. kNotFound: the program is not there.
   static Result<std::unique_ptr<OpenWorld>> open(const State& state, std::vector<std::string> hidden = {});
   // Valid as long as this object.
-  World world() { return {*state_.store, *sandboxes_, *objects_, clock_, random_, *redactor_, *journals_}; }
+  World world() {
+    return {*state_.store, *sandboxes_, *sandboxes_, *objects_, clock_, random_, *redactor_, *journals_};
+  }
 
  private:
   explicit OpenWorld(const State& state) : state_(state) {}

@@ -38,6 +38,7 @@ class Session {
   Session(const World& world, const Options& options, Observer& observer, const store::Claim& claim,
           Attempt attempt)
       : world_(world),
+        steps_(static_cast<supervisor::StepRunner&>(world.starter)),
         options_(options),
         observer_(observer),
         claim_(claim),
@@ -142,7 +143,7 @@ class Session {
       PAWL_TRY(spent, attempt_.spending(one, start));
     }
     if (starts_before_its_marker())
-      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, claim_.run.backend, spec, context, {}));
+      PAWL_OK(steps_.start(start.sandbox_run_id, claim_.run.backend, spec, context, {}));
     PAWL_TRY(const auto begun, begin(one, step, start));
     if (!begun) return Done::kMade;
     if (!begun->started) return Done::kOutOfBudget;
@@ -153,7 +154,7 @@ class Session {
                .credentials = std::move(credentials),
                .fresh_home = !start.not_continued.empty()};
     if (!starts_before_its_marker())
-      PAWL_OK(world_.sandboxes.start(start.sandbox_run_id, claim_.run.backend, spec, context, agent));
+      PAWL_OK(steps_.start(start.sandbox_run_id, claim_.run.backend, spec, context, agent));
     one.episode.look_beside();
     attempt_.begun(one, step, std::move(start));
     return Done::kMade;
@@ -203,7 +204,7 @@ class Session {
   // Finds out the state of a step that no process waited for.
   Result<Done> look_at(ActiveEpisode& one) {
     const auto& start = one.running->start;
-    PAWL_TRY(const auto found, world_.sandboxes.find(start.sandbox_run_id));
+    PAWL_TRY(const auto found, steps_.find(start.sandbox_run_id));
     const Recovery recovery = recovery_of(one, found);
     if (recovery == Recovery::kAdopt) return adopt(one);
     if (recovery != Recovery::kReattach) return give_up(one, {.recovery = recovery});
@@ -227,7 +228,7 @@ class Session {
   Result<Done> adopt(ActiveEpisode& one) {
     const auto& start = one.running->start;
     const std::string expected = compares_no_spec_hash() ? "" : start.sandbox_spec_hash;
-    auto run = world_.sandboxes.collect(start.sandbox_run_id, expected);
+    auto run = steps_.collect(start.sandbox_run_id, expected);
     if (!run) return give_up_without_result(one, run.error());
     if (one.running->found) {
       PAWL_OK(need_objects(one));
@@ -240,7 +241,7 @@ class Session {
     attempt_.release_objects();
     const auto start = one.running->start;
     auto interrupt = Interrupt::kNone;
-    const auto waited = world_.sandboxes.wait(start.sandbox_run_id, [&] {
+    const auto waited = steps_.wait(start.sandbox_run_id, [&] {
       interrupt = interruption_of(one);
       return interrupt != Interrupt::kNone;
     });
@@ -251,7 +252,7 @@ class Session {
     if (!waited && interrupt == Interrupt::kLeaseLost)
       return fail(ErrorKind::kConflict, "the lease was lost: " + waited.error().message);
     PAWL_OK(waited);
-    auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
+    auto run = steps_.collect(start.sandbox_run_id, start.sandbox_spec_hash);
     if (!run) return give_up_without_result(one, run.error());
     return settle(one, *std::move(run));
   }
@@ -360,7 +361,7 @@ class Session {
   Result<supervisor::Salvage> probe(const ActiveEpisode& one, const PlannedStep& step,
                                     const store::StepStart& start) {
     PAWL_TRY(const auto credentials, credentials_of(one, step));
-    return world_.sandboxes.salvage(start.sandbox_run_id, one.episode.phase().resume.probe, credentials);
+    return steps_.salvage(start.sandbox_run_id, one.episode.phase().resume.probe, credentials);
   }
 
   // Markers of an attempt that was reserved in this boot are of this boot. Those of an older attempt may not be.
@@ -385,7 +386,7 @@ class Session {
   }
 
   bool has_ended(const ActiveEpisode& one) {
-    const auto found = world_.sandboxes.find(one.running->start.sandbox_run_id);
+    const auto found = steps_.find(one.running->start.sandbox_run_id);
     return found && *found != supervisor::Found::kRunning;
   }
 
@@ -403,7 +404,7 @@ class Session {
     if (!ends_others_unrecorded()) PAWL_OK(ends_.record());
     const auto start = std::exchange(one.running, std::nullopt)->start;
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
-    auto run = world_.sandboxes.collect(start.sandbox_run_id, start.sandbox_spec_hash);
+    auto run = steps_.collect(start.sandbox_run_id, start.sandbox_spec_hash);
     if (run) return ends_.take(one, start, *std::move(run));
     return ends_.lose(one, start,
                       {.recovery = Recovery::kCancelled, .found = found_without_result(run.error())});
@@ -445,6 +446,7 @@ class Session {
   }
 
   const World& world_;
+  supervisor::StepRunner& steps_;
   const Options& options_;
   Observer& observer_;
   const store::Claim& claim_;

@@ -77,11 +77,7 @@ class SupervisedSteps final : public StepRunner {
   }
 
   Result<Found> find(const std::string& sandbox_run_id) override {
-    const Spool spool = spool_of(sandbox_run_id);
-    if (!os::is_folder(spool.folder())) return Found::kNothing;
-    PAWL_TRY(const auto lock, os::FileLock::try_lock(spool.path("lock")));
-    if (!lock) return Found::kRunning;
-    return spool.has_result() ? Found::kSpooled : Found::kNothing;
+    return find_step(options_.folder, sandbox_run_id);
   }
 
   Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) override {
@@ -292,6 +288,14 @@ class SupervisedSteps final : public StepRunner {
 std::unique_ptr<StepRunner> make_step_runner(RunnerOptions options) {
   PAWL_CHECK(options.key.size() == kHashKeySize);
   return std::make_unique<SupervisedSteps>(std::move(options));
+}
+
+Result<Found> find_step(const std::string& folder, const std::string& sandbox_run_id) {
+  const Spool spool(spool_folder(folder, sandbox_run_id), {});  // no seal is read
+  if (!os::is_folder(spool.folder())) return Found::kNothing;
+  PAWL_TRY(const auto lock, os::FileLock::try_lock(spool.path("lock")));
+  if (!lock) return Found::kRunning;
+  return spool.has_result() ? Found::kSpooled : Found::kNothing;
 }
 
 Result<std::vector<std::string>> objects_in_use(const std::string& folder) {

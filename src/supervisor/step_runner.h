@@ -55,40 +55,13 @@ struct KeptWork {
   std::string missing;
 };
 
-// The part of a StepRunner for callers that only read.
-class StepFinder {  // thread-safe
+// Gives steps up, and keeps or removes what they left. Starts none.
+class StepEnder {  // thread-safe
  public:
-  virtual ~StepFinder() = default;
-  virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
-};
-
-class StepRunner : public StepFinder {  // thread-safe
- public:
-  // Starts the supervisor and returns. `backend`: a name for sandbox::make_backend. `context`: the files that a
-  // copy_in without a src shows; its content hash binds them. `agent`: no value for a step of a gate or a hook.
-  // The hash does not bind it, because the amount that a run may spend and the credentials change. An agent
-  // finds HOME as the execution before left it, or empty in a new episode. REQUIRES: the marker of
-  // `sandbox_run_id` is durable.
-  virtual Status start(const std::string& sandbox_run_id, const std::string& backend,
-                       const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
-                       const std::optional<AgentStep>& agent) = 0;
-  // Blocks until the supervisor has ended, or until `stop` (called a few times a second) returns true. After `stop`
-  // the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor itself failed (for
-  // example, a full disk) and the result is lost.
-  virtual Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) = 0;
-  // Returns the spooled result. kNotFound: there is no result. kCorrupt: it does not parse, or has another spec hash.
-  virtual Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
-                                              const std::string& spec_hash) = 0;
+  virtual ~StepEnder() = default;
   // Guarantees that this id never runs again: kills a living supervisor, forbids a late one, and removes what
   // the step left in the kernel. Durable when it returns.
   virtual Status abandon(const std::string& sandbox_run_id) = 0;
-  // Runs `probe`, a command that decides whether the effect of an abandoned step happened. The probe sees the
-  // workspace as the step left it (probe.h), the step's environment without credentials, and its copied-in
-  // files. With exit code 0, `run` replaces the lost result and contains the step's layer. `credentials`: the
-  // step's credentials with their present values. When the step had another value, no probe runs, because the work
-  // cannot be searched for the old value. REQUIRES: abandon() of the id.
-  virtual Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe,
-                                  const secrets::Redactor::Values& credentials) = 0;
   // Stores the work of an agent's abandoned step as a layer. Its changes count as changes of the step's next execution.
   // Until forget_lost(), another call returns the same result. `credentials`: as for salvage().
   // REQUIRES: abandon() of the id, and the caller holds the objects until a row or a spool names the layer.
@@ -108,6 +81,35 @@ class StepRunner : public StepFinder {  // thread-safe
                                            const secrets::Redactor::Values& credentials) = 0;
   // Removes HOME of each agent of an attempt that has ended. Not durable, idempotent.
   virtual void forget_homes(const std::string& run_id, const std::string& attempt_id) = 0;
+};
+
+// The same, and runs steps. Only the code that sees to a step's marker has this type.
+class StepRunner : public StepEnder {  // thread-safe
+ public:
+  // Starts the supervisor and returns. `backend`: a name for sandbox::make_backend. `context`: the files that a
+  // copy_in without a src shows; its content hash binds them. `agent`: no value for a step of a gate or a hook.
+  // The hash does not bind it, because the amount that a run may spend and the credentials change. An agent
+  // finds HOME as the execution before left it, or empty in a new episode. REQUIRES: the marker of
+  // `sandbox_run_id` is durable.
+  virtual Status start(const std::string& sandbox_run_id, const std::string& backend,
+                       const sandbox::SandboxSpec& spec, const std::vector<ContextFile>& context,
+                       const std::optional<AgentStep>& agent) = 0;
+  // As find_step() (supervisor.h).
+  virtual Result<Found> find(const std::string& sandbox_run_id) = 0;
+  // Blocks until the supervisor has ended, or until `stop` (called a few times a second) returns true. After `stop`
+  // the result is kCancelled and the step continues. kExhausted, kIndeterminate: the supervisor itself failed (for
+  // example, a full disk) and the result is lost.
+  virtual Status wait(const std::string& sandbox_run_id, const std::function<bool()>& stop) = 0;
+  // Returns the spooled result. kNotFound: there is no result. kCorrupt: it does not parse, or has another spec hash.
+  virtual Result<sandbox::SandboxRun> collect(const std::string& sandbox_run_id,
+                                              const std::string& spec_hash) = 0;
+  // Runs `probe`, a command that decides whether the effect of an abandoned step happened. The probe sees the
+  // workspace as the step left it (probe.h), the step's environment without credentials, and its copied-in
+  // files. With exit code 0, `run` replaces the lost result and contains the step's layer. `credentials`: the
+  // step's credentials with their present values. When the step had another value, no probe runs, because the work
+  // cannot be searched for the old value. REQUIRES: abandon() of the id.
+  virtual Result<Salvage> salvage(const std::string& sandbox_run_id, const std::vector<std::string>& probe,
+                                  const secrets::Redactor::Values& credentials) = 0;
 };
 
 }  // namespace pawl::supervisor

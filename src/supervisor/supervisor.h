@@ -39,6 +39,9 @@ struct RunnerOptions {
 // The result is thread-safe. It takes only results that a supervisor with this key wrote.
 std::unique_ptr<StepRunner> make_step_runner(RunnerOptions options);
 
+// Where the step is, for a caller that reads and runs none. `folder`: .pawl.
+Result<Found> find_step(const std::string& folder, const std::string& sandbox_run_id);
+
 // The names of an agent's socket in /pawl, and of the operator's socket beside it in the spool.
 inline constexpr std::string_view kAgentSocket = "agent.sock", kOperatorSocket = "operator.sock";
 // The reason of a step that was ended because its agent reported that it had spent its cap.

@@ -6,10 +6,10 @@
 
 #include "base/json.h"
 #include "executor/executor.h"
-#include "executor/open_world.h"
 #include "os/clock.h"
 #include "sandbox/backend.h"
 #include "store/write_lock.h"
+#include "supervisor/supervisor.h"
 #include "views/accepted.h"
 #include "views/budget.h"
 #include "views/provider_wait.h"
@@ -36,8 +36,7 @@ Result<Reason> of_lease(const State& state, const store::RunRow& run, const stor
   PAWL_TRY(const auto steps, state.store->steps(run.run_id, phase.phase_id));
   const auto open = std::ranges::find(steps, store::StepState::kOpen, &store::StepRow::state);
   if (open == steps.end()) return out;
-  PAWL_TRY(const auto client, executor::installed_step_runner(state));
-  PAWL_TRY(const auto found, client->find(open->sandbox_run_id));
+  PAWL_TRY(const auto found, supervisor::find_step(state.folder, open->sandbox_run_id));
   out.step = {.label = open->label, .started_at = open->started_at, .found = found};
   return out;
 }

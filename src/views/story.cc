@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/lines.h"
-#include "executor/open_world.h"
 #include "executor/steps.h"
 #include "os/file.h"
 #include "store/ledger_rows.h"
+#include "supervisor/supervisor.h"
 #include "views/decisions.h"
 
 namespace pawl::views {
@@ -18,7 +18,7 @@ constexpr std::uint64_t kNetworkLogBytesMax = 64 << 20;
 constexpr std::size_t kRefusedShownMax = 100;    // for one step
 constexpr std::int64_t kOperatorRowsRead = 500;  // from the run's chain, which has a row for each phase
 
-StepNow now_of(const store::StepRow& step, supervisor::StepFinder& finder) {
+StepNow now_of(const store::StepRow& step, const State& state) {
   switch (step.state) {
     case store::StepState::kDone:
       return StepNow::kDone;
@@ -27,7 +27,7 @@ StepNow now_of(const store::StepRow& step, supervisor::StepFinder& finder) {
     case store::StepState::kOpen:
       break;
   }
-  const auto found = finder.find(step.sandbox_run_id);
+  const auto found = supervisor::find_step(state.folder, step.sandbox_run_id);
   const bool lives = found && *found != supervisor::Found::kNothing;
   return lives ? StepNow::kRunning : StepNow::kNoResult;
 }
@@ -52,8 +52,7 @@ Json refused_tries(const State& state, const Json& run) {
 
 class Reader {
  public:
-  Reader(const State& state, const Page& page, supervisor::StepFinder& finder)
-      : state_(state), page_(page), finder_(finder) {}
+  Reader(const State& state, const Page& page) : state_(state), page_(page) {}
 
   Result<PhaseStory> phase(const store::PhaseRow& row) {
     PhaseStory out{.row = row};
@@ -89,7 +88,7 @@ class Reader {
     std::ranges::stable_sort(steps, {}, &store::StepRow::started_at);  // base first, then the agent
     for (auto& step : steps) {
       PAWL_TRY(Json run, json_or_empty(step.run));
-      const StepNow now = now_of(step, finder_);
+      const StepNow now = now_of(step, state_);
       Json refused = refused_tries(state_, run);
       out.steps.push_back(
           {.row = std::move(step), .run = std::move(run), .now = now, .refused = std::move(refused)});
@@ -108,7 +107,6 @@ class Reader {
 
   const State& state_;
   const Page& page_;
-  supervisor::StepFinder& finder_;
 };
 
 // The phases of the page.
@@ -167,11 +165,10 @@ Result<Story> story_of(const State& state, const std::string& run_id, const Page
   PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
   out.seen_in_part = seen_in_part(state, out.run);
   out.not_judged_with = not_judged_with(store, out.run);
-  PAWL_TRY(const auto finder, executor::installed_step_runner(state));
   PAWL_TRY(auto phases, phases_of(store, run_id, page));
   out.more_phases = phases.size() > page.phases_max;
   if (out.more_phases) phases.pop_back();
-  Reader reader(state, page, *finder);
+  Reader reader(state, page);
   for (const auto& row : phases) {
     PAWL_TRY(PhaseStory phase, reader.phase(row));
     out.phases.push_back(std::move(phase));

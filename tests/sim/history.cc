@@ -349,8 +349,7 @@ class History {
     }
   }
 
-  // Acts like the command line: open steps are ended after the command, or by the next process that looks. A
-  // command that reported a failure may still have changed rows.
+  // As the command line, whose open steps end later. A command that reported a failure may have changed rows.
   void operate() {
     auto& dice = world_.dice;
     if (dice.percent(20)) return change_budgets();
@@ -388,7 +387,8 @@ class History {
   }
 
   executor::World world() {
-    return {store_, sandboxes_, objects_, world_.clock, world_.dice, machine_.redactor(), episodes_};
+    return {store_,       sandboxes_,  sandboxes_,          objects_,
+            world_.clock, world_.dice, machine_.redactor(), episodes_};
   }
 
   // Approves a phase that ended without being accepted; sometimes with an attempt that is not its newest.
