@@ -7,6 +7,7 @@
 #include "base/mutant.h"
 #include "executor/kept_work.h"
 #include "executor/reported.h"
+#include "sandbox/backend.h"
 #include "store/overlap.h"
 
 namespace pawl::executor {
@@ -104,6 +105,7 @@ class AttemptFinish {
     ActiveEpisode& judged = attempt_.judged();
     PAWL_TRY(auto end, judged.episode.judge(extra, judged.lost));
     end.episodes = attempt_.rows();
+    end.isolation_class = sandbox::isolation_class_of(claim_.run.backend);
     return end;
   }
 

@@ -30,6 +30,8 @@ constexpr std::int64_t kDoctorCallsOfPhaseMax = 2, kDoctorCallsOfRunMax = 10;
 struct Operator {
   std::int64_t uid = 0;
   std::string reason;
+  // As in AttemptEnd. Only a verb that ends running steps needs it.
+  std::string isolation_class = {};
 };
 
 struct Fork {
@@ -297,6 +299,7 @@ struct AttemptEnd {
   std::string not_before;
   std::vector<Advice> advice;
   Action action = Action::kNone;     // set for a failed attempt only
+  std::string isolation_class;       // the backend's, for cost rows of steps that kAbortRun ends
   std::string goal;                  // for kReplan
   std::string action_reason;         // one line; for all but kNone
   std::vector<EpisodeRow> episodes;  // each of several episodes; part of the ledger row `attempt`

@@ -356,7 +356,7 @@ class History {
     if (dice.percent(15)) return change_max_attempts();
     if (dice.percent(15)) return let_go_on(store_, run_id_, world_);
     const std::string phase = dice.percent(80) ? dice.one_of(phase_ids_) : "";
-    const store::Operator who{.uid = 1000, .reason = "because"};
+    const store::Operator who{.uid = 1000, .reason = "because", .isolation_class = "shared_kernel"};
     const auto now = world_.clock.wall();
     const auto what = dice.below(4);
     const char* const words[] = {"retry", "skip", "cancel", "approve"};

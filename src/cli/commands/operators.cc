@@ -5,6 +5,7 @@
 #include "cli/render/say.h"
 #include "executor/open_world.h"
 #include "executor/start_run.h"
+#include "sandbox/backend.h"
 
 namespace pawl::cli {
 namespace {
@@ -22,13 +23,14 @@ using Verb = Result<std::vector<std::string>> (store::Store::*)(const std::strin
 Status act(const OperatorOptions& options, Verb verb, const char* past, bool ends_steps) {
   PAWL_TRY(const State state, open_state(options.state));
   PAWL_TRY(const std::string run_id, state.store->resolve_run(options.run));
+  PAWL_TRY(const auto run, state.store->run(run_id));
   workspace::Hold hold;  // objects that were found still exist when the run is open again
   if (verb == &store::Store::operator_retry) {
     PAWL_TRY(hold, state.workspaces->hold());
-    PAWL_TRY(const auto run, state.store->run(run_id));
     PAWL_OK(executor::check_not_collected(*state.store, *state.workspaces, run));
   }
-  PAWL_TRY(const auto who, this_operator(state, options.reason));
+  PAWL_TRY(auto who, this_operator(state, options.reason));
+  who.isolation_class = sandbox::isolation_class_of(run.backend);
   PAWL_TRY(const auto changed,
            (state.store.get()->*verb)(run_id, options.phase, who, os::SystemClock().wall()));
   // Steps of the changed phases may still have running supervisors. Their results would be refused, so they

@@ -188,7 +188,7 @@ Status RunStore::settle_terminal(const PhaseRow& phase, const AttemptEnd& end, F
   PAWL_OK(seal_phase(phase, now));
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
   if (end.action == Action::kAbortRun) {
-    PAWL_OK(cancel_others(phase, end.action_reason, out, now));
+    PAWL_OK(cancel_others(phase, end, out, now));
   } else if (phase.state == PhaseState::kFailed && tier_row.stop_on_failure) {
     PAWL_OK(stop_queued(phase, now));
   }
@@ -197,14 +197,13 @@ Status RunStore::settle_terminal(const PhaseRow& phase, const AttemptEnd& end, F
 }
 
 // Cancels every other phase that is not terminal. Their workers lose their leases.
-Status RunStore::cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out,
-                               WallTime now) {
+Status RunStore::cancel_others(const PhaseRow& aborting, const AttemptEnd& end, Finished& out, WallTime now) {
   PAWL_TRY(const auto all, phases(aborting.run_id));
   for (auto row : all) {
     if (is_terminal(row.state)) continue;
     PAWL_TRY(const auto transition, apply(row, PhaseEvent::kRunAborted));
     if (row.state == PhaseState::kExecuting) {
-      PAWL_TRY(auto steps, end_work_of(row, now));
+      PAWL_TRY(auto steps, end_work_of(row, end.isolation_class, now));
       std::ranges::move(steps, std::back_inserter(out.ended_steps));
     }
     row.state = transition.state;
@@ -212,7 +211,7 @@ Status RunStore::cancel_others(const PhaseRow& aborting, const std::string& reas
     row.lease_owner.clear();
     row.lease_expires_at.clear();
     row.fence += 1;
-    row.last_failure_reason = "aborted by " + aborting.phase_id + ": " + reason;
+    row.last_failure_reason = "aborted by " + aborting.phase_id + ": " + end.action_reason;
     PAWL_OK(write_phase(row));
     PAWL_OK(seal_phase(row, now));
   }

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/isolation.h"
 #include "base/mutant.h"
 #include "store/cost_row.h"
 #include "store/verbs/run_store.h"
@@ -56,7 +55,8 @@ Status RunStore::create_run(const NewRun& run_input, WallTime now) {
 }
 
 // Ends the unfinished attempt and the open steps of a phase, so that no later result is accepted.
-Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row, WallTime now) {
+Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row,
+                                                       const std::string& isolation_class, WallTime now) {
   std::optional<AttemptRow> attempt;
   {
     PAWL_TRY(auto query, database_->query("unfinished_attempt"));
@@ -81,14 +81,13 @@ Result<std::vector<std::string>> RunStore::end_work_of(const PhaseRow& phase_row
   for (const auto& step_row : open) {
     ended.push_back(step_row.sandbox_run_id);
     PAWL_TRY(const auto run_row, run(phase_row.run_id));
-    const std::string cost =
-        cost_row({.workflow_id = run_row.workflow_id,
-                  .run_id = run_row.run_id,
-                  .gate_id = step_row.gate_id,
-                  .sandbox_run_id = step_row.sandbox_run_id,
-                  .backend = run_row.backend,
-                  .gate_isolation_class = std::string(kSharedKernel),  // the class of every backend
-                  .emitted_at = now});
+    const std::string cost = cost_row({.workflow_id = run_row.workflow_id,
+                                       .run_id = run_row.run_id,
+                                       .gate_id = step_row.gate_id,
+                                       .sandbox_run_id = step_row.sandbox_run_id,
+                                       .backend = run_row.backend,
+                                       .gate_isolation_class = isolation_class,
+                                       .emitted_at = now});
     const ResumeDecision decision{
         .sandbox_run_id = step_row.sandbox_run_id,
         .label = step_row.label,
@@ -129,7 +128,7 @@ Status RunStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string
                                     const Operator& who, WallTime now) {
   PAWL_TRY(const auto transition, apply(row, event));
   if (row.state == PhaseState::kExecuting) {
-    PAWL_TRY([[maybe_unused]] const auto steps, end_work_of(row, now));
+    PAWL_TRY([[maybe_unused]] const auto steps, end_work_of(row, who.isolation_class, now));
   }
   PAWL_OK(append_row(row.run_id, row.phase_id, operator_row(std::string(action), who, row, transition.state),
                      now));

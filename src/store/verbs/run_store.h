@@ -137,7 +137,7 @@ class RunStore : public ReadingStore {
   Status record_tries(const AttemptRow& attempt, const AttemptEnd& end);
   Status record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
   Status settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out, WallTime now);
-  Status cancel_others(const PhaseRow& aborting, const std::string& reason, Finished& out, WallTime now);
+  Status cancel_others(const PhaseRow& aborting, const AttemptEnd& end, Finished& out, WallTime now);
 
   // --- operators
   Result<std::vector<std::string>> operate(const std::string& run_id, const std::string& phase_id,
@@ -147,7 +147,8 @@ class RunStore : public ReadingStore {
   Status change_by_operator(PhaseRow& row, PhaseEvent event, std::string_view action, const Operator& who,
                             WallTime now);
   // Returns the sandbox_run_ids of the steps that were open.
-  Result<std::vector<std::string>> end_work_of(const PhaseRow& phase, WallTime now);
+  Result<std::vector<std::string>> end_work_of(const PhaseRow& phase, const std::string& isolation_class,
+                                               WallTime now);
   Result<bool> is_spent(const PhaseRow& row);
   Status end_spent(PhaseRow row, WallTime now);
 };

@@ -333,11 +333,13 @@ TEST_P(Attempts, AnAbortCancelsWhatIsNotTerminal) {
   auto end = verdict("failed_retryable");
   end.action = Action::kAbortRun;
   end.action_reason = "doctor: abort_run";
+  end.isolation_class = "microvm";
   const auto finished = store_->finish(
       a.lease, {.result = ended(step(a))}, end, [](const auto&, const auto&) { return false; }, now_);
   ASSERT_TRUE(finished) << finished.error().message;
   EXPECT_TRUE(finished->run_ended);
   EXPECT_EQ(finished->ended_steps, std::vector<std::string>{running});
+  EXPECT_EQ(read_cost_row(store_->cost_rows(run, 0)->back())->gate_isolation_class, "microvm");
   EXPECT_EQ(phase(run, "a").outcome, PhaseOutcome::kFailedUnrecoverable);
   EXPECT_EQ(phase(run, "b").state, PhaseState::kCancelled);
   EXPECT_EQ(phase(run, "c").state, PhaseState::kCancelled);

@@ -144,11 +144,13 @@ TEST_P(Episodes, AnOperatorEndsAllThatRun) {
   const Claim held = claim();
   ASSERT_TRUE(begin(held, agent(1)));
   ASSERT_TRUE(begin(held, agent(2)));
-  ASSERT_TRUE(store_->operator_cancel(run, "a", {}, now_));
+  ASSERT_TRUE(store_->operator_cancel(run, "a", {.isolation_class = "microvm"}, now_));
   const auto steps = *store_->steps(run, "a");
   for (const auto& row : steps) EXPECT_EQ(row.state, StepState::kLost);
   EXPECT_EQ(store_->unsettled("")->size(), 2U);
-  EXPECT_EQ(store_->cost_rows(run, 0)->size(), 2U);
+  const auto costs = *store_->cost_rows(run, 0);
+  EXPECT_EQ(costs.size(), 2U);
+  for (const auto& line : costs) EXPECT_EQ(read_cost_row(line)->gate_isolation_class, "microvm");
   EXPECT_EQ(store_->budgets(run)->front().reserved, 0);
 }
 
