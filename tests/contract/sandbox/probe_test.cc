@@ -3,20 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <set>
 #include <thread>
 
-#include "os/clock.h"
 #include "os/file.h"
-#include "os/random.h"
-#include "support/outside.h"
 #include "support/temp_folder.h"
 
 namespace pawl::sandbox {
@@ -126,44 +118,6 @@ TEST_P(Probe, IsAskedForInManyThreadsAtOnce) {
     });
   for (auto& thread : threads) thread.join();
   EXPECT_THAT(refused, ::testing::IsEmpty());
-}
-
-// No marker names a probe. A sweep removes the cgroups of a killed probe and leaves those of living probes
-// alone.
-TEST_P(Probe, LeavesNothingThatASweepDoesNotTakeWhenItIsKilled) {
-  const pid_t prober = fork();
-  if (prober == 0) {
-    sh("exec sleep 25");
-    _exit(0);
-  }
-  // The pid of the first child. The parent of the command is the init, and the parent
-  // of the init is the prober.
-  const auto child_of = [](const std::string& pid) {
-    const std::string children = testing::proc_text(pid + "/task/" + pid + "/children");
-    return children.substr(0, children.find(' '));
-  };
-  std::string command;
-  for (int i = 0; i < 30'000 && !testing::proc_text(command + "/cmdline").starts_with("sleep"); ++i) {
-    os::SystemClock().sleep_ms(1);
-    command = child_of(child_of(std::to_string(prober)));
-  }
-  std::set<std::string> ids;
-  const std::string all = testing::proc_text(command + "/cgroup");
-  if (const auto at = all.find("/pawl-"); at != std::string::npos) ids.insert(all.substr(at + 6, 36));
-  const auto degraded = backend->degraded();
-  if (std::ranges::find(degraded, "memory", &Mechanism::name) == degraded.end()) {
-    ASSERT_FALSE(ids.empty());
-  }
-  const auto made = testing::cgroups_of(ids);
-  backend->clean_up();
-  EXPECT_EQ(testing::cgroups_of(ids), made) << "it lives";
-  kill(prober, SIGKILL);
-  waitpid(prober, nullptr, 0);
-  EXPECT_EQ(testing::what_stays([&] {
-              backend->clean_up();  // the probe's init may still be ending
-              return testing::cgroups_of(ids);
-            }),
-            std::vector<std::string>());
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 // The promises of the namespace backend beside the contract of every backend: how its sandboxes see cgroups.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,6 +15,8 @@
 #include "os/random.h"
 #include "sandbox/namespace/cgroup.h"
 #include "sandbox/namespace/namespace_backend.h"
+#include "sandbox/probe.h"
+#include "support/outside.h"
 #include "support/sandbox_box.h"
 #include "support/temp_folder.h"
 
@@ -114,6 +120,52 @@ TEST(Cgroups, CanBeJoinedWhileOthersSweep) {
   is_over = true;
   for (auto& sweeper : sweepers) sweeper.join();
   EXPECT_EQ(gone, 0);
+}
+
+TEST(Cgroups, AreGoneWithTheirSandbox) {
+  testing::SandboxBox box(namespaces());
+  const auto run = box.sh("setsid sleep 1000 >/dev/null 2>&1 & echo started");
+  ASSERT_TRUE(succeeded(run)) << run.reason;
+  EXPECT_EQ(testing::cgroups_of({box.id}), std::vector<std::string>());
+}
+
+// No marker names a probe. A sweep removes the cgroups of a killed probe and leaves those of living probes
+// alone.
+TEST(Cgroups, OfAKilledProbeAreTakenByASweep) {
+  const auto backend = *make_backend(kNamespaceBackend);
+  const pid_t prober = fork();
+  if (prober == 0) {
+    static_cast<void>(run_in_sandbox(*backend, {.cmd = {"sh", "-c", "exec sleep 25"}}));
+    _exit(0);
+  }
+  // The pid of the first child. The parent of the command is the init, and the parent
+  // of the init is the prober.
+  const auto child_of = [](const std::string& pid) {
+    const std::string children = testing::proc_text(pid + "/task/" + pid + "/children");
+    return children.substr(0, children.find(' '));
+  };
+  std::string command;
+  for (int i = 0; i < 30'000 && !testing::proc_text(command + "/cmdline").starts_with("sleep"); ++i) {
+    os::SystemClock().sleep_ms(1);
+    command = child_of(child_of(std::to_string(prober)));
+  }
+  std::set<std::string> ids;
+  const std::string all = testing::proc_text(command + "/cgroup");
+  if (const auto at = all.find("/pawl-"); at != std::string::npos) ids.insert(all.substr(at + 6, 36));
+  const auto degraded = backend->degraded();
+  if (std::ranges::find(degraded, "memory", &Mechanism::name) == degraded.end()) {
+    ASSERT_FALSE(ids.empty());
+  }
+  const auto made = testing::cgroups_of(ids);
+  backend->clean_up();
+  EXPECT_EQ(testing::cgroups_of(ids), made) << "it lives";
+  kill(prober, SIGKILL);
+  waitpid(prober, nullptr, 0);
+  EXPECT_EQ(testing::what_stays([&] {
+              backend->clean_up();  // the probe's init may still be ending
+              return testing::cgroups_of(ids);
+            }),
+            std::vector<std::string>());
 }
 
 }  // namespace
