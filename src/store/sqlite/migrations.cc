@@ -8,6 +8,7 @@
 
 #include "embedded/sql.h"
 #include "os/clock.h"
+#include "store/before_migration.h"
 
 namespace pawl::store::sqlite {
 namespace {
@@ -67,59 +68,39 @@ Status set_version(Connection& connection, std::size_t version) {
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, version));
 }
 
-// kUnavailable: a live lease holds a phase, by the rule of claims (lease_is_live()). An idle executor holds
-// no lease; it sees the new schema at its next transaction (Connection::look_at_others).
-Status nobody_works(Connection& connection, std::int64_t version, const OwnerIsDead& owner_is_dead) {
-  const os::SystemClock clock;
-  ClaimRequest now{.now = clock.wall(), .mono = clock.mono(), .mono_id = clock.mono_id()};
-  now.owner_is_dead = owner_is_dead;
+// Phases with a lease; only the ids and the lease are read.
+Result<std::vector<PhaseRow>> held_phases(Connection& connection, std::int64_t version) {
+  std::vector<PhaseRow> out;
   PAWL_TRY(auto query, connection.query(version < kMonotonicLeases ? "wall_leases" : "leases"));
   for (;;) {
     PAWL_TRY(const bool row, query.next());
-    if (!row) return {};
-    const PhaseRow phase{.run_id = query.text(0),
-                         .phase_id = query.text(1),
-                         .lease_owner = query.text(2),
-                         .lease_expires_at = query.text(3),
-                         .lease_mono_id = query.text(4),
-                         .lease_until_mono = query.number(5)};
-    if (!lease_is_live(phase, now)) continue;
-    return fail(
-        ErrorKind::kUnavailable,
-        fmt::format(
-            "phase {} of run {} is being worked on by {}: end that first (Ctrl-C leaves all resumable), "
-            "then migrate",
-            phase.phase_id, phase.run_id, phase.lease_owner));
+    if (!row) return out;
+    out.push_back({.run_id = query.text(0),
+                   .phase_id = query.text(1),
+                   .lease_owner = query.text(2),
+                   .lease_expires_at = query.text(3),
+                   .lease_mono_id = query.text(4),
+                   .lease_until_mono = query.number(5)});
   }
 }
 
-// Seals the ends of open chains as they are: no older version sealed one. Only a migration does it, and only
-// because a person asks for it. An attacker who clears a seal later leaves an end that no seal fits.
-Status seal_open_chains(Connection& connection, const RowSealer* sealer) {
-  struct End {
-    std::string run_id, chain, head;
-    std::int64_t rows = 0;
-  };
-  std::vector<End> ends;
-  {
-    PAWL_TRY(auto query, connection.query("ends_of_open_chains"));
-    for (;;) {
-      PAWL_TRY(const bool row, query.next());
-      if (!row) break;
-      ends.push_back(
-          {.run_id = query.text(0), .chain = query.text(1), .head = query.text(3), .rows = query.number(2)});
-    }
+Result<std::vector<OpenEnd>> open_ends(Connection& connection) {
+  std::vector<OpenEnd> out;
+  PAWL_TRY(auto query, connection.query("ends_of_open_chains"));
+  for (;;) {
+    PAWL_TRY(const bool row, query.next());
+    if (!row) return out;
+    out.push_back(
+        {.run_id = query.text(0), .chain = query.text(1), .rows = query.number(2), .head = query.text(3)});
   }
-  if (ends.empty()) return {};
-  if (sealer == nullptr)
-    return fail(ErrorKind::kInvalid,
-                fmt::format("{} phase(s) of the database are not over, and their rows need the key of the "
-                            "state folder: name the folder with --dir",
-                            ends.size()));
-  for (const auto& [run_id, chain, head, rows] : ends) {
+}
+
+Status seal_open_chains(Connection& connection, const RowSealer* sealer) {
+  PAWL_TRY(const auto ends, open_ends(connection));
+  PAWL_TRY(const auto seals, seals_of(ends, sealer));
+  for (std::size_t i = 0; i < ends.size(); ++i) {
     PAWL_TRY(auto query, connection.query("seal_end"));
-    const std::string seal = sealer->seal_of_end(run_id, chain, rows, head);
-    PAWL_OK(query.bind(run_id).bind(chain).bind(seal).run());
+    PAWL_OK(query.bind(ends[i].run_id).bind(ends[i].chain).bind(seals[i]).run());
   }
   return {};
 }
@@ -192,7 +173,10 @@ Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead, c
   // Another process may have migrated first.
   PAWL_TRY(const std::int64_t applied, number(connection, "user_version"));
   if (static_cast<std::size_t>(applied) >= migrations().size()) return {};
-  if (applied > 0) PAWL_OK(nobody_works(connection, applied, owner_is_dead));
+  if (applied > 0) {
+    PAWL_TRY(const auto held, held_phases(connection, applied));
+    PAWL_OK(check_nobody_works(held, owner_is_dead));
+  }
   for (auto done = static_cast<std::size_t>(applied); done < migrations().size(); ++done) {
     const Migration& migration = migrations()[done];
     PAWL_OK(connection.run_script(migration.up));
@@ -221,7 +205,8 @@ Status take_back_newest(Connection& connection, const SchemaStatus& status, bool
         fmt::format("the schema was version {} a moment ago and is {} now: somebody else migrates it; "
                     "see `pawl migrate status`",
                     status.database, database));
-  PAWL_OK(nobody_works(connection, database, owner_is_dead));
+  PAWL_TRY(const auto held, held_phases(connection, database));
+  PAWL_OK(check_nobody_works(held, owner_is_dead));
   if (!destroy_data && !newest.count_lost.empty()) {
     PAWL_TRY(const std::int64_t rows, number(connection, newest.count_lost));
     if (rows > 0)
