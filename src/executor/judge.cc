@@ -15,6 +15,11 @@
 namespace pawl::executor {
 namespace {
 
+// Mutants (base/mutant.h).
+bool ignores_agent_exit() { return mutant("agent_exit_ignored"); }
+bool passes_empty_work() { return mutant("empty_work_passes"); }
+bool forgets_failed_gates() { return mutant("failed_gates_forgotten"); }
+
 constexpr std::uint64_t kComparedPatchBytesMax = 64 << 20;  // per episode; the patch is in memory
 constexpr std::size_t kPathsNamedMax = 10;  // enough to see what was touched; the diff has all
 
@@ -43,21 +48,12 @@ std::string joined(const std::vector<std::string>& words, std::size_t most) {
 // Whether the verdict depends on how a step of this role ended.
 bool judges(StepRole role) { return role == StepRole::kAgent || role == StepRole::kGate; }
 
-bool takes_any_exit(plan::AgentExit exit) {
-  if (mutant("agent_exit_ignored")) return true;
-  return exit == plan::AgentExit::kAny;
-}
+bool takes_any_exit(plan::AgentExit exit) { return exit == plan::AgentExit::kAny || ignores_agent_exit(); }
 
-bool refuses_empty_work(bool needs_change) {
-  if (mutant("empty_work_passes")) return false;
-  return needs_change;
-}
+bool refuses_empty_work(bool needs_change) { return needs_change && !passes_empty_work(); }
 
-// A mutant (base/mutant.h): the gate is as if the plan did not have it.
-bool is_forgotten(bool gate_passed) {
-  if (!mutant("failed_gates_forgotten")) return false;
-  return !gate_passed;
-}
+// Then the gate is as if the plan did not have it.
+bool is_forgotten(bool gate_passed) { return !gate_passed && forgets_failed_gates(); }
 
 gates::Signal agent_signal(const sandbox::SandboxRun& run, const gates::StepFacts& facts,
                            const plan::Phase& phase) {

@@ -9,6 +9,9 @@
 namespace pawl::executor {
 namespace {
 
+// A mutant (base/mutant.h).
+bool fails_refused_agents() { return mutant("refused_agents_fail"); }
+
 constexpr std::size_t kMessageBytesMax = 300;  // in a row and in a line for people
 
 std::string message_of(const agent::Refusal& refusal) {
@@ -27,7 +30,7 @@ std::int64_t named_wait_ms(std::int64_t left_ms, const agent::Reset& reset) {
 
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
                                          const plan::Phase& phase, const sandbox::SandboxRun& run) {
-  if (mutant("refused_agents_fail")) return std::nullopt;
+  if (fails_refused_agents()) return std::nullopt;
   if (step.role != StepRole::kAgent || !runs_again(phase)) return std::nullopt;
   if (run.outcome != sandbox::Outcome::kExited) return std::nullopt;
   const auto* signs = agent::refusal_signs(phase.agent_usage);

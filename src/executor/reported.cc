@@ -11,6 +11,9 @@
 namespace pawl::executor {
 namespace {
 
+// A mutant (base/mutant.h).
+bool shares_checkpoints() { return mutant("episodes_share_checkpoints"); }
+
 constexpr std::size_t kAnswerBytesKept = 1024;  // bytes of a person's answer, in the ledger
 
 Json redacted(const secrets::Redactor& redactor, Json details) {
@@ -67,10 +70,7 @@ Status settle_usage(const World& world, const store::Unsettled& unsettled) {
 
 namespace {
 
-bool has_id_of_its_own(std::int64_t episode) {
-  if (mutant("episodes_share_checkpoints")) return false;
-  return episode != 0;
-}
+bool has_id_of_its_own(std::int64_t episode) { return episode != 0 && !shares_checkpoints(); }
 
 }  // namespace
 

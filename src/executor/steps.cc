@@ -140,6 +140,10 @@ bool leaves_no_verdict(const PlannedStep& step, const sandbox::SandboxRun& run) 
 
 namespace {
 
+// Mutants (base/mutant.h).
+bool ignores_unusable_base() { return mutant("unusable_base_ignored"); }
+bool starts_agent_before_base() { return mutant("agent_before_base"); }
+
 const sandbox::SandboxRun* result_of(const PlannedStep& step, const Progress& progress) {
   const auto found = progress.results.find(step.index);
   return found == progress.results.end() ? nullptr : &found->second;
@@ -151,13 +155,13 @@ bool is_missed(const PlannedStep& step, const Progress& progress) {
 }
 
 bool base_is_usable(const Progress& progress) {
-  if (mutant("unusable_base_ignored")) return true;
+  if (ignores_unusable_base()) return true;
   return std::ranges::all_of(progress.on_base, [](const auto& known) { return known.second.is_usable(); });
 }
 
 // Whether the agent has to wait, and for which step. nullptr: it waits for a person.
 std::optional<const PlannedStep*> before_agent(std::span<const PlannedStep> steps, const Progress& progress) {
-  if (mutant("agent_before_base")) return std::nullopt;
+  if (starts_agent_before_base()) return std::nullopt;
   const auto first = std::ranges::find_if(steps, [&](const auto& step) { return is_missed(step, progress); });
   if (first != steps.end()) return &*first;  // a person learns at once all there is to fix
   return base_is_usable(progress) ? std::nullopt : std::optional<const PlannedStep*>(nullptr);

@@ -18,6 +18,9 @@
 namespace pawl::gates {
 namespace {
 
+// A mutant (base/mutant.h).
+bool digests_no_model() { return mutant("models_fail_as_one"); }
+
 constexpr std::size_t kLinesCompared = 10;  // runners end their output with the failures
 constexpr std::size_t kHexWordMin = 8;      // shortest word: an address, a commit, a part of a UUID
 constexpr std::string_view kWorkspace = "/workspace/";
@@ -236,7 +239,7 @@ std::string failure_digest(const AttemptFacts& facts) {
     if (!step_held(step) || names_failures(step)) steps.push_back(step_failure(step));
   for (const auto& signal : facts.signals)
     if (!signal.passed) signals.push_back(signal_failure(signal));
-  const std::string model = mutant("models_fail_as_one") ? "" : facts.model;
+  const std::string model = digests_no_model() ? "" : facts.model;
   return blake3_hex(
       canonical({{"model", model}, {"signals", std::move(signals)}, {"steps", std::move(steps)}}));
 }

@@ -10,11 +10,10 @@ namespace pawl::gates {
 namespace {
 
 // Mutants (base/mutant.h).
-bool takes_flaky(bool flaky_passes) {
-  if (mutant("flaky_gate_passes")) return true;
-  return flaky_passes;
-}
+bool passes_flaky() { return mutant("flaky_gate_passes"); }
 bool hides_flaky() { return mutant("flaky_gate_is_silent"); }
+
+bool takes_flaky(bool flaky_passes) { return flaky_passes || passes_flaky(); }
 
 const Signal* failing_signal(const GateRun& run, const std::string& key) {
   const auto found = std::ranges::find_if(

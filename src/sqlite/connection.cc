@@ -25,6 +25,10 @@
 namespace pawl::sqlite {
 namespace {
 
+// Mutants (base/mutant.h).
+bool skips_fsync() { return mutant("fsync_missing"); }
+bool remembers_rolled_back_changes() { return mutant("memory_outlives_rollback"); }
+
 constexpr std::string_view kMark = "-- name: ";
 
 void add_statements(std::string_view file, Statements& out) {
@@ -270,7 +274,7 @@ Status Connection::configure() {
     if ((sqlite3_errcode(handle()) & 0xFF) != SQLITE_BUSY || waited_ms >= busy_timeout_ms()) return done;
     os::SystemClock().sleep_ms(kPauseMs);
   }
-  return mutant("fsync_missing") ? run_script("PRAGMA synchronous = OFF") : Status();
+  return skips_fsync() ? run_script("PRAGMA synchronous = OFF") : Status();
 }
 
 Status Connection::run_script(std::string_view text) {
@@ -339,8 +343,8 @@ Status Connection::check_programs() {
 
 Transaction::~Transaction() {
   if (connection_ == nullptr) return;
-  const bool forgets = !mutant("memory_outlives_rollback");
-  if (forgets && connection_->total_changes() != changes_before_) connection_->begin_epoch();
+  if (!remembers_rolled_back_changes() && connection_->total_changes() != changes_before_)
+    connection_->begin_epoch();
   if (parts_ == Connection::Parts::kPlain) {
     if (connection_->total_changes() != changes_before_) connection_->require_roll_back();
     return;

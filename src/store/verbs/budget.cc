@@ -10,6 +10,10 @@
 namespace pawl::store::verbs {
 namespace {
 
+// Mutants (base/mutant.h).
+bool ignores_reservations() { return mutant("budget_without_reservations"); }
+bool keeps_reservations() { return mutant("reservations_kept"); }
+
 BudgetRow read_budget(const Query& query) {
   BudgetRow row{.unit = query.text(0), .spent = query.number(2), .reserved = query.number(3)};
   if (!query.is_null(1)) row.cap = query.number(1);
@@ -77,7 +81,7 @@ BudgetRow& row_of(std::vector<BudgetRow>& budgets, std::string_view unit) {
 
 void reserve_for(std::vector<BudgetRow>& budgets, const StepStart& start, StepRow& step, Begun& out) {
   const auto left = of_unit(budgets, kSandboxMs);
-  out.started = !(mutant("budget_without_reservations") ? left.is_spent() : left.is_used_up());
+  out.started = !(ignores_reservations() ? left.is_spent() : left.is_used_up());
   // Grants this step's share of the rest of the budget, at most the amount that the step asks for.
   const auto take = [&](std::string_view unit, const std::optional<std::int64_t>& most,
                         std::optional<std::int64_t>& granted) {
@@ -113,7 +117,7 @@ void settle(std::vector<BudgetRow>& budgets, const StepRow& ended, std::int64_t 
     if (spent == 0 && reserved == 0) return;
     auto& row = row_of(budgets, unit);
     row.spent = std::min(sum_at_most_max(row.spent, spent), kSpentMax);
-    row.reserved -= mutant("reservations_kept") ? 0 : reserved;
+    row.reserved -= keeps_reservations() ? 0 : reserved;
   };
   std::int64_t tokens = 0, usd_nanos = 0;
   for (const auto& usage : reported.usage) {

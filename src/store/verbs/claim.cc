@@ -4,6 +4,15 @@
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
+namespace {
+
+// Mutants (base/mutant.h).
+bool reserves_nothing() { return mutant("reserved_after_the_run"); }
+bool goes_down_the_ladder() { return mutant("ladder_goes_down"); }
+bool leaves_the_fence() { return mutant("fence_stands_still"); }
+
+}  // namespace
+
 Status RunStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
   PAWL_TRY(const TierRow tier_row, tier(phase.run_id, phase.tier_index));
   attempt.base_has_own_tier = !tier_row.parallel;
@@ -27,13 +36,12 @@ Status RunStore::fix_base(const PhaseRow& phase, AttemptRow& attempt) {
 }
 
 Result<AttemptRow> RunStore::reserve(PhaseRow& phase, const Claim& claim, const ClaimRequest& request) {
-  if (!mutant("reserved_after_the_run")) phase.attempts_used += 1;
+  if (!reserves_nothing()) phase.attempts_used += 1;
   phase.attempts_total += 1;
   phase.last_attempt_timestamp = rfc3339(request.now);
   // The level of escalation never goes down, whatever resets attempts_used.
-  phase.escalation_level = mutant("ladder_goes_down")
-                               ? phase.attempts_used - 1
-                               : std::max(phase.escalation_level, phase.attempts_used - 1);
+  phase.escalation_level = goes_down_the_ladder() ? phase.attempts_used - 1
+                                                  : std::max(phase.escalation_level, phase.attempts_used - 1);
   AttemptRow attempt;
   attempt.run_id = phase.run_id;
   attempt.phase_id = phase.phase_id;
@@ -93,7 +101,7 @@ Result<Claim> RunStore::take(PhaseRow phase, std::string planned, const ClaimReq
   phase.lease_expires_at = rfc3339(request.now.plus_ms(request.lease_ms));
   phase.lease_mono_id = request.mono_id;
   phase.lease_until_mono = request.mono.micros + request.lease_ms * 1000;
-  if (!mutant("fence_stands_still")) phase.fence += 1;
+  if (!leaves_the_fence()) phase.fence += 1;
   phase.not_before.clear();
   if (phase.attempts_total > 0) {
     PAWL_TRY(auto unfinished, attempt_of(phase, "unfinished_attempt"));

@@ -10,6 +10,12 @@ namespace {
 // Mutants (base/mutant.h).
 bool seals_no_work() { return mutant("seal_without_its_work"); }
 bool sees_no_others() { return mutant("accepted_without_the_others"); }
+bool writes_no_seal() { return mutant("end_without_its_seal"); }
+bool finishes_in_two_transactions() { return mutant("finish_in_two_transactions"); }
+bool writes_no_attempt_row() { return mutant("attempt_without_its_row"); }
+bool reserves_at_the_end() { return mutant("reserved_after_the_run"); }
+bool resets_attempts_total() { return mutant("replan_resets_attempts_total"); }
+bool signs_no_end() { return mutant("end_without_a_signature"); }
 
 PhaseEvent event_of(const AttemptEnd& end) {
   PAWL_CHECK(end.action == Action::kNone || end.verdict != AttemptVerdict::kPassed);
@@ -62,8 +68,7 @@ Status RunStore::seal_phase(const PhaseRow& phase, WallTime now) {
     PAWL_TRY(const bool found, query.next());
     if (found && !seals_no_work()) layer = query.text(0);
   }
-  if (!mutant("end_without_its_seal"))
-    PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
+  if (!writes_no_seal()) PAWL_OK(append_row(phase.run_id, "", phase_sealed_row(phase, head, layer), now));
   trusted_.at(phase.run_id)
       .own_ended.seal(phase.phase_id, {.state = std::string(name(phase.state)),
                                        .outcome = std::string(name(phase.outcome)),
@@ -259,13 +264,13 @@ Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, co
   PAWL_OK(write_attempt_end(attempt));
   PAWL_OK(record_tries(attempt, end));
   attempt.agent_layer = end.agent_layer.value_or(attempt.agent_layer);
-  if (mutant("finish_in_two_transactions")) {
+  if (finishes_in_two_transactions()) {
     PAWL_OK(transaction.commit());
     PAWL_TRY(transaction, begin("finish", lease.run_id));
   }
-  if (!mutant("attempt_without_its_row")) PAWL_OK(append_attempt(attempt, end, now));
+  if (!writes_no_attempt_row()) PAWL_OK(append_attempt(attempt, end, now));
 
-  if (mutant("reserved_after_the_run")) phase_row.attempts_used += 1;
+  if (reserves_at_the_end()) phase_row.attempts_used += 1;
   phase_row.state = transition.state;
   phase_row.outcome = transition.outcome;
   phase_row.last_failure_reason = end.action == Action::kNone ? end.reason : end.action_reason;
@@ -275,12 +280,12 @@ Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, co
   if (end.action == Action::kReplan) {
     phase_row.revision += 1;
     phase_row.attempts_used = 0;
-    if (mutant("replan_resets_attempts_total")) phase_row.attempts_total = 0;
+    if (resets_attempts_total()) phase_row.attempts_total = 0;
   }
   PAWL_OK(record_advice(phase_row, attempt, end, now));
   PAWL_OK(write_phase(phase_row));
   if (is_terminal(phase_row.state)) PAWL_OK(settle_terminal(phase_row, end, out, now));
-  if (!mutant("end_without_a_signature")) PAWL_OK(sign_head(lease.run_id, now));
+  if (!signs_no_end()) PAWL_OK(sign_head(lease.run_id, now));
   PAWL_OK(transaction.commit());
   return out;
 }

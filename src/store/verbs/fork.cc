@@ -7,6 +7,9 @@
 namespace pawl::store::verbs {
 namespace {
 
+// A mutant (base/mutant.h).
+bool shares_no_layers() { return mutant("fork_without_layers"); }
+
 // Returns the phases before `phase_id`, in the plan's order. `whose` names the list, for people.
 Result<std::vector<PhaseRow>> phases_before(const std::vector<PhaseRow>& phases, const std::string& phase_id,
                                             const std::string& whose) {
@@ -68,7 +71,7 @@ Result<std::vector<LayerRow>> RunStore::layers_to_share(const std::string& from_
 }
 
 Status RunStore::share_layers(const std::vector<LayerRow>& layers, const std::string& run_id) {
-  if (mutant("fork_without_layers")) return {};
+  if (shares_no_layers()) return {};
   for (const auto& layer : layers) {
     PAWL_TRY(const auto row, phase(run_id, layer.phase_id));
     PAWL_OK(accept_layer(row, layer.layer_id));

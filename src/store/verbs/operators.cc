@@ -12,6 +12,7 @@ bool drops_usage_of_ended_agents() { return mutant("usage_of_ended_agents_droppe
 bool leaves_ended_gates() { return mutant("gates_ended_by_operators_run_on"); }
 bool keeps_cancelled_phases() { return mutant("cancelled_phases_stay"); }
 bool keeps_spent_phases() { return mutant("spent_phases_stay"); }
+bool keeps_the_fence() { return mutant("operator_keeps_the_fence"); }
 
 }  // namespace
 
@@ -136,7 +137,7 @@ Status RunStore::change_by_operator(PhaseRow& row, PhaseEvent event, std::string
   row.outcome = transition.outcome;
   row.lease_owner.clear();
   row.lease_expires_at.clear();
-  if (!mutant("operator_keeps_the_fence")) row.fence += 1;
+  if (!keeps_the_fence()) row.fence += 1;
   if (event == PhaseEvent::kOperatorRetry) {
     row.attempts_used = 0;
     row.not_before.clear();

@@ -14,6 +14,8 @@ bool overwrites_a_cancel() { return mutant("cancel_is_overwritten"); }
 bool checks_no_fence() { return mutant("fence_check_dropped"); }
 bool charges_no_lost_step() { return mutant("lost_steps_cost_nothing"); }
 bool charges_no_cancelled_step() { return mutant("cancelled_steps_cost_nothing"); }
+bool counts_doctor_calls_in_memory() { return mutant("doctor_calls_in_memory"); }
+bool waits_without_its_time() { return mutant("wait_without_its_time"); }
 
 std::unexpected<Error> no_unfinished_attempt(const Lease& lease) {
   return fail(ErrorKind::kCorrupt, "phase " + lease.phase_id + " is leased without an unfinished attempt");
@@ -272,7 +274,7 @@ Status RunStore::count(const Lease& lease, const StepStart& start) {
   }
   if (phase.doctor_calls >= kDoctorCallsOfPhaseMax)
     return fail(ErrorKind::kExhausted, start.label + ": no call of the doctor is left for this phase");
-  if (mutant("doctor_calls_in_memory")) return {};
+  if (counts_doctor_calls_in_memory()) return {};
   PAWL_OK(check_doctor_calls(lease.run_id));
   phase.doctor_calls += 1;
   {
@@ -351,7 +353,7 @@ Status RunStore::wait(const Lease& lease, const Endings& endings, const std::str
   PAWL_TRY([[maybe_unused]] const auto warnings, record_endings(lease, endings, now, budgets));
   PAWL_OK(write_budgets(lease.run_id, budgets));
   PAWL_OK(check_tables(lease.run_id));
-  if (!mutant("wait_without_its_time")) phase_row.not_before = not_before;
+  if (!waits_without_its_time()) phase_row.not_before = not_before;
   phase_row.lease_owner.clear();
   phase_row.lease_expires_at.clear();
   PAWL_OK(write_phase(phase_row));

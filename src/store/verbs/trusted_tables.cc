@@ -21,6 +21,8 @@ bool compares_no_accepted_work() { return mutant("accepted_work_not_compared"); 
 bool compares_no_caps() { return mutant("caps_not_compared"); }
 bool compares_no_reservations() { return mutant("reservations_not_compared"); }
 bool compares_no_state() { return mutant("run_state_not_compared"); }
+bool compares_no_previous_attempt() { return mutant("previous_attempt_not_compared"); }
+bool compares_no_ends() { return mutant("ends_not_compared"); }
 
 std::unexpected<Error> contradicted(const std::string& run_id, const std::string& what) {
   return fail(ErrorKind::kForged, "the tables of run " + run_id + " are not what its ledger says: " + what +
@@ -89,7 +91,7 @@ Status ReadingStore::check_claim(Claim& claim) {
   PAWL_OK(check_attempts(claim.phase));
   PAWL_OK(check_no_episodes(claim.attempt));
   if (claim.continued) PAWL_OK(check_steps(claim));
-  return mutant("previous_attempt_not_compared") ? Status() : check_previous(claim);
+  return compares_no_previous_attempt() ? Status() : check_previous(claim);
 }
 
 // One comparison serves until another connection commits.
@@ -105,7 +107,7 @@ Status ReadingStore::check_tables(const std::string& run_id) {
   PAWL_OK(check_source(run_id, known.started));
   PAWL_OK(check_places(run_id, known.started));
   known.first_open = 0;
-  if (!mutant("ends_not_compared")) PAWL_OK(check_ends(run_id, ended));
+  if (!compares_no_ends()) PAWL_OK(check_ends(run_id, ended));
   auto caps = known.own_caps;
   caps.insert(known.caps.begin(), known.caps.end());
   PAWL_TRY(const auto budgets, known_budgets(run_id));
