@@ -52,7 +52,7 @@ struct Events {
   std::function<bool()> should_stop;
   // Makes the way out of the sandbox. Required with network scoped.
   OpenOutlet open_outlet;
-  // Lines about executed programs (trace/tracer.h), without newlines. Required with enable_trace.
+  // Lines about executed programs (namespace/trace/tracer.h), without newlines. Required with enable_trace.
   std::function<void(std::string_view)> on_trace;
   // Replaces the secrets in an argument of the trace, before the argument is cut. Optional.
   std::function<std::string(std::string_view)> redact;

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "sandbox/trace/tracer.h"
+#include "sandbox/trace_bounds.h"
 
 namespace pawl::supervisor {
 

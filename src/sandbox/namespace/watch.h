@@ -12,7 +12,7 @@
 #include "sandbox/namespace/child.h"
 #include "sandbox/namespace/disk.h"
 #include "sandbox/namespace/input.h"
-#include "sandbox/trace/tracer.h"
+#include "sandbox/namespace/trace/tracer.h"
 
 namespace pawl::sandbox {
 

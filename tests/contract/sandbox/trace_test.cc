@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/lines.h"
-#include "sandbox/trace/tracer.h"
+#include "sandbox/trace_bounds.h"
 #include "support/sandbox_box.h"
 
 namespace pawl::sandbox {

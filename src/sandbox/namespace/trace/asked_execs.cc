@@ -1,4 +1,4 @@
-#include "sandbox/trace/asked_execs.h"
+#include "sandbox/namespace/trace/asked_execs.h"
 
 #include <sys/stat.h>
 

@@ -18,14 +18,9 @@
 
 #include "os/file.h"
 #include "sandbox/namespace/handover.h"
-#include "sandbox/trace/asked_execs.h"
+#include "sandbox/namespace/trace/asked_execs.h"
 
 namespace pawl::sandbox {
-
-inline constexpr std::int64_t kTraceBytesMax = 16 << 20;  // after that, one line says that the trace was cut
-inline constexpr std::size_t kTraceArgumentsMax = 64, kTraceArgumentBytesMax = 256;
-// Bytes read of a longer argument: a secret that begins in the reported part ends within them.
-inline constexpr std::size_t kTraceLookBytesMax = kTraceArgumentBytesMax + 4096;
 
 class Tracer {
  public:

@@ -1,4 +1,4 @@
-#include "sandbox/trace/tracer.h"
+#include "sandbox/namespace/trace/tracer.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 #include "os/clock.h"
 #include "sandbox/namespace/filter.h"
 #include "sandbox/spec.h"
+#include "sandbox/trace_bounds.h"
 
 namespace pawl::sandbox {
 namespace {
