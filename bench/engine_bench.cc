@@ -213,8 +213,8 @@ void work(Database& database, store::Store& store, secrets::Redactor& redactor,
                             .owner = os::to_text(os::this_process()) + "/" + std::to_string(worker),
                             .plans = std::move(plans)};
   NoEpisodes episodes;
-  executor::Executor executor({store, sandboxes, objects, clock, random, redactor, episodes}, options,
-                              observer);
+  executor::Executor executor({store, sandboxes, sandboxes, objects, clock, random, redactor, episodes},
+                              options, observer);
   for (;;) {
     const auto turn = executor.run_one();
     PAWL_CHECK(turn);

@@ -100,9 +100,11 @@ TEST(Recovery, ARowTellsTheDecisionThatClosedItsMarker) {
   EXPECT_EQ(recorded_recovery("skip", store::kExecutionsPerStepMax), Recovery::kCrashLoop);
   EXPECT_EQ(recorded_recovery("", 1), std::nullopt);
   EXPECT_TRUE(lost_by(Recovery::kEscalate, store::RecoveryFound::kNothing, "agent").escalate);
-  EXPECT_EQ(lost_by(Recovery::kCrashLoop, store::RecoveryFound::kNothing, "agent").outcome, LostOutcome::kCrashLoop);
+  EXPECT_EQ(lost_by(Recovery::kCrashLoop, store::RecoveryFound::kNothing, "agent").outcome,
+            LostOutcome::kCrashLoop);
   EXPECT_EQ(lost_by(Recovery::kSkip, store::RecoveryFound::kNothing, "agent").outcome, LostOutcome::kLost);
-  EXPECT_EQ(lost_by(Recovery::kEscalate, store::RecoveryFound::kLimited, "agent").outcome, LostOutcome::kLimited);
+  EXPECT_EQ(lost_by(Recovery::kEscalate, store::RecoveryFound::kLimited, "agent").outcome,
+            LostOutcome::kLimited);
   EXPECT_EQ(name(LostOutcome::kCrashLoop), "crash_loop")
       << "a word of the signals, which `pawl stats` counts";
   EXPECT_FALSE(ends_episode(Recovery::kCancelled));
