@@ -250,7 +250,7 @@ class Episode {
   Round round_;
   PathRules sight_rules_;                     // for paths that gates see
   PathRules rules_;                           // for paths that the agent changes
-  std::vector<std::string> protected_names_;  // of files in every folder; sorted
+  std::vector<std::string> protected_names_;  // names of files, protected in every folder; sorted
   std::vector<PlannedStep> steps_;
   Results results_;
   Looks looks_;

@@ -50,7 +50,7 @@ class Journals {  // thread-safe
 struct World {
   store::Store& store;
   supervisor::StepEnder& sandboxes;
-  StepStarter starter;  // of the same steps
+  StepStarter starter;  // for the steps of `sandboxes`
   workspace::ObjectStore& objects;
   os::Clock& clock;
   os::Random& random;

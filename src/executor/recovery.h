@@ -1,5 +1,4 @@
-// Decides what to do with a step that ran without this executor, or that lost its result: pure functions. A
-// detail of this room.
+// Decides what to do with a step that ran without this executor, or that lost its result: pure functions.
 #pragma once
 
 #include <cstdint>

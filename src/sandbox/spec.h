@@ -90,7 +90,7 @@ using pawl::outcome_from_name;
 struct SandboxRun {
   std::string run_id;  // the sandbox_run_id of the marker
   std::string backend;
-  std::string gate_isolation_class;  // of the backend, in a word of base/isolation.h
+  std::string gate_isolation_class;  // the backend's, in a word of base/isolation.h
   std::string started_at, ended_at;  // RFC 3339
   Outcome outcome = Outcome::kSetupFailed;
   std::int64_t exit_code = -1;  // set for kExited; otherwise -1
