@@ -38,16 +38,27 @@ class EvidenceReader {
   virtual Status check_storage() = 0;
 };
 
-// The state of runs, and their evidence.
-class Reader : public EvidenceReader {
+// The reads of executors and of gc.
+class WorkReader {
  public:
+  virtual ~WorkReader() = default;
+
   // Returns the decision of Verbs::claim() at this moment.
   virtual Result<Candidate> candidate(const ClaimRequest& request) = 0;
   // The text about a gate on the base; the store does not interpret it. Absent: no text with this key that
   // this folder's key signed.
   virtual Result<std::optional<std::string>> inventory(const std::string& key) = 0;
-  // Runs `reads`, which may call only the verbs below. All see one state of the store, also
-  // while another process writes.
+  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. Before a caller
+  // settles a step, it makes sure that the step's process is gone. Empty `run_id`: the steps of all runs.
+  virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;
+  virtual Result<std::vector<StepRow>> open_steps() = 0;  // the steps of all runs; gc must not touch them
+};
+
+// The state of runs, their evidence, and the work that is left.
+class Reader : public EvidenceReader, public WorkReader {
+ public:
+  // Runs `reads`, which may call only the reads of this class below. All see one state of the store, also while
+  // another process writes.
   virtual Status read_together(const std::function<Status()>& reads) = 0;
   virtual Result<RunRow> run(const std::string& run_id) = 0;       // kNotFound
   virtual Result<std::vector<RunRow>> runs(std::size_t most) = 0;  // newest first
@@ -78,10 +89,6 @@ class Reader : public EvidenceReader {
   // By attempt_id, episode; only of finished attempts with several episodes.
   virtual Result<std::vector<EpisodeRow>> episodes(const std::string& run_id,
                                                    const std::string& phase_id) = 0;
-  // Steps whose usage is unsettled: an operator, or a doctor that aborted the run, ended them. Before a caller
-  // settles a step, it makes sure that the step's process is gone. Empty `run_id`: the steps of all runs.
-  virtual Result<std::vector<Unsettled>> unsettled(const std::string& run_id) = 0;
-  virtual Result<std::vector<StepRow>> open_steps() = 0;  // the steps of all runs; gc must not touch them
   virtual Result<std::vector<LayerRow>> accepted_layers(const std::string& run_id) = 0;  // by merge_seq
   // The layers of an attempt's base, topmost first.
   virtual Result<std::vector<std::string>> base_layers(const AttemptRow& attempt) = 0;
