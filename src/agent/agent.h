@@ -60,7 +60,7 @@ constexpr std::int64_t kListMax = 1000;                // rows that a verb lists
 constexpr std::int64_t kListedBytesMax = 16 << 20;     // for the results that steps() lists at once
 constexpr std::int64_t kReceivedBytesMax = 256 << 20;  // for all payloads that are being received
 constexpr std::int64_t kStoredBytesMax = 8LL << 30;    // for an episode's file
-constexpr std::int64_t kFreeBytesMin = 16 << 20;       // the disk's, besides twice the payload's size
+constexpr std::int64_t kFreeBytesMin = 16 << 20;       // free on the disk, besides twice the payload's size
 constexpr std::int64_t kKeptDefault = 5;               // checkpoints retained for an id
 
 }  // namespace pawl::agent

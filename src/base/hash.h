@@ -35,7 +35,7 @@ class Hasher {
   std::unique_ptr<State> state_;
 };
 
-// The value of a hexadecimal digit, lower-case or a capital; -1 of another character.
+// The value of a hexadecimal digit, lower-case or a capital; -1 for any other character.
 constexpr int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

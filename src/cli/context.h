@@ -1,5 +1,4 @@
-// Shared by every command: where the state is, how it is opened, and how an error ends the program. Each
-// command is one file.
+// Shared by every command: where the state is, how it is opened, and how an error ends the program.
 #pragma once
 
 #include <memory>

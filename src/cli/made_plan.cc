@@ -64,12 +64,12 @@ Result<plan::Plan> parsed(const std::string& text) {
 // program is not in a sandbox; but a profile of the user may have a way to one.
 Status take_key(const plan::Profile& profile, PlanRequest& request) {
   if (profile.key.empty()) return {};
+  if (const auto name = executor::key_here(profile); !name.empty()) {
+    if (name != profile.key) tell("pawl: the agent gets {} in place of {}\n", name, profile.key);
+    request.credentials = {name};
+    return {};
+  }
   const auto value = os::environment_value(profile.key);
-  for (const auto& name : profile.keys())
-    if (os::environment_value(name).value_or("").size() >= executor::kCredentialBytesMin) {
-      request.credentials = {name};
-      return {};
-    }
   const auto is_bad = value && !value->empty()
                           ? fmt::format("has less than {} bytes", executor::kCredentialBytesMin)
                           : std::string("is not set");

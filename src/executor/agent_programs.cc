@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "executor/credentials.h"
 #include "executor/from_host.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -90,15 +91,18 @@ AgentProgram of_profile(const std::string& name) {
   out.problems = std::move(parsed.problems);
   out.profile = std::move(parsed.profile);
   if (!out.profile) return out;
-  const auto keys = out.profile->keys();
-  const auto here = std::ranges::find_if(
-      keys, [](const auto& name) { return !os::environment_value(name).value_or("").empty(); });
-  if (here != keys.end()) out.key_here = *here;
+  out.key = key_here(*out.profile);
   out.logins = logins_of(*out.profile);
   return out;
 }
 
 }  // namespace
+
+std::string key_here(const plan::Profile& profile) {
+  for (auto& name : profile.keys())
+    if (os::environment_value(name).value_or("").size() >= kCredentialBytesMin) return name;
+  return "";
+}
 
 std::vector<std::string> logins_of(const plan::Profile& profile) {
   std::vector<std::string> out;

@@ -15,6 +15,8 @@ namespace pawl::executor {
 // there is none. kExhausted: larger than a profile may be.
 Result<std::optional<plan::ProfileText>> own_profile(const std::string& name);
 
+// The first of the profile's keys that this process has as a usable credential; "": none.
+std::string key_here(const plan::Profile& profile);
 // The files of a login that this user has, as "~/..."; never read. No step sees them.
 std::vector<std::string> logins_of(const plan::Profile& profile);
 
@@ -25,7 +27,7 @@ struct AgentProgram {
   std::optional<plan::Profile> profile;  // present exactly when `problems` is empty
   ProgramPlace place;
   std::string version;              // as it says itself; "": not known
-  std::string key_here;             // the first of its profile's keys that this process has; "": none
+  std::string key;                  // key_here() of its profile
   std::vector<std::string> logins;  // logins_of() its profile
 };
 

@@ -82,8 +82,7 @@ class Attempt {  // for one thread
   // The marker of `start` is durable. Its row names the objects now, so they are not held any more.
   void begun(ActiveEpisode& one, const PlannedStep& step, store::StepStart start);
 
-  // The hold lasts until a step or a row names the objects. It ends before a step runs, because gc would wait for the
-  // step.
+  // The hold lasts until a step or a row names the objects. It is not kept while a step runs: gc would wait for it.
   Status hold_objects();
   void release_objects() { hold_.reset(); }
 

@@ -151,8 +151,8 @@ class Executor {
   // first.
   bool keep_plan(const std::string& run_id);
   Result<CommonPlan> plan_for(const store::Claim& claim);
-  // The planned phase of the claim, valid until the next call. A row is parsed once, although a claim asks for
-  // the phase's model and the turn for the phase.
+  // The planned phase of the claim, valid until the next call. A row is parsed once, although a claim needs
+  // its model, and the turn needs all of it.
   Result<const plan::Phase*> phase_for(const store::Claim& claim);
   // Releases the lease of a turn that failed, if there is one: another executor can then claim the phase.
   Status give_back();

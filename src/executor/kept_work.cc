@@ -16,7 +16,7 @@ Result<supervisor::KeptWork> keep_work(const World& world, const store::Claim& c
                                        const store::StepStart& start,
                                        const secrets::Redactor::Values& credentials) {
   PAWL_TRY(auto found, world.sandboxes.keep_work(start.sandbox_run_id, credentials));
-  // An attempt that was reserved in this boot has markers of this boot only. An older one may have both.
+  // Markers of an attempt that was reserved in this boot are of this boot. Those of an older attempt may not be.
   const bool same_boot = of_one_boot(claim.attempt.executor, claim.lease.owner);
   return kept_by(std::move(found), episode.goes_on_from(), same_boot);
 }

@@ -24,7 +24,7 @@ enum class Recovery {
   kProbe,      // run the plan's probe; after_probe() decides then
   kCancelled,  // with several episodes: an earlier episode decides
   kProbed,     // the probe found the effect: the step counts as done
-  kContinue,   // as kReExecute, in the workspace and HOME of this execution
+  kContinue,   // as kReExecute, in the workspace and HOME of the lost execution
   kWait,       // its provider refused the agent: the step runs again later, and no execution is spent
 };
 
@@ -76,7 +76,7 @@ std::optional<std::int64_t> answer_of(const supervisor::Salvage& salvaged, bool 
 // `exit_code` of the probe; no value when the probe could not respond.
 Recovery after_probe(std::optional<std::int64_t> exit_code, std::int64_t execution);
 
-// The work that is kept of a step that is to be continued. `found`: the result of StepRunner::keep_work(). `before`:
+// The work that is kept of a step that is to be continued. `found`: the result of StepEnder::keep_work(). `before`:
 // the work from which the step itself continued. A step that never began left it unchanged.
 supervisor::KeptWork kept_by(supervisor::KeptWork found, const std::optional<std::string>& before,
                              bool same_boot);

@@ -8,7 +8,8 @@
 namespace pawl::executor {
 
 // Settles what a crash left, runs the remaining steps, judges, and commits the end. On failure the caller
-// still has the lease and must release it. kConflict: the lease was lost, and steps that need the lease were ended.
+// still has the lease and must release it. kConflict: the lease was lost, and running steps
+// whose markers another process closed were ended.
 Result<Turn> work_on(const World& world, const Options& options, Observer& observer,
                      const store::Claim& claim, const Planned& plan);
 

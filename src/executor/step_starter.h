@@ -1,11 +1,11 @@
-// The right to start steps, in a World that all of this room shares. A detail of this room.
+// The right to start steps, in a World that all of this room shares.
 #pragma once
 
 #include "supervisor/step_runner.h"
 
 namespace pawl::executor {
 
-// A step starts behind its marker. So only code that names the type of the runner gets it, and tests/house
+// A step starts after its marker is durable. So only code that names the type of the runner gets it, and tests/house
 // lists the files that may name it.
 class StepStarter {
  public:

@@ -80,7 +80,7 @@ struct StepFacts {
   bool is_agent = false;
   Outcome outcome = Outcome::kSetupFailed;
   std::int64_t exit_code = -1;
-  std::int64_t signal = 0;  // the signal that ended it, of kSignaled
+  std::int64_t signal = 0;  // the signal that ended it; set for kSignaled
   std::string reason;
   std::int64_t time_budget_seconds = 0;
   std::string last_test;            // after a timeout: the test that ran last (hang.h)

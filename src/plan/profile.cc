@@ -181,10 +181,10 @@ class Reader {
     if (!node.IsDefined()) return;
     if (out_.key.empty()) problems_.add(top_.key_node("other_keys"), "other_keys: needs `key`");
     out_.other_keys = read_strings(node, "other_keys", problems_);
-    for (std::size_t i = 0; i < out_.other_keys.size(); ++i)
-      if (!is_variable_name(out_.other_keys[i]))
-        problems_.add(node[i], "other_keys: '" + out_.other_keys[i].substr(0, 60) +
-                                   "' is not a name of an environment variable");
+    for (const auto& item : node)
+      if (item.IsScalar() && !is_variable_name(item.Scalar()))
+        problems_.add(item, "other_keys: '" + item.Scalar().substr(0, 60) +
+                                "' is not a name of an environment variable");
   }
 
   void read_login() {

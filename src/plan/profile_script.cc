@@ -83,8 +83,8 @@ class Script {
   }
 
  private:
-  // Programs refuse to start without a key, also where the server asks for none. One that is set would count before
-  // another way to sign in.
+  // Programs refuse to start without a key, also where the server asks for none. The key `none` would win over a
+  // token, so it is set only when no other key is.
   std::string key_or_none() const {
     std::string out;
     for (const auto& other : profile_.other_keys) out += "${" + other + ":-}";

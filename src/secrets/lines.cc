@@ -192,8 +192,8 @@ Place place_of(std::string_view line) {
   return turns >= kTurnsMin ? Place::kFirst : turns > 0 ? Place::kInside : Place::kNone;
 }
 
-// How many bytes at the end of `lines` are lines of digits that may continue in the next line.
-// REQUIRES: `lines` are whole lines.
+// How many bytes at the end of `lines` are lines of digits that may continue in the next line. The last line may be
+// open.
 std::size_t packed_end(std::string_view lines) {
   std::size_t first = lines.size();
   int empty = 0;  // lines before which the name of a value may stand

@@ -14,7 +14,8 @@
 namespace pawl::store {
 
 // kUnavailable: a live lease holds one of the phases, by the rule of claims (lease_is_live()). An idle executor
-// holds none; it sees the new schema at its next transaction. `held`: phases with a lease; other members than ids and lease may be absent.
+// holds none; it sees the new schema at its next transaction. `held`: phases with a lease; only their ids and the
+// lease are read.
 Status check_nobody_works(const std::vector<PhaseRow>& held, const OwnerIsDead& owner_is_dead);
 
 struct OpenEnd {

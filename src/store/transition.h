@@ -1,5 +1,5 @@
-// The one table of legal phase transitions, and the one function that applies it. Every writer of
-// phases.state uses apply(): executor, command line, API. Pure.
+// The one table of legal phase transitions, and the one function that applies it. Every verb that writes
+// phases.state uses apply(). Pure.
 #pragma once
 
 #include "base/error.h"

@@ -78,9 +78,9 @@ struct ClaimRequest {
   std::int64_t lease_ms = 30'000;
   // True: the owner of a live lease is known to be dead (this host, boot id, pid, start time).
   std::function<bool(std::string_view owner)> owner_is_dead;
-  // Returns PAWL_MODEL of a new attempt; `number` is its level of escalation, from 1. `claim` has run,
-  // planned and common, and decides the result alone. These two functions are called inside the transaction,
-  // by any thread while the caller waits for it. They must not call the store.
+  // Returns PAWL_MODEL of a new attempt. `number`: its level of escalation, from 1. `claim` has run, planned and
+  // common. The result depends on both alone. This function and has_common are called inside the transaction, by
+  // any thread while the caller waits for it. They must not call the store.
   std::function<std::string(const Claim& claim, std::int64_t number)> model_of_attempt;
   // True: the caller has PlanRows::common of that run. Then Claim::common is "", also in the callback above.
   std::function<bool(const std::string& run_id)> has_common;

@@ -20,7 +20,7 @@ class Homes {  // thread-safe
   // Adds to the seals of the attempt. No file has a value.
   Status note(const std::string& run_id, const std::string& attempt_id,
               const secrets::Redactor::Values& credentials) const;
-  // StepRunner::hand_home_on().
+  // StepEnder::hand_home_on().
   Result<std::string> hand_on(const std::string& run_id, const std::string& from_attempt_id,
                               const std::string& to_attempt_id,
                               const secrets::Redactor::Values& credentials) const;

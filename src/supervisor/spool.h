@@ -102,7 +102,7 @@ std::vector<std::string> hidden_folders(const Spool& spool, const Job& job);
 // HOME of the agent of a step.
 std::string home_of(const std::string& pawl_folder, const agent::Context& agent);
 
-// StepRunner::keep_work. REQUIRES: the step is abandoned.
+// StepEnder::keep_work. REQUIRES: the step is abandoned.
 Result<KeptWork> keep_work(const Spool& spool, const secrets::Redactor::Values& credentials);
 
 // StepRunner::salvage. REQUIRES: the step is abandoned.

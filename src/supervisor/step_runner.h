@@ -83,7 +83,8 @@ class StepEnder {  // thread-safe
   virtual void forget_homes(const std::string& run_id, const std::string& attempt_id) = 0;
 };
 
-// The same, and runs steps. Only the code that sees to a step's marker has this type.
+// The same, and runs steps. Two users have this type: the code that writes a step's marker, and a gate that is run
+// again, which has no row.
 class StepRunner : public StepEnder {  // thread-safe
  public:
   // Starts the supervisor and returns. `backend`: a name for sandbox::make_backend. `context`: the files that a

@@ -39,7 +39,7 @@ struct RunnerOptions {
 // The result is thread-safe. It takes only results that a supervisor with this key wrote.
 std::unique_ptr<StepRunner> make_step_runner(RunnerOptions options);
 
-// Where the step is, for a caller that reads and runs none. `folder`: .pawl.
+// The state of a step by its spool, for callers that start no steps. `folder`: .pawl.
 Result<Found> find_step(const std::string& folder, const std::string& sandbox_run_id);
 
 // The names of an agent's socket in /pawl, and of the operator's socket beside it in the spool.

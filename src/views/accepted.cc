@@ -21,7 +21,7 @@ Status check_objects(const workspace::Workspaces& objects, const store::RunRow& 
   return {};
 }
 
-// Takes the State, because the rows of a plan may be made first.
+// Takes the State, because common_of() may write the plan rows of an older run.
 Status copy_rows(const State& state, const std::string& run_id, Evidence& out) {
   auto& store = *state.store;
   PAWL_TRY(out.run, store.run(run_id));

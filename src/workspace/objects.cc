@@ -374,7 +374,7 @@ Result<Detached> Workspaces::detach(const std::vector<std::string>& paths) const
     if (!from) return std::unexpected(from.error());
     const int renamed =
         renameat(from->folder.get(), from->name.c_str(), inside.folder.get(), std::to_string(i).c_str());
-    if (renamed != 0 && errno != ENOENT) return fail_errno(errno, "detach", paths[i]);
+    if (renamed != 0 && errno != ENOENT) return fail_errno(errno, "move aside", paths[i]);
     folders.insert(os::folder_of(paths[i]));
   }
   // Without the fsync a power cut could bring back a name without its content.

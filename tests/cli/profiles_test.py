@@ -398,7 +398,8 @@ class Made(WithPrograms):
 
     def test_a_token_of_a_subscription_is_a_key_too(self):
         self.home |= {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-of-a-person"}
-        self.made("--dir", self.root / "state")
+        said = self.made("--dir", self.root / "state").stderr
+        self.assertIn("the agent gets CLAUDE_CODE_OAUTH_TOKEN in place of ANTHROPIC_API_KEY", said)
         plan, = (self.root / "state").glob("plans/*/plan.yaml")
         agent = yaml.safe_load(plan.read_text())["tiers"][0]["phases"][0]["agent"]
         self.assertEqual(agent["credentials"], {"CLAUDE_CODE_OAUTH_TOKEN": {"env": "CLAUDE_CODE_OAUTH_TOKEN"}})

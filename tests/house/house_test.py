@@ -22,10 +22,10 @@ RULES = {
     "starts a process": (r"\b(fork|vfork|clone|posix_spawnp?|system|popen|execv[pe]*|execl[pe]*)\s*\(|SYS_clone",
                          ["os/process.cc", "sandbox/namespace/child.cc", "sandbox/namespace/command.cc", "sandbox/namespace/idmap.cc"]),
     # A step begins with its marker, which is durable before the step starts. Other code has a supervisor::StepEnder.
-    "can start a step": (r"\bStepRunner\b", ["supervisor/", "executor/step_starter.h", "executor/open_world.", "executor/session.cc",
+    "can start a step": (r"\b(StepRunner|make_step_runner)\b", ["supervisor/", "executor/step_starter.h", "executor/open_world.", "executor/session.cc",
                                               "executor/gate_again.cc"]),
-    # A view or an export of the ledger takes a store::Reader, which has no verb.
-    "can change runs": (r"\bstore::Store\b", ["executor/", "cli/", "store/"]),
+    # A view or an export of the ledger takes a store::Reader, which has no verb, or a State whose verbs it does not call.
+    "can change runs": (r"\bstore::Store\b|\bstore(\.|->)(operator_|claim\(|finish\(|begin_step|end_step|put_)", ["executor/", "cli/", "store/"]),
     "makes a namespace": (r"\b(unshare|setns|pivot_root|mount|umount2)\s*\(|CLONE_NEW|SYS_pivot_root",
                           ["sandbox/namespace/"]),
     "reads the clock": (r"clock_gettime|system_clock|steady_clock|gettimeofday|\btime\s*\(\s*(nullptr|NULL|0)\s*\)",
@@ -301,6 +301,10 @@ class House(unittest.TestCase):
             (root / "src/os/part/detail.h").write_text("// Finds a place. A detail of this folder.\n")
             self.assertEqual(len(detail_problems(root)), 2)
             (root / "src/base/bad.cc").write_text("static_cast<supervisor::StepRunner&>(world_.starter).start(id);\n")
+            self.assertEqual(len(rule_problems(root, RULES)), 1)
+            (root / "src/base/bad.cc").write_text("auto r = supervisor::make_step_runner(options);\n")
+            self.assertEqual(len(rule_problems(root, RULES)), 1)
+            (root / "src/base/bad.cc").write_text("state.store->operator_skip(run_id);\n")
             self.assertEqual(len(rule_problems(root, RULES)), 1)
             for line in ("std::set<int> a;", "std::string a(b);", "std::vector<std::string> a;", "f(std::to_string(1));", "auto a = new int;"):
                 (root / "src/base/command.cc").write_text(line + "\n")

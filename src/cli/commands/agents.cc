@@ -14,8 +14,8 @@ using executor::AgentProgram;
 bool is_found(const AgentProgram& program) { return !program.place.host_path.empty(); }
 
 std::string login_text(const AgentProgram& program) {
-  std::string out = program.key_here.empty() ? program.profile->key : program.key_here + " is set";
-  if (!out.empty() && program.key_here.empty()) out += " is not set";
+  std::string out = program.key.empty() ? program.profile->key : program.key + " is set";
+  if (!out.empty() && program.key.empty()) out += " is not set";
   for (const auto& file : program.logins) out += (out.empty() ? "" : ", ") + file;
   return out.empty() ? "none known" : out;
 }

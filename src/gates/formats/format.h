@@ -1,6 +1,6 @@
 // The interface of a file of these folders: FAMILY/NAME.cc defines `pawl::gates::formats::NAME`. In tests/ it is a
 // ReadTests, in analysis/ and vulnerabilities/ a ReadFindings; gates/report.cc declares it so. CMakeLists.txt collects
-// the files. No other source lists all names; docs/plan.schema.json has them, and plan.Schema compares it with the files.
+// the files. No other source lists all names. docs/plan.schema.json has them; the test plan.Schema compares.
 #pragma once
 
 #include "gates/report.h"

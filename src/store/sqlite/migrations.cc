@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 
 #include "embedded/sql.h"
 #include "os/clock.h"
