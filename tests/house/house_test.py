@@ -138,17 +138,17 @@ def function_problems(text):
 
 
 def rooms_of(page):
-    """The table of rooms of docs/architecture.md: room -> (door, rooms that it may include)."""
-    out = {}
+    """The tables of rooms of docs/architecture.md: room -> (door, rooms that it may include)."""
+    doors, below = {}, {}
     for line in page.split("## Which rooms are there?")[1].split("\n## ")[0].splitlines():
-        cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        if len(cells) != 4 or cells[0] == "room" or cells[0].startswith("---"):
+        room, *cells = [cell.strip() for cell in line.split("|")[1:-1]] or [""]
+        if not cells or room == "room" or room.startswith("---"):
             continue
-        room = cells[0] or room  # a row without a room continues the one above
-        door, rooms = out.get(room, ("", ""))
-        out[room] = door + cells[2], f"{rooms} {cells[3]}"
-    below = {room: set(re.findall(r"\w+", rooms)) for room, (_, rooms) in out.items()}
-    return {room: (door, set(out) - {room} if below[room] == {"all", "below"} else below[room]) for room, (door, _) in out.items()}
+        if len(cells) == 2:
+            doors[room] = cells[1]
+        else:
+            below[room] = set(re.findall(r"\w+", cells[0]))
+    return {room: (door, below[room]) for room, door in doors.items()}
 
 
 def rule_problems(root, rules, names=None):
