@@ -320,7 +320,8 @@ for _ in range({depth}):
         for walls_off in ("", "beneath", *["pid"] * 10):
             self.assertFalse(lost(walls_off), walls_off)
         self.stopped.add("swap_folders")
-        self.assertTrue(any(lost("pid beneath") for _ in range(50)))
+        # The attack has to win a race, which a busy machine makes rare.
+        self.assertTrue(any(lost("pid beneath") for _ in range(300)))
         self.further.add("swap_folders")
 
     def survivors(self):
