@@ -4,9 +4,7 @@
 The agent pays calls. HOME has one line for each call that was sent, and the workspace one for each answer that was used. Before the answer to
 call K is used, an execution that is to be killed waits."""
 
-import os
 import shutil
-import signal
 
 import at_once
 from pawl_runs import WithRun
@@ -45,10 +43,6 @@ class WithAgent(WithRun):
         self.wait_for_output("continues", "agent")
         return process
 
-    def kill_supervisor(self):
-        for pid in self.supervisors():
-            os.kill(pid, signal.SIGKILL)
-
     def rows_of(self, kind):
         return [row for row in self.chains("last")["p1"] if row["type"] == kind]
 
@@ -77,7 +71,7 @@ class LostSteps(WithAgent):
     def test_it_goes_on_when_the_supervisor_is_killed(self):
         self.make()
         run = self.start_and_wait("run", "plan.yaml", k=3)
-        self.kill_supervisor()
+        self.kill_supervisors()
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assert_passed(["continue"])
         row, = self.resumes()
@@ -127,7 +121,7 @@ class LostSteps(WithAgent):
         row, = self.resumes()
         self.assertEqual((row["decision"], row["not_continued"]), ("re_execute", "home"))
         self.assertNotIn("layer", row)
-        self.kill_supervisor()
+        self.kill_supervisors()
         self.assertEqual(again.wait(timeout=TIMEOUT_S), 0)
         self.assert_passed(["re_execute", "continue"])
         self.assertEqual(self.log()[1], "continues [] sent 0 used 0")
@@ -204,7 +198,8 @@ class Programs(WithAgent):
         env = {"XDG_CONFIG_HOME": str(self.root / "config")}
         run = self.start("run", "plan.yaml", env=env)
         self.wait_until(lambda: self.waited(1), "the program works")
-        self.kill_supervisor()
+        self.wait_for_output("tool first", "agent")
+        self.kill_supervisors()
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assertEqual(self.decisions(), ["continue"])
         log = self.pawl("logs", "last", "p1").stdout

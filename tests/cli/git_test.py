@@ -3,7 +3,6 @@
 
 import json
 import os
-import signal
 
 import at_once
 from pawl_runs import WithRun
@@ -114,8 +113,7 @@ class Git(WithRun):
         self.commit_all("source")
         run = self.start("run", "plan.yaml")
         self.wait_until(lambda: list(self.root.glob("source/.pawl/work/*/upper/.git/logs/HEAD")), "the agent is at work")
-        for pid in self.supervisors():
-            os.kill(pid, signal.SIGKILL)
+        self.kill_supervisors()
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assertIn("probed", {row["decision"] for row in self.chains("last")["p1"] if row["type"] == "resume"})
 

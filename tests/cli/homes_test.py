@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """HOME of agents: one folder an episode, for all its executions, and never a part of the work."""
 
-import os
-import signal
 
 import at_once
 from pawl_runs import WithRun
@@ -34,10 +32,6 @@ class Homes(WithRun):
         self.wait_until(lambda: self.sessions() == ["paid\n"], "the agent is at work")
         return run
 
-    def kill_supervisor(self):
-        for pid in self.supervisors():
-            os.kill(pid, signal.SIGKILL)
-
     def gc(self, *args):
         return self.pawl_json("gc", "--older-than", "0s", *args)
 
@@ -62,7 +56,7 @@ class Homes(WithRun):
     def test_it_outlives_the_supervisor(self):
         self.make()
         run = self.start_and_wait()
-        self.kill_supervisor()
+        self.kill_supervisors()
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assert_kept_by_the_second_execution_alone()
 
@@ -82,7 +76,7 @@ class Homes(WithRun):
         again = self.start("resume", "last")
         log = max(self.root.glob("started-*.log"))
         self.wait_until(lambda: "reattach" in log.read_text(), "it waits for the supervisor")
-        self.kill_supervisor()
+        self.kill_supervisors()
         self.assertEqual(again.wait(timeout=TIMEOUT_S), 0)
         self.assert_kept_by_the_second_execution_alone()
 

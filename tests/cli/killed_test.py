@@ -150,7 +150,7 @@ class OfAnotherLogin(WithRun):
         for login in self.logins:
             login.mkdir()
             self.addCleanup(login.rmdir)
-        self.addCleanup(self.kill_supervisors)  # runs before the logins are removed
+        self.addCleanup(self.kill_and_wait)  # runs before the logins are removed
         self.make_simple(agent="touch up; sleep 300")
         join = "".join(f"echo $$ >{login}/cgroup.procs; " for login in self.logins)
         with open(self.root / "run.log", "wb") as log:
@@ -165,13 +165,12 @@ class OfAnotherLogin(WithRun):
     def left(self):
         return [each for login in self.logins for each in login.glob("pawl-*")]
 
-    def kill_supervisors(self):
-        for pid in self.supervisors():
-            os.kill(pid, signal.SIGKILL)
+    def kill_and_wait(self):
+        self.kill_supervisors()
         self.wait_until(lambda: not self.supervisors(), "gone")
 
     def test_resume_takes_the_cgroups_of_a_supervisor_that_died(self):
-        self.kill_supervisors()
+        self.kill_and_wait()
         self.assertEqual(self.left(), self.made)
         self.start("resume", "last")
         self.wait_until(lambda: not self.left(), "its cgroups are taken")

@@ -181,14 +181,17 @@ class PawlTest(unittest.TestCase):
         process.wait()
 
         def nothing_is_left():
-            for pid in self.supervisors():  # again each time: the executor may have forked a process that is not yet a supervisor
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass  # a child of a killed supervisor, which ended with it
+            self.kill_supervisors()  # again each time: the executor may have forked a process that is not yet a supervisor
             return not self.our_processes()
 
         self.wait_until(nothing_is_left, "nothing is left")
+
+    def kill_supervisors(self):
+        for pid in self.supervisors():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # a child of a killed supervisor, which ended with it
 
     @staticmethod
     def our_cgroups(ids):
