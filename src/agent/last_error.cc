@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMessageMax = 16 << 10;  // characters: some providers answer with a page of HTML
 constexpr std::int64_t kRetryAfterDigitsMax = 9;
 
-// The last line that is an event. Lines behind it are of standard error, or of programs that it started.
+// The last line that is an event. Lines after it are of standard error, or of programs that it started.
 std::optional<PrintedObject> last_event(std::string_view tail) {
   std::size_t lines = 0;
   for (std::string_view line : TextLinesFromEnd(tail)) {

@@ -6,7 +6,7 @@
 
 namespace pawl {
 
-// Seconds with one digit behind the point, rounded to 0: "3.2".
+// Seconds with one digit after the point, rounded to 0: "3.2".
 std::string seconds_text(std::int64_t ms);
 
 }  // namespace pawl

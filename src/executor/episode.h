@@ -218,7 +218,7 @@ class Episode {
   const std::string& plan_folder_of(const PlannedStep& step) const;  // the id of its base
   sandbox::CopyIn plan_of(const PlannedStep& step) const;
   workspace::Workspaces::Sight sight_of(const std::string& gate_id) const;
-  // The same, for a step behind other steps of its gate. Those left the first `left` of `layers`.
+  // The same, for a step after other steps of its gate. Those left the first `left` of `layers`.
   Result<workspace::Workspaces::Sight> sight_between(const std::string& gate_id,
                                                      const std::vector<std::string>& layers,
                                                      std::size_t left) const;

@@ -157,7 +157,7 @@ std::vector<std::string> patterns_in(std::string_view text) {
     }
     while (pattern.ends_with("/.")) pattern.resize(pattern.size() - 2);
     while (pattern.ends_with('/') || pattern.ends_with('.')) pattern.pop_back();
-    // The part behind a variable may be a folder. A variable alone names no file.
+    // The part after a variable may be a folder. A variable alone names no file.
     if (pattern.ends_with('*') && pattern.find('/') != std::string::npos) out.push_back(pattern + "/**");
     if (pattern.find_first_not_of("*?/") != std::string::npos) out.push_back(std::move(pattern));
   }

@@ -58,7 +58,7 @@ struct OnBase {
   std::string stop;
   Inventories inventories;
   std::set<std::string> changed;  // files that its steps change, although the plan protects them
-  // The absent programs of steps behind the first step that did not hold, by step. That first step may make such a
+  // The absent programs of steps after the first step that did not hold, by step. That first step may make such a
   // program, so its absence on base does not end the attempt early.
   std::map<std::string, std::string> absent;
 
@@ -66,7 +66,7 @@ struct OnBase {
   bool operator==(const OnBase&) const = default;
 };
 
-// Judges the steps of a gate on base. `steps`: all steps of the gate, in order. Steps behind the first step that did
+// Judges the steps of a gate on base. `steps`: all steps of the gate, in order. Steps after the first step that did
 // not hold only contribute names: they may lack files that this step did not make.
 OnBase on_base(const std::string& gate_id, const std::vector<std::string>& required,
                const std::vector<StepFacts>& steps);

@@ -52,7 +52,7 @@ Words skips_of(Language language) {
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
-// The position behind the last quote of the string that begins at `at`.
+// The position after the last quote of the string that begins at `at`.
 std::size_t string_end(std::string_view text, std::size_t at) {
   const auto quote = text.substr(at, 1);
   const auto three = text.substr(at, 3);

@@ -77,7 +77,7 @@ std::size_t hex_at(std::string_view text, std::size_t at) {
   return digits > 0 && (marked || long_enough) ? word.size() : 0;
 }
 
-// The number of digits in a word that begins with letters: "case1" and "case2" stay different. Letters behind
+// The number of digits in a word that begins with letters: "case1" and "case2" stay different. Letters after
 // a number do not begin a word: "1m3s", "26T18:40".
 std::size_t digits_of_word_at(std::string_view text, std::size_t at) {
   if (!is_digit(text[at])) return 0;
@@ -87,7 +87,7 @@ std::size_t digits_of_word_at(std::string_view text, std::size_t at) {
   return span(text, at, is_digit);
 }
 
-// The length of a number such as 7, 1.25, 18:40:46 or 1,024, with the unit of time behind it.
+// The length of a number such as 7, 1.25, 18:40:46 or 1,024, with the unit of time after it.
 std::size_t number_at(std::string_view text, std::size_t at) {
   if (!is_digit(text[at])) return 0;
   std::size_t end = at;

@@ -91,7 +91,7 @@ Inventory findings_on_base(const std::vector<StepFacts>& steps, std::string_view
 bool report_inventory(const Inventory& base, Signal& signal);
 // Why base may have more than its reports say: a step did not write all of them. "" when all were written.
 std::string bound_on_base(const std::vector<StepFacts>& steps, std::string_view family);
-// Why the tests that the step reported may not be all of base's: its runner aborted behind them. "" when it
+// Why the tests that the step reported may not be all of base's: its runner aborted after them. "" when it
 // did not abort, or reported no test that ran.
 std::string aborted_on_base(const StepFacts& step, std::string_view family);
 // Why steps did not give the declared reports of a family on base; "" when all did.

@@ -8,7 +8,7 @@
 namespace pawl::ledger {
 namespace {
 
-// The value behind `key` in a canonical row of a step. Names and hashes have no quotes in them.
+// The value after `key` in a canonical row of a step. Names and hashes have no quotes in them.
 std::string_view value_of(std::string_view line, std::string_view key) {
   const auto at = line.find(key);
   if (at == line.npos) return {};

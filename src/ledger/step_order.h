@@ -30,7 +30,7 @@ class StepOrder {
   struct Row {
     std::string_view attempt_id, label, layer, id;
     bool has_layer = false;
-    std::string_view episode;  // the digits behind ".episode"; empty for the only one
+    std::string_view episode;  // the digits after ".episode"; empty for the only one
   };
   static Row read(std::string_view line);
   bool is_of_agent(const Row& row) const;

@@ -28,7 +28,7 @@ struct Defences {
   bool caches = true;        // bytecode and caches of tools are left out of the work
   bool times = true;         // the agent's file times are replaced
   bool spellings = true;     // secrets are also found in other spellings
-  bool guarded = true;       // and behind names like `password`
+  bool guarded = true;       // and after names like `password`
   bool redact_first = true;  // a report is redacted before it is cut
   bool plan_folder = true;   // /plan has only permitted files, and agents see fewer of them than gates
   bool objects = true;       // bases and layers must match their ids, and caches must have the folder's seal

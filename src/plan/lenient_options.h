@@ -8,7 +8,7 @@
 namespace pawl::plan {
 
 // Returns one sentence about one such option of a command, or "" when it has none. `words` are without
-// quotes. The program is the first word, or stands behind words that start it (env, timeout, npx, python3
+// quotes. The program is the first word, or stands after words that start it (env, timeout, npx, python3
 // -m).
 std::string leniency_of(const std::vector<std::string>& words);
 

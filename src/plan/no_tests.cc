@@ -98,7 +98,7 @@ void add_unreached(const ScriptTree& tree, std::vector<std::string>& to) {
         "answer is no; let one command run in any case");
 }
 
-// Programs that run tests, and those that do when a word behind them says so: `go test`, `make check`.
+// Programs that run tests, and those that do when a word after them says so: `go test`, `make check`.
 constexpr std::array<std::string_view, 17> kRunners = {
     "ava",    "bats",  "ctest", "jest", "mocha", "nose2",  "nox",      "phpunit", "prove",
     "pytest", "rspec", "tap",   "tape", "tox",   "vitest", "unittest", "py.test"};
@@ -206,7 +206,7 @@ bool ends_the_script(const ScriptNode& node) {
   return !command.empty() && (command[0] == "exit" || command[0] == "return");
 }
 
-// Whether a test that fails in the node keeps what comes behind the node from running.
+// Whether a test that fails in the node keeps what comes after the node from running.
 bool ends_behind_tests(const ScriptNode& node, bool errexit) {
   const bool has_way_out = node.kind == Kind::kAndOr && node.marks.find('|') != std::string::npos;
   if (has_way_out) return ends_the_script(node.children.back()) && has_tests(node);

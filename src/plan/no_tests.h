@@ -6,7 +6,7 @@
 
 namespace pawl::plan {
 
-// One sentence for each reason: `exit 0` stands before other commands, or each command stands behind a question
+// One sentence for each reason: `exit 0` stands before other commands, or each command stands after a question
 // whose answer may be no.
 std::vector<std::string> reasons_to_run_nothing(const std::vector<std::string>& argv);
 

@@ -20,7 +20,7 @@ std::vector<std::string> script_argv(Shell shell, const std::string& script);
 // The script of such a list; no value for another argument list.
 std::optional<std::string> script_of(const std::vector<std::string>& argv);
 
-// The text of the plan behind an argument list: its script, or its words as one command. The words that
+// The text of the plan that became an argument list: its script, or its words as one command. The words that
 // script_argv() adds are no part of it.
 std::string text_of(const std::vector<std::string>& argv);
 
@@ -56,7 +56,7 @@ std::vector<std::string> hidden_failures(const std::vector<std::string>& argv);
 std::string why_not_all_runs(const std::vector<std::string>& argv);
 
 // Whether a test that fails keeps other tests of a script from running: the shell ends at a failure (`-e`, or `set -e`
-// in the script), `&&` stands between them, or `|| exit 1` behind the first. Only runners that Pawl knows are tests.
+// in the script), `&&` stands between them, or `|| exit 1` after the first. Only runners that Pawl knows are tests.
 // Time is proportional to the script's size.
 bool hides_tests(const std::vector<std::string>& argv);
 

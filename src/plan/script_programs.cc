@@ -54,7 +54,7 @@ bool changes_names(const ScriptNode& node) {
 
 class Commands {
  public:
-  // `named`: none behind a change of what names mean.
+  // `named`: none after a change of what names mean.
   explicit Commands(bool named) : named_(named) {}
 
   void add_command(const std::vector<std::string>& argv) {
@@ -121,7 +121,7 @@ class Commands {
     return command.empty() || (command[0] != "exit" && command[0] != "return");
   }
 
-  // In `a && b || c`, b runs when a succeeds, as it should. Behind a question (`[ -x b ] && b`) it may never
+  // In `a && b || c`, b runs when a succeeds, as it should. After a question (`[ -x b ] && b`) it may never
   // run, and neither may c.
   void walk_operands(const ScriptNode& node, const ScriptFacts& facts) {
     for (std::size_t i = 0; i < node.children.size(); ++i) {

@@ -173,7 +173,7 @@ class FlowDepth {
   }
   void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size()); }
 
-  // In a block scalar, and behind a plain word, lines that are deeper than their parent are text.
+  // In a block scalar, and after a plain word, lines that are deeper than their parent are text.
   void begin_line() {
     for (line_ = at_; at_ < text_.size() && text_[at_] == ' ';) ++at_;
     if (depth_ > 0 || at_ == text_.size() || is_one_of(text_[at_], "\r\n")) return;
@@ -227,7 +227,7 @@ class FlowDepth {
   std::size_t at_ = 0, line_ = 0, depth_ = 0;
   std::int64_t node_ = -1, parent_ = -1;  // columns: of the newest node, and of what it belongs to
   bool may_begin_ = true;                 // a node may begin here
-  bool after_quotes_ = false;             // a ':' here needs no blank behind it, in a flow collection
+  bool after_quotes_ = false;             // a ':' here needs no blank after it, in a flow collection
   bool has_properties_ = false;           // a tag, an anchor or an alias has begun the newest node
   bool is_text_ = false;                  // deeper lines belong to a scalar
 };

@@ -34,7 +34,7 @@ std::size_t count(std::string_view text, std::size_t at, std::size_t most, const
 bool is_hex_digit(char c) { return is(c, kHex); }
 bool is_gap(char c) { return is_blank(c) || is(c, kEnd); }
 
-// The size of an offset at the beginning of a line, with the blanks before and behind it; 0: there is none.
+// The size of an offset at the beginning of a line, with the blanks before and after it; 0: there is none.
 std::size_t offset_at(std::string_view text, std::size_t at) {
   const std::size_t before = count(text, at, kBlanksMax, is_blank);
   const std::size_t digits = count(text, at + before, kOffsetMax + 1, is_hex_digit);
@@ -50,7 +50,7 @@ struct Group {
   std::size_t gap = 0, begin = 0, size = 0;
 };
 
-// The groups of hexadecimal digits of the line at `at`, behind its offset. `end` is where its next line begins.
+// The groups of hexadecimal digits of the line at `at`, after its offset. `end` is where its next line begins.
 std::vector<Group> groups_at(std::string_view text, std::size_t at, std::size_t& end) {
   std::vector<Group> out;
   end = std::min(text.find('\n', at), text.size());
@@ -64,7 +64,7 @@ std::vector<Group> groups_at(std::string_view text, std::size_t at, std::size_t&
     if (size < 2 || size > kGroupMax || size % 2 != 0 || !ends) break;
     out.push_back({.gap = gap, .begin = begin, .size = size});
     bytes += size / 2;
-    // The text of the bytes stands behind a wider gap.
+    // The text of the bytes stands after a wider gap.
     if (behind == 0 || (behind > 1 && (bytes != kHalfLine || size != 2))) break;
     gap = behind;
     begin += size + behind;

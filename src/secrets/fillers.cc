@@ -43,7 +43,7 @@ struct Filler {
   std::size_t size = 0, word = 0, behind = 0;
 };
 
-// A command without output, between `$(` and `)` or between backquotes, behind `size` bytes.
+// A command without output, between `$(` and `)` or between backquotes, after `size` bytes.
 Filler empty_command(std::string_view text, std::size_t size, char end) {
   constexpr std::string_view kCommands[] = {"", ":", "true"};
   const auto close = text.substr(0, kExpansionMax).find(end, size);

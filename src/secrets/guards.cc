@@ -103,7 +103,7 @@ bool is_random_secret(const Guarded& found) {
 enum class Form { kWord, kString, kElement, kLine };
 
 // The groups of `pattern`: what is between name and value, a quote that the value begins with, a quote that
-// began before the value. Without the second, the value begins behind the match.
+// began before the value. Without the second, the value begins after the match.
 struct Guard {
   std::string pattern;
   bool (*is)(const Guarded&);
@@ -237,7 +237,7 @@ std::vector<Guard> of_words() {
                    R"(\bpasswd[ \t]+--stdin)"}) +
            R"([^\r\n|;&<]*<<<[ \t]*)",
        is_password_of_option},
-      // For clients that take the password within or behind an option with one letter.
+      // For clients that take the password within or after an option with one letter.
       {R"(\b(?i:mysql|mariadb)[a-z-]*\b[^\r\n|;&]*?[ \t]-p|\b7z[a-z]?\b[^\r\n|;&]*?[ \t]-p)",
        is_password_of_client},
       {R"(\b(?:(?:redis-cli|valkey-cli)\b[^\r\n|;&]*?[ \t]-a)"

@@ -112,7 +112,7 @@ Decoded without_leads(std::string_view text, const std::vector<Strip>& strips, s
 struct Stack {
   std::vector<Strip> strips;
   std::size_t lead = 0, digits = 0;
-  std::size_t end = 0;               // the line behind it
+  std::size_t end = 0;               // the line after it
   std::optional<std::size_t> other;  // a line whose sign may be a prefix and was taken for a digit
   bool is_even = true;               // all lines but the last have one size
 
@@ -187,7 +187,7 @@ enum class Place { kNone, kFirst, kInside };
 Place place_of(std::string_view line) {
   if (may_go_on(line) || is_of_a_dump(line) || opens_value(line)) return Place::kFirst;
   const auto strip = strip_of(line, {.end = line.size()}, kNarrowMin);
-  // A terminal shows words at once. A short line waits only when it looks like none, or behind one that waits.
+  // A terminal shows words at once. A short line waits only when it looks like none, or after one that waits.
   const std::size_t turns = strip ? turns_in(line.substr(strip->begin, strip->end - strip->begin)) : 0;
   return turns >= kTurnsMin ? Place::kFirst : turns > 0 ? Place::kInside : Place::kNone;
 }
@@ -325,7 +325,7 @@ Range with_value(std::string_view text, Range line) {
 }
 
 std::size_t safe_cut(std::string_view text) {
-  // Not behind \r alone: a secret may have it in between.
+  // Not after \r alone: a secret may have it in between.
   const auto line = text.rfind('\n');
   std::size_t cut = line == std::string_view::npos ? 0 : line + 1;
   const std::string_view lines = text.substr(0, cut);

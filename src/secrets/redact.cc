@@ -165,7 +165,7 @@ struct Redactor::Rules {
         if (strings.changed()) search(strings.text(), left, packed, here);
         add_origins(strings, std::move(here), found);
       } else if (spelling == Spelling::kEscapes) {
-        // An escape may take the first digits that stand behind it: `%c2st...`, `\eG94...`.
+        // An escape may take the first digits that stand after it: `%c2st...`, `\eG94...`.
         if (packed > 0 && has_digits_behind_escape(views.last()))
           find_packed_in_lines(views.last(), packed - 1, found);
         if (has_any(views.last(), "\\")) find_backslashed(views.last(), found);
@@ -269,7 +269,7 @@ struct Redactor::Rules {
   // One pass over text without secrets. Where a hint matches, its line is searched.
   void find_known(std::string_view text, Hits& out, bool guarded = true) const {
     std::call_once(compiled, [this] { hint = std::make_unique<const RE2>(pattern(), options()); });
-    bool in_key = false;  // all text behind a key that begins is searched at once, but for joined strings
+    bool in_key = false;  // all text after a key that begins is searched at once, but for joined strings
     each_line(text, *hint, [&](const Range& line, bool begins_key) {
       if (defences.spellings) find_joined(text, line.begin, out);
       if (std::exchange(in_key, in_key || begins_key)) return line.end;
@@ -372,7 +372,7 @@ struct Redactor::Rules {
       const auto offset = static_cast<std::size_t>(match.data() - text.data());
       Range line = line_of(text, offset, match.size());
       line.begin = std::max(line.begin, at);
-      const auto rest = text.substr(offset, line.end - offset);  // a key may begin behind a token
+      const auto rest = text.substr(offset, line.end - offset);  // a key may begin after a token
       const bool is_key = std::min(rest.find("-----BEGIN"), rest.find("---- BEGIN")) != rest.npos;
       at = std::max<std::size_t>(look(line, is_key), offset + 1);
     }
@@ -437,7 +437,7 @@ void Redactor::redact_strings(Json& value) const {
   }
 }
 
-// The size of the beginning of `text` that is final: no secret in it continues behind the end of `text`.
+// The size of the beginning of `text` that is final: no secret in it continues after the end of `text`.
 std::size_t Redactor::sure(std::string_view text) const {
   return rules()->before_a_value(text.substr(0, safe_cut(text)));
 }

@@ -34,7 +34,7 @@ std::vector<Found> find_random(std::string_view text);
 // better than too little. Unordered. Thread-safe.
 std::vector<Found> find_guarded(std::string_view text);
 
-// Whether the value of a name that guards a secret may stand in the line behind `line`: a block of YAML, or a
+// Whether the value of a name that guards a secret may stand in the line after `line`: a block of YAML, or a
 // name in a list of names and values. find_guarded() finds it in a text with both lines.
 bool opens_value(std::string_view line);
 // Whether a line is blank or a comment: such lines may stand between the two, at most kEmptyLinesMax.

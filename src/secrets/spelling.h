@@ -133,7 +133,7 @@ std::string plainest(std::string_view text);
 // it encodes fewer. Of the zeros of a long number only the last count.
 std::optional<std::size_t> before_plain(std::string_view text, std::size_t wanted);
 
-// Whether digits that may contain an encoded text stand directly behind the beginning of an escape, which may
+// Whether digits that may contain an encoded text stand directly after the beginning of an escape, which may
 // take some of them.
 bool has_digits_behind_escape(std::string_view text);
 

@@ -102,7 +102,7 @@ bool is_folder(const Guarded& found) {
   return is_command && !found.quoted && !looks_like_password(found.value);
 }
 
-// Whether the value behind `: ` is the type of a parameter or of a field.
+// Whether the value after `: ` is the type of a parameter or of a field.
 bool is_type(const Guarded& found) {
   static const RE2 generic(
       R"(^&?(?:[A-Z][A-Za-z]*|[a-z_]+(?:\.|::)[A-Za-z_.:]+|dict|list|set|tuple|type|str|bytes)(?:\[.*\][,;:)?]*$|<[A-Za-z&]))"),
@@ -236,7 +236,7 @@ bool is_password_of_pass(const Guarded& found) {
 // of a program's line.
 bool is_password_of_option(const Guarded& found) {
   const auto value = found.value;
-  // `-pass` has a number or a name behind it, in other programs than openssl.
+  // `-pass` has a number or a name after it, in other programs than openssl.
   const bool is_name = found.name.starts_with("--no-") ||
                        (found.name == "-pass " && !found.quoted && !looks_like_password(value));
   if (is_name) return false;

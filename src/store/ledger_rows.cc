@@ -174,7 +174,7 @@ JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& deci
   return row;
 }
 
-// No name of a member is behind "type": readers of chains look for the type at the end.
+// No name of a member is after "type": readers of chains look for the type at the end.
 Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLayers& to) {
   // Most rows are of another type, and are not parsed.
   const auto is_of = [&](std::string_view type) { return row.line.find(type) != std::string::npos; };

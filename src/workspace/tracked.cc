@@ -21,7 +21,7 @@ constexpr std::uint64_t kExtended = 0x4000;      // Two more bytes of flags foll
 constexpr std::size_t kSizesOfIds[] = {20, 32};  // SHA-1 and SHA-256; the index does not say which.
 constexpr std::string_view kSharedExtension = "link";
 
-// A number in network byte order. Bytes behind the end count as zeros, so a read there finds no entry.
+// A number in network byte order. Bytes after the end count as zeros, so a read there finds no entry.
 std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t out = 0;
   for (std::size_t i = 0; i < size; ++i)

@@ -20,7 +20,7 @@
 
 namespace pawl::workspace {
 
-// Longer paths do not fit behind the object folders in PATH_MAX.
+// Longer paths do not fit after the object folders in PATH_MAX.
 constexpr std::size_t kPathBytesMax = 3000;
 
 // A file's time in nanoseconds since 1970. Sandboxes choose it: a time more than 292 years away is cut to

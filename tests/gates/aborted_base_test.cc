@@ -59,7 +59,7 @@ TEST(AbortedBase, IsALowerBoundWhateverTheSignOfIt) {
                        {"tap", kCutTap, 139},             // a shell's code for SIGSEGV
                        {"tap", kCutTap, 0, 11},           // no shell is between
                        {"tap", "ok 1 - a\n", 134},        // no plan: it comes last
-                       {"tap", "1..1\nok 1 - a\n", 255},  // Perl died behind its tests
+                       {"tap", "1..1\nok 1 - a\n", 255},  // Perl died after its tests
                        {"tap", "1..2\nok 1 - a\nBail out! no disk\n", 255},
                        {"tap", "1..2\nok 1 - a\n    ok 1 - inner\n", 139},
                        {"junit", junit_with("a"), 139},

@@ -449,7 +449,7 @@ TEST(Dialects, ColoursOfATerminalChangeNothing) {
       "+a | -b");
 }
 
-// Sequences that are cut short, that take the letter behind them with them, or that a terminal does not show.
+// Sequences that are cut short, that take the letter after them with them, or that a terminal does not show.
 TEST(Dialects, NoSequenceOfATerminalHidesAFailure) {
   for (const auto& [format, text] : failing_texts())
     for (const std::string start :

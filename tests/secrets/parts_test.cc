@@ -121,7 +121,7 @@ TEST(Parts, AreOnlyFoundWithTheirDefence) {
     for (const auto& filler : members) EXPECT_THAT(off.redact(in_two(filler)), HasSubstr(kTokenEnd)) << kind;
 }
 
-// A whole token ends where it ends: a word behind a filler stays.
+// A whole token ends where it ends: a word after a filler stays.
 TEST(Parts, WordsBehindAWholeTokenStay) {
   const std::string token = in_two("");
   for (const char* behind : {"\" \"https://a.org\"", "\" \"x\"", "\rDone", "' 'user name'", "` `code`", "$@",

@@ -26,7 +26,7 @@ std::string shown_text(const PrintedObject& object, std::string_view name);
 class Progress {
  public:
   void add_update(const PrintedObject& update);
-  // Prints a line of the client's own, behind the end of the agent's message.
+  // Prints a line of the client's own, after the end of the agent's message.
   void note(std::string_view text);
   // The same, whatever came before.
   void last_note(std::string_view text);

@@ -39,7 +39,7 @@ void Used::see_update(const PrintedObject& update) {
     if (amount) cost_ = amount;
     return;
   }
-  // Qwen Code: `_meta.usage` of an empty message behind each call.
+  // Qwen Code: `_meta.usage` of an empty message after each call.
   const auto meta = update.object("_meta");
   const auto usage = meta ? meta->object("usage") : std::nullopt;
   if (!usage) return;

@@ -51,7 +51,7 @@ Result<std::vector<Asking>> asking(const State& state, const AnswerOptions& opti
 }
 
 // Prints the commands that answer the question, to be copied. All text of an agent is in quotes. Each choice
-// has its own line, because a shell would run the text behind a `|`.
+// has its own line, because a shell would run the text after a `|`.
 void print_commands(const AnswerOptions& options, const std::string& phase, const Json& question) {
   const std::string key = text_in(question, "key");
   std::vector<std::string> answers;

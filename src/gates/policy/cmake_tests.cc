@@ -28,7 +28,7 @@ constexpr auto kFlagCommands = std::to_array<std::string_view>(
     {"add_compile_definitions", "add_compile_options", "add_definitions", "set_property",
      "set_target_properties", "target_compile_definitions", "target_compile_options"});
 
-// The words behind NAME and COMMAND of add_test(), or the first word and the others.
+// The words after NAME and COMMAND of add_test(), or the first word and the others.
 struct Test {
   std::string name;
   CmakeWords command;
@@ -226,7 +226,7 @@ class CmakeComparison {
                                                      sources_now_ = sources_of(after_);
 };
 
-// The tests whose properties a command sets: the words before PROPERTIES, or behind TEST.
+// The tests whose properties a command sets: the words before PROPERTIES, or after TEST.
 CmakeWords tests_with_properties(const CmakeCommand& command) {
   const auto& words = command.words;
   const auto end = std::ranges::find_if(words, [](const auto& word) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kNameMin = 4;  // bytes of a long option that is cut: "--ig"
 
-// The letters of a bundle. Behind a letter that takes a value comes the value.
+// The letters of a bundle. After a letter that takes a value comes the value.
 std::string_view letters_in(std::string_view word) {
   constexpr std::string_view kWithValue = "jlOfCIWE";
   return word.substr(0, word.find_first_of(kWithValue));
@@ -66,7 +66,7 @@ bool skips_commands(std::string_view value) {
   return false;
 }
 
-// Whether letters are put behind the flags that make has: "$(MAKEFLAGS)i".
+// Whether letters are put after the flags that make has: "$(MAKEFLAGS)i".
 bool is_composed(std::string_view flags) {
   for (const std::string_view own : {"$(MAKEFLAGS)", "${MAKEFLAGS}", "$(MFLAGS)"})
     if (const auto at = flags.find(own); at != flags.npos) {

@@ -63,7 +63,7 @@ struct Makefile {
   bool is_one_shell = false;         // .ONESHELL: the shell gets a whole recipe
   bool shell_stops = false;          // the shell ends at a command that fails
   TargetNames unknown;               // lines whose rules or files can't be known
-  TargetNames header_folders;        // behind -I, -iquote or -isystem in variables and recipes
+  TargetNames header_folders;        // after -I, -iquote or -isystem in variables and recipes
   std::size_t bytes = 0, lines = 0;  // bytes and lines of its recipes
   bool is_cut = false;               // a part of it is over the limits and was not read
   std::vector<std::string> files;    // the paths that were read
@@ -75,7 +75,7 @@ bool is_makefile(std::string_view name);
 // to the root, "" for the root itself.
 Makefile read_make(const std::string& folder, const std::vector<std::string>& names, const TextAt& text_of);
 
-// Reads one more file behind the files that were read.
+// Reads one more file after the files that were read.
 void read_more(Makefile& to, const std::string& folder, const std::string& path, const TextAt& text_of);
 
 // The text with the values of variables in place of "$(NAME)". Other names stay.

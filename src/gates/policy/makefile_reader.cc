@@ -311,7 +311,7 @@ class Reader {
       if (line.starts_with('$') && !only_tells) add_unknown(raw);
       if (line.starts_with('$')) return;
     }
-    // A recipe behind ';' is expanded later.
+    // A recipe after ';' is expanded later.
     const auto semicolon = line.find(';');
     auto head = expanded(line.substr(0, semicolon), to_.variables);
     const auto colon = head.starts_with('$') ? head.find(':', end_of_call(head)) : head.find(':');

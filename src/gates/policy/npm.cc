@@ -205,7 +205,7 @@ class LockReader {
       add(name,
           fmt::format("{} is another package under this name: {}", name, real.empty() ? resolved : real));
     else if (!host.empty() && tarball != resolved.npos && resolved.find(version, tarball) == resolved.npos &&
-             version.find('+') == version.npos)  // a registry leaves out the part behind a +
+             version.find('+') == version.npos)  // a registry leaves out the part after a +
       add(name, fmt::format("{} is fetched as another version than {}: {}", name, version, resolved));
     if (is_local(resolved)) add_local(name);
   }

@@ -129,7 +129,7 @@ std::vector<std::string> named_in(const std::string& command, const Scripts& scr
   return out;
 }
 
-// The commands of a script and of the scripts that it runs, with those before and behind each.
+// The commands of a script and of the scripts that it runs, with those before and after each.
 void add_commands(const Scripts& scripts, const std::string& name, TargetNames& seen,
                   std::vector<std::string>& to) {
   if (!scripts.contains(name) || seen.size() >= kTargetsMax || !seen.insert(name).second) return;
@@ -146,7 +146,7 @@ void add_commands(const Scripts& scripts, const std::string& name, TargetNames& 
         to.push_back(std::move(command));
         continue;
       }
-      // npm puts the words behind "--" behind the script.
+      // npm puts the words after "--" after the script.
       if (const auto rest = command.find(" -- "); rest != command.npos)
         for (auto at = first; at < to.size(); ++at)
           if (!to[at].empty()) to[at] += command.substr(rest + 3);

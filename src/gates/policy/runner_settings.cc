@@ -188,7 +188,7 @@ std::size_t add_escaped(std::string_view line, std::size_t at, std::string& to) 
   return at + 1 + digits;
 }
 
-// One of prove's short options, alone or bundled with others ("-ve"). The rest behind a letter of
+// One of prove's short options, alone or bundled with others ("-ve"). The rest after a letter of
 // kProveValues is its value.
 std::string_view short_of_prove(std::string_view line) {
   for (std::size_t at = 0; at < line.size();) {
@@ -327,7 +327,7 @@ bool was_there(const FileChange& change, std::string_view setting, const Setting
   return times_in(change.before->content, setting, of) >= times_in(change.after->content, setting, of);
 }
 
-// Whether npm has no script to leave out: none of the package's scripts has one before or behind it.
+// Whether npm has no script to leave out: none of the package's scripts has one before or after it.
 bool has_no_hooks(const FileChange& change, const RunTargets& targets) {
   if (!targets.base_text || !targets.work_text) return false;
   const auto file = change.path.substr(0, change.path.size() - name_of(change.path).size()) + "package.json";

@@ -100,7 +100,7 @@ constexpr auto kWrappers = std::to_array<std::string_view>(
     {"!",    "bunx", "c8",     "command", "cross-env", "cross-env-shell", "do",    "dotenv", "elif",
      "else", "env",  "exec",   "if",      "then",      "until",           "while", "nice",   "nohup",
      "npx",  "nyc",  "stdbuf", "time",    "timeout",   "unbuffer",        "xargs", "ionice", "xvfb-run"});
-// Programs that run the words behind their `run` or `exec`.
+// Programs that run the words after their `run` or `exec`.
 constexpr auto kEnvironments =
     std::to_array<std::string_view>({"bundle", "hatch", "pdm", "pipenv", "poetry", "rye", "uv"});
 // Options of interpreters, and of `coverage run`, whose value is the next word.
@@ -265,7 +265,7 @@ Program program_of(ProgramWords words, int depth) {
 // The modules that a command has Node.js load before a test ("--require ./x.js").
 std::set<std::string> loads_of(const ProgramWords& words) {
   std::set<std::string> out;
-  bool takes_r = false;  // nyc and c8 have a reporter behind -r
+  bool takes_r = false;  // nyc and c8 have a reporter after -r
   for (auto word = words.begin(); word != words.end(); ++word) {
     const auto option = word->substr(0, word->find('='));
     takes_r = takes_r || is_any_of(name_of(*word), {"ava", "mocha", "node", "tap", "ts-node", "tsx"});

@@ -89,7 +89,7 @@ constexpr auto kFolderOptions = std::to_array<std::string_view>(
     {"-C", "-I", "-s", "-t", "--start-directory", "--top-level-directory", "--rootdir", "--directory",
      "--prefix", "--include", "--chdir", "--cwd"});
 
-// The folder that an option names: in the next word, behind a '=', or directly behind -C or -I. "" when the
+// The folder that an option names: in the next word, after a '=', or directly after -C or -I. "" when the
 // word is not such an option.
 std::string_view folder_of_option(std::string_view word, std::string_view next) {
   for (const auto option : kFolderOptions) {
@@ -140,7 +140,7 @@ void SearchFolders::add(const std::vector<std::string>& argv) {
         places.go_to(next);
       }
       is_pytest = words[i] == "pytest" || words[i] == "py.test" || (is_pytest && words[i] != "unittest");
-      // Behind -s of pytest comes no value.
+      // After -s of pytest comes no value.
       if (const auto folder = folder_of_option(words[i], next);
           !folder.empty() && !(is_pytest && words[i] == "-s"))
         places.add(folder, modules);

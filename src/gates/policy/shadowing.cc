@@ -50,7 +50,7 @@ bool fits(const Patterns& patterns, std::string_view name) {
   });
 }
 
-// The part behind the last folder called `name` in a path; nullopt when there is none.
+// The part after the last folder called `name` in a path; nullopt when there is none.
 std::optional<std::string_view> behind(std::string_view path, std::string_view name) {
   const std::string inside = fmt::format("/{}/", name);
   if (const auto at = path.rfind(inside); at != std::string_view::npos)
@@ -249,7 +249,7 @@ class Look {
     });
   }
 
-  // Whether a text begins like a script of the shell, and as no header of C++ can: behind comments with a function
+  // Whether a text begins like a script of the shell, and as no header of C++ can: after comments with a function
   // without a type, or with an assignment. A comment that could be a directive leaves that open.
   static bool begins_as_script(std::string_view text) {
     constexpr auto kDirectives = std::to_array<std::string_view>(

@@ -136,7 +136,7 @@ class Listener {
   }
 
  private:
-  // Whether a part behind the one at `i` has the text.
+  // Whether a part after the one at `i` has the text.
   bool has_later(std::size_t i, std::string_view text) const {
     return std::any_of(parts_.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts_.end(),
                        [&](const auto& part) { return part.text.find(text) != part.text.npos; });

@@ -45,7 +45,7 @@ bool is_header(std::string_view path) {
   return std::ranges::any_of(kEnds, [&](const auto end) { return path.ends_with(end); });
 }
 
-// Calls `fits` with the path and with the part behind each of its slashes, until it returns true.
+// Calls `fits` with the path and with the part after each of its slashes, until it returns true.
 template <class Fits>
 bool any_end(std::string_view path, const Fits& fits) {
   for (;;) {

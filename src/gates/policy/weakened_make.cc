@@ -392,7 +392,7 @@ TextAt with_text(const std::string& path, const std::optional<FileVersion>& vers
   };
 }
 
-// A file that matches a pattern behind `include` counts as read behind the Makefile.
+// A file that matches a pattern after `include` counts as read after the Makefile.
 std::string weakened_in(const MakeFolder& make, const FileChange& change, const RunTargets& targets) {
   if (reads_by_name(make, change.path)) return MakeComparison(make.base, make.now, targets).words();
   const auto before_text = with_text(change.path, change.before, targets.base_text),

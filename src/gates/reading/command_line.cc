@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFirstLinesMax = 12, kRefusalBytesMax = 200;
 
-// Takes the first of `words` that `text` begins with, and the blanks behind it.
+// Takes the first of `words` that `text` begins with, and the blanks after it.
 template <std::size_t size>
 bool take_one_of(std::string_view& text, const std::array<std::string_view, size>& words) {
   for (const auto word : words) {

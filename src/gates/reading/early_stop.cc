@@ -99,7 +99,7 @@ bool names_program(std::string_view word, std::string_view program) {
 }
 
 // `cargo test` has a program for the library, one for each file in tests/ and one for the tests in the documentation.
-// It runs none behind one that fails: doc.rust-lang.org/cargo/commands/cargo-test.html
+// It runs none after one that fails: doc.rust-lang.org/cargo/commands/cargo-test.html
 StopOption cargo_without_option(const std::vector<std::string_view>& words) {
   const auto cargo = std::ranges::find_if(words, [](auto word) { return name_of(word) == "cargo"; });
   if (cargo == words.end()) return {};
@@ -163,7 +163,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// "!!!!!!!! stopping after 1 failures !!!!!!!!" -> "stopping after 1 failures", also behind the name of
+// "!!!!!!!! stopping after 1 failures !!!!!!!!" -> "stopping after 1 failures", also after the name of
 // xdist.
 std::string_view stop_of_pytest(std::string_view line) {
   constexpr std::string_view kWords = "stopping after ", kEnd = " failures";

@@ -40,7 +40,7 @@ bool only_shows(std::string_view command) {
   return is_one && std::ranges::find(kShow, command.substr(0, command.find_first_of(kBlanks))) != kShow.end();
 }
 
-// Whether the text behind `||` ends the script with a code other than 0 and runs no program but to show why.
+// Whether the text after `||` ends the script with a code other than 0 and runs no program but to show why.
 bool ends_script(std::string_view right) {
   right = stripped(right);
   const bool is_group = right.starts_with("{ ") || right.starts_with("{\n");
@@ -70,7 +70,7 @@ std::string_view last_command(std::string_view text) {
   return stripped(text);
 }
 
-// Calls `see` with the texts before and behind each `||`.
+// Calls `see` with the texts before and after each `||`.
 template <class See>
 void each_or(std::string_view script, const See& see) {
   for (auto at = script.find(kOr); at != script.npos; at = script.find(kOr, at + kOr.size()))

@@ -150,7 +150,7 @@ std::string_view between(std::string_view line, std::string_view before, std::st
   return end == line.npos ? "" : line.substr(0, end);
 }
 
-// A program that another one runs for the step: a subcommand of git or cargo, or the program behind
+// A program that another one runs for the step: a subcommand of git or cargo, or the program after
 // `prove --exec`. The command names both.
 std::optional<MissingProgram> callee_in(std::string_view line, const std::string& command) {
   const auto of = [&](std::string_view caller, std::string_view name) -> std::optional<MissingProgram> {

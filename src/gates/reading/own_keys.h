@@ -17,7 +17,7 @@ struct KeyObject {
 
 struct OwnKey {
   std::string_view key;
-  std::size_t end = 0;  // the place behind the key, and behind its quotes
+  std::size_t end = 0;  // the place after the key, and after its quotes
 };
 
 // The keys, among `keys`, that this object has, in their order. Reads JSON, and JavaScript as far as brackets,

@@ -57,7 +57,7 @@ struct StopSettings {
     kKeys,     // the keys may be anywhere in the file
     kObjects,  // the file has objects, and other programs and plugins may have equal keys in theirs
     kOptions,  // the file consists of options of the command
-    kAddopts,  // the file has options of the command behind this key
+    kAddopts,  // the file has options of the command after this key
   } form = Form::kKeys;
   // kObjects: the object with the keys in package.json, and the one that may have them in other files.
   std::string_view section = {}, within = {};
@@ -114,7 +114,7 @@ constexpr StopSettings kStopSettings[] = {
 
 bool is_among(WordList words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
 
-// The number of failures in the text behind a key: ": true", " = 3", ">1<"; 0: none, or the key is off.
+// The number of failures in the text after a key: ": true", " = 3", ">1<"; 0: none, or the key is off.
 std::int64_t failures_behind(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n'\"";
   if (text.starts_with(".set(")) text = text.substr(4);
@@ -427,7 +427,7 @@ class StopSearch {
   const StopSources& sources_;
   const TextOf text_of_;  // Cached and bounded.
   StopOption in_a_row_;
-  bool goes_on_ = false;  // make goes on behind a failure
+  bool goes_on_ = false;  // make goes on after a failure
   std::size_t rows_bytes_ = 0;
   std::map<std::string, std::string> known_;
   std::size_t lookups_ = 0, bytes_ = 0;
@@ -447,7 +447,7 @@ std::string addopts_in(std::string_view text) {
   std::string_view closes;  // "": the first line that is not indented ends them
   for (const auto line : TextLines(text)) {
     auto value = trimmed(line);
-    // TOML takes a key in quotes, behind dots and in an inline table. INI takes a colon.
+    // TOML takes a key in quotes, after dots and in an inline table. INI takes a colon.
     const auto at = value.find(kName);
     const bool is_named = at != value.npos && (at == 0 || std::string_view(" {,.\"'").find(value[at - 1]) !=
                                                               std::string_view::npos);

@@ -25,7 +25,7 @@ struct StopSources {
 // has bounds, and the result names the bound that it reached first.
 StopOption stop_option_behind(const std::vector<std::string>& argv, const StopSources& sources);
 
-// The options behind "addopts =" in a settings file of pytest. They may continue in indented lines, in a list, or in
+// The options after "addopts =" in a settings file of pytest. They may continue in indented lines, in a list, or in
 // a string of several lines.
 std::string addopts_in(std::string_view text);
 

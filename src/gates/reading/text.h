@@ -22,7 +22,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
-// The part behind the last slash.
+// The part after the last slash.
 inline std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The part before the last slash; "" without one.

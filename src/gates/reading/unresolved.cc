@@ -55,7 +55,7 @@ std::string_view host_at(std::string_view text) {
   return host;
 }
 
-// The digits behind `mark`, else the usual port.
+// The digits after `mark`, else the usual port.
 std::string port_at(std::string_view text, std::string_view mark, std::string_view usual) {
   if (!text.starts_with(mark)) return std::string(usual);
   text.remove_prefix(mark.size());
@@ -64,7 +64,7 @@ std::string port_at(std::string_view text, std::string_view mark, std::string_vi
   return digits.empty() || digits.size() > 5 ? std::string(usual) : std::string(digits);
 }
 
-// The target that a line in lower case names: a URL, or the word behind what programs write before a host.
+// The target that a line in lower case names: a URL, or the word after what programs write before a host.
 std::string target_in(std::string_view line) {
   struct Before {
     std::string_view words, port_mark, port;

@@ -19,7 +19,7 @@ std::string_view lead_trimmed(std::string_view text) {
   return text;
 }
 
-// File extensions behind which ":12" is a line number. Behind others it stays: "example.com:443" is a test of
+// File extensions after which ":12" is a line number. After others it stays: "example.com:443" is a test of
 // its own.
 bool is_source_extension(std::string_view word) {
   constexpr std::string_view kKnown[] = {
@@ -100,7 +100,7 @@ std::string without_addresses(std::string name) {
 }
 
 // "com.Foo@5e91993f" -> "com.Foo@*": Java prints an object without a text like this. A word
-// without a digit behind the "@" stays: it may be a user.
+// without a digit after the "@" stays: it may be a user.
 std::string without_identities(std::string name) {
   constexpr std::size_t kDigitsMin = 6, kDigitsMost = 8;
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -125,7 +125,7 @@ bool contains_one_of(std::string_view line, const auto& words) {
                              [&](const std::string_view word) { return line.find(word) != line.npos; });
 }
 
-// Beginnings of lines that report a failure, behind their indentation.
+// Beginnings of lines that report a failure, after their indentation.
 constexpr std::array<std::string_view, 27> kBegins = {
     "not ok",    "E  ",        "error:",       "error[",       "Error:",    "error ",     "ERROR",
     "ERR!",      "npm ERR!",   "npm error",    "fatal:",       "FATAL",     "panic:",     "panicked",
@@ -160,7 +160,7 @@ bool is_one_of(std::string_view word, const auto& words) {
   return std::ranges::any_of(words, [&](const auto lower) { return is_in_any_case(word, lower); });
 }
 
-// Removes the last word of `text` with the blanks behind it, and returns it. "" when `text` ends with another
+// Removes the last word of `text` with the blanks after it, and returns it. "" when `text` ends with another
 // character.
 std::string_view take_last_word(std::string_view& text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
@@ -176,7 +176,7 @@ constexpr std::array<std::string_view, 6> kPlaces = {"line", "lines", "column", 
 constexpr std::array<std::string_view, 6> kBetweenPlaces = {":", "-", ",", ", ", " - ", " to "};
 
 // Whether a number is a line or a column. Decides by the word before it, the text between them and the text
-// behind it: "line 3", "line: 3", "at 5, 2", "(3:7)".
+// after it: "line 3", "line: 3", "at 5, 2", "(3:7)".
 bool starts_place(std::string_view word, std::string_view between, std::string_view behind) {
   if (is_one_of(word, kPlaces)) return between == " " || between == ": " || between == " #" || between == ":";
   const bool is_pair = behind.size() > 1 && behind.front() == ':' && is_digit(behind[1]);
@@ -344,7 +344,7 @@ std::string stable_name(std::string_view name) {
 
 std::string stable_message(std::string_view message) {
   const std::string text = stable_name(message);
-  std::string out, word, between;  // the last word, and the text behind it
+  std::string out, word, between;  // the last word, and the text after it
   bool was_place = false;
   for (std::size_t at = 0; at < text.size();) {
     if (!is_ascii_word(text[at])) {

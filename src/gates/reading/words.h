@@ -8,7 +8,7 @@
 
 namespace pawl::gates {
 
-// A name without the parts that change although the test does not: the line number behind a source file, a
+// A name without the parts that change although the test does not: the line number after a source file, a
 // random folder below /tmp, an address. The collector numbers names that become equal. Applying it twice has
 // the same result as once.
 std::string stable_name(std::string_view name);

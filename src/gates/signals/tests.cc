@@ -132,7 +132,7 @@ std::vector<std::string> tell_broken(const Report& report, const Inventory* base
   return std::move(failing.fresh);
 }
 
-// Where base's runner stopped, the names of the tests behind that are not known. Their number often is.
+// Where base's runner stopped, the names of the tests after that are not known. Their number often is.
 void compare_count(const Report& report, const Inventory& base, Signal& signal) {
   const auto tests = static_cast<std::int64_t>(report.tests.size());
   if (base.count <= tests || !report.stopped.empty()) return;
@@ -162,7 +162,7 @@ void compare_with_base(const GateFacts& facts, const Report& report, const Inven
   compare_count(report, base, signal);
 }
 
-// Under `known_failing`, a known failure may end the runner. Without this check the tests behind it would
+// Under `known_failing`, a known failure may end the runner. Without this check the tests after it would
 // pass unseen.
 void refuse_stopped(const GateFacts& facts, const Report& report, Signal& signal) {
   if (!signal.passed || !facts.known_failing || report.stopped.empty()) return;

@@ -312,7 +312,7 @@ class NamespaceBackend final : public Backend {
     return fail(ErrorKind::kDenied, (traced ? "" : "no sandbox can be made here: ") + run.reason);
   }
 
-  // Decided once a process, because the facts behind it do not change.
+  // Decided once a process, because its facts do not change.
   static const std::vector<std::string>& degraded_names() {
     static const std::vector<std::string> names = [] {
       std::vector<std::string> out;

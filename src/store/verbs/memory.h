@@ -40,7 +40,7 @@ struct Memory {
   std::unordered_set<std::string> tried;
   std::optional<std::pair<std::string, TierRow>> last_tier;  // with its run_id; tiers never change
 
-  // Entries of phases that no worker continues stay behind, so the size needs a bound.
+  // Entries of phases that no worker continues remain, so the size needs a bound.
   bool is_large() const {
     constexpr std::size_t kLarge = 4096;
     return ends.size() > kLarge || open_steps.size() > kLarge || unfinished.size() > kLarge ||

@@ -21,7 +21,7 @@ Result<bool> ReadingStore::is_over(const std::string& run_id, const std::string&
   if (end == nullptr) end = known->ended.end_of(phase_id);
   if (end == nullptr) return false;
   PAWL_TRY(const auto last, chain_head(run_id, phase_id));
-  return last.rows <= end->end.rows;  // rows behind its end open it again
+  return last.rows <= end->end.rows;  // rows after its end open it again
 }
 
 Result<bool> ReadingStore::has_begun(const std::string& run_id, const std::string& phase_id) {

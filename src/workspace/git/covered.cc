@@ -156,7 +156,7 @@ class Covering {
     return {};
   }
 
-  // Follows the link at `path`; `rest` is the pattern behind it. Returns whether the pattern has a match.
+  // Follows the link at `path`; `rest` is the pattern after it. Returns whether the pattern has a match.
   bool follow_link(const std::string& path, const std::string& target, const std::string& rest, int links) {
     out_.led_to.push_back(path);
     const auto place = place_of(path, target);

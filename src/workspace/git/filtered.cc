@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kAttributesBytesMax = 16 << 20;
 constexpr std::string_view kRulesName = ".gitattributes";
 
-// A pointer of git-lfs has a hash and a size behind its first line.
+// A pointer of git-lfs has a hash and a size after its first line.
 constexpr std::int64_t kPointerBytesLeast = 120, kPointerBytesMost = 200;
 
 constexpr std::size_t kPathsNamedMax = 10;
@@ -178,7 +178,7 @@ Result<std::vector<std::string>> check_in(const std::string& source, const std::
   }
   NotThere not_there(source);
   std::set<std::string> folders;
-  std::optional<std::string> last;  // The folder of the file before, with most of the files behind it.
+  std::optional<std::string> last;  // The folder of the file before. Most often the next file has it, too.
   bool has_unseen_rules = false;    // git takes these rules from the index.
   PAWL_OK(rules.each_tracked([&](const Rules::Tracked& file) -> Status {
     const std::string_view path = file.path;

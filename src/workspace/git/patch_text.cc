@@ -40,7 +40,7 @@ std::string quoted(const std::string& name) {
   return out + "\"";
 }
 
-// On its own line, a name with a space ends with a tab. Otherwise git takes the text behind it for a date.
+// On its own line, a name with a space ends with a tab. Otherwise git takes the text after it for a date.
 std::string named_line(const char* sign, const std::string& name) {
   const std::string text = quoted(name);
   const bool spaced = !text.starts_with('"') && text.find(' ') != std::string::npos;

@@ -255,7 +255,7 @@ class SarifReader {
     return result.rule_at && *result.rule_at < list.size() ? list[*result.rule_at] : named(result.rule);
   }
 
-  // The text of a message. An id without a text in its rule is a text, with its arguments behind it.
+  // The text of a message. An id without a text in its rule is a text, with its arguments after it.
   static std::string message_of(const Waiting& result) {
     std::string_view text = result.text;
     if (text.empty() && result.of != nullptr)

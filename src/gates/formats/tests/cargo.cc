@@ -160,7 +160,7 @@ class CargoReader {
       PAWL_OK(tests_.add_no_test(NoTest::What::kRun, name, "it ended before its totals: " + errors));
       tests_.stopped_early(name + " ended before its totals", announced_ - passed_ - failed_ - ignored_);
     }
-    // Without --no-fail-fast cargo runs no program behind one that failed.
+    // Without --no-fail-fast cargo runs no program after one that failed.
     if (failed_last_)
       tests_.stopped_early(says_failed_ ? "cargo stopped at a program whose tests failed" : kMayBeMore);
     if (not_compiled_) PAWL_OK(tests_.add_no_test(NoTest::What::kRun, "the build", errors_));

@@ -264,7 +264,7 @@ class GotestReader {
           tests_.add(name, test, status, output.empty() ? (ended ? "it failed" : "it did not end") : output));
       if (!ended) tests_.stopped_early(name + "::" + test + " did not end");
     }
-    // The panic ended the package, so the tests behind it did not run. If the package printed
+    // The panic ended the package, so the tests after it did not run. If the package printed
     // PASS or FAIL, the test only printed a panic that it caught.
     if (!package.panicked.empty() && !package.told)
       tests_.stopped_early(name + "::" + package.panicked + " ended in a panic");

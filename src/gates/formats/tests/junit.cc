@@ -389,7 +389,7 @@ class JunitHandler final : public XmlHandler {
                                  printable(tests_.told(name)), suite.tests, suite.found);
     if (suite.failed == 0) return fail(ErrorKind::kInvalid, why);
     if (suite.hooks > 0)
-      tests_.bound_from_below(why);  // the tests behind a failed hook did not run
+      tests_.bound_from_below(why);  // the tests after a failed hook did not run
     else
       tests_.stopped_early(why, missing);
     return {};

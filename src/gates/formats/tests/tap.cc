@@ -1,6 +1,6 @@
 // TAP 12 to 14 (testanything.org/tap-version-14-specification.html): Perl's Test::More and prove, node
 // --test, bats, and many others. The tests of a subtest are named "parent::child". They come before the line
-// of their parent, or behind it in braces (node-tap). All lines that are not TAP are output.
+// of their parent, or after it in braces (node-tap). All lines that are not TAP are output.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -109,7 +109,7 @@ class TapReader {
       return fail_at(lines_, "it says that it has " + std::to_string(totals_.tests) + " tests and that " +
                                  std::to_string(totals_.passed) + " passed, and there are " +
                                  std::to_string(all) + " and " + std::to_string(well));
-    // With a failure the tests behind it may be among those that the runner counts as skipped.
+    // With a failure the tests after it may be among those that the runner counts as skipped.
     const auto said = totals_.skipped + totals_.todo;
     if (well < all || bailed_out_ || said <= skipped) return {};
     return fail_at(lines_, "it says that " + std::to_string(said) + " were skipped or are to do, and " +
@@ -329,7 +329,7 @@ class TapReader {
   std::string spoken_;                     // comments since the last test
   std::size_t said_ = 0;                   // bytes of stored messages
   std::optional<std::size_t> failed_;      // depth of the last test, when it failed
-  bool comments_explain_ = false;          // comments directly behind a failed test are its diagnostics
+  bool comments_explain_ = false;          // comments directly after a failed test are its diagnostics
   TapTotals totals_;                       // those that follow the last point
   std::optional<std::size_t> brace_at_;    // depth of the test whose line, the previous one, ended with "{"
 };

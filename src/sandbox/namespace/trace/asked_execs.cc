@@ -26,7 +26,7 @@ pid_t process_of(pid_t thread) {
 // proc(5), /proc/pid/stat: the fields 22 (starttime) and 28 (startstack). The kernel shows 0 for the latter to
 // those who may not examine the process.
 std::optional<AskedExecs::Program> AskedExecs::program_of(pid_t process) {
-  constexpr int kFirst = 3, kStartTime = 22, kStartStack = 28;  // the text behind ")" begins with field 3
+  constexpr int kFirst = 3, kStartTime = 22, kStartStack = 28;  // the text after ")" begins with field 3
   struct stat program {};
   if (stat(proc_of(process, "exe").c_str(), &program) != 0) return std::nullopt;
   const auto text = os::read_file(proc_of(process, "stat"), 4096);
