@@ -18,7 +18,7 @@ struct LastError {
   std::optional<std::int64_t> retry_after_seconds;
 };
 
-// `tail`: the end of the program's output. No value: its last event is no error of HTTP.
+// `tail`: the end of the program's output. No value: its last event is not an error of HTTP.
 using ReadLastError = std::optional<LastError>(std::string_view tail);
 ReadLastError last_error_of_claude_code, last_error_of_opencode, last_error_of_pi, last_error_of_qwen_code;
 

@@ -155,7 +155,7 @@ bool is_secret_variable(std::string_view name) {
   if (lower == "pwd") return false;
   static constexpr std::string_view kWords[] = {"key",        "token", "secret",    "password",
                                                 "passphrase", "auth",  "credential"};
-  // Only as the last word: BYPASS_CACHE and PASS_RATE are no secrets.
+  // Only as the last word: BYPASS_CACHE and PASS_RATE are not secrets.
   static constexpr std::string_view kLastWords[] = {"pass", "pwd", "cookie"};
   const std::string_view last = std::string_view(lower).substr(lower.rfind('_') + 1);
   return std::ranges::any_of(kWords, [&](auto word) { return lower.find(word) != std::string::npos; }) ||

@@ -17,7 +17,7 @@ bool has_private_key(std::string_view text);
 
 // Whether the name of an environment variable contains KEY, TOKEN, SECRET, PASSWORD, PASSPHRASE, AUTH or
 // CREDENTIAL, or its last word is PASS, PWD or COOKIE, in any letter case. The shell's own PWD and OLDPWD are
-// no secrets.
+// not secrets.
 bool is_secret_variable(std::string_view name);
 // Whether the text contains a URL with a user or a password (`http://me:word@host/`).
 bool has_url_credentials(std::string_view text);

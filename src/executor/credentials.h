@@ -12,7 +12,7 @@
 
 namespace pawl::executor {
 
-// Fewer bytes are no secret: the search for them would find other texts.
+// Fewer bytes are not a secret: the search for them would find other texts.
 constexpr std::size_t kCredentialBytesMin = 8;
 constexpr std::size_t kCredentialBytesMax = 16 << 10;   // for one value; all of an agent fit into a pipe
 constexpr std::size_t kCredentialsBytesMax = 40 << 10;  // for an agent, with the names

@@ -93,7 +93,7 @@ std::optional<gates::GateRun> Episode::after_reruns(const std::string& gate_id,
   return gates::settled(std::move(runs), retry.flaky == plan::Flaky::kPass);
 }
 
-// A gate that failed first and passed is no failure of the attempt: the run that passed counts. It is the last
+// A gate that failed first and passed is not a failure of the attempt: the run that passed counts. It is the last
 // one. Otherwise the first run stands for all of them, as its signals say whether the others differ.
 std::int64_t Episode::run_that_counts(const std::string& gate_id) const {
   std::int64_t last = 0;

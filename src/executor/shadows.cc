@@ -39,7 +39,8 @@ bool may_be_product(const std::string& path, const gates::Shadows& shadows) {
   const auto is_end = [&](auto end) { return path.ends_with(end); };
   const std::string folder = folder_of(path);
   const std::string_view name = std::string_view(path).substr(folder.empty() ? 0 : folder.size() + 1);
-  const bool is_link_to_installed = name == "node_modules";  // a folder of this name is no change of a file
+  const bool is_link_to_installed =
+      name == "node_modules";  // a folder of this name is not a change of a file
   if (is_link_to_installed || std::ranges::any_of(kMade, is_end) || was_there(path + ".in")) return true;
   const bool begins_package = name.starts_with("__init__.") || folder.ends_with(".dist-info");
   return !folder.empty() && !was_there(begins_package ? folder_of(folder) : folder) &&

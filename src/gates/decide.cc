@@ -153,7 +153,7 @@ Verdict decide(const AttemptFacts& facts) {
     out.reason = flaky_signals(facts.signals);
     return out;
   }
-  // A sandbox that could not be made is no fact about the work, nor is a base on which no gate can run.
+  // A sandbox that could not be made is not a fact about the work, nor is a base on which no gate can run.
   if (!facts.backend_error && facts.stop.empty()) out.failure = failure_digest(facts);
   const Decision decision = decide_failed(facts, out.failing_signals, out.failure);
   out.kind = decision.kind;

@@ -209,7 +209,7 @@ struct Verdict {
   };
   Kind kind = Kind::kEscalate;
   std::vector<std::string> failing_signals;  // sorted, without duplicates
-  // The failure_digest() of failure.h. "" when passed, or when the failure is no fact about the work.
+  // The failure_digest() of failure.h. "" when passed, or when the failure is not a fact about the work.
   std::string failure;
   // Only another approach can help: all attempts are used, or they fail in the same way.
   bool approach_failed = false;

@@ -83,7 +83,7 @@ struct Report {
   // makes the report a lower bound. A file that could not be loaded and a hook that failed do not count: the
   // runner went on.
   std::string stopped;
-  // Why the report is no evidence of work, although its tests could be read: it ends in the middle. No test
+  // Why the report is not evidence of work, although its tests could be read: it ends in the middle. No test
   // failed, or it ends inside a subtest, whatever failed before. "" for all other reports. The tests that such a
   // report shows for base are a lower bound; a report without a test shows none (signal_parts.h).
   std::string cut_short;

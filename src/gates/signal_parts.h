@@ -26,7 +26,7 @@ std::string shown(const std::vector<std::string>& names, std::size_t total);
 std::vector<std::string> beyond(const std::vector<std::string>& after,
                                 const std::vector<std::string>& before);
 
-// Whether a report ends before its first test. Such a text is no report, unless base could not load the file
+// Whether a report ends before its first test. Such a text is not a report, unless base could not load the file
 // that wrote it (unloaded.h).
 bool has_nothing(const Report& report);
 
@@ -73,7 +73,7 @@ Failing compare_failing(const Report& report, const Inventory& base);
 // code may be over 125, where the codes of a shell begin.
 bool counts_failures(const StepFacts& step, std::string_view family);
 
-// Why the test reports are no proof, and the remedy: some report has no test, or no test ran. "": they are a proof.
+// Why the test reports are not a proof, and the remedy: some report has no test, or no test ran. "": they are a proof.
 std::string without_test(const std::vector<StepFacts>& steps);
 
 // Whether promised evidence cannot be used. Then the signal fails as missing and says why.

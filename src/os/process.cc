@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t kLookEveryMs = 100;  // how soon a person's interrupt ends a wait
 
 // Field 22 of /proc/PID/stat. No value: there is no such process (any more). An error: that cannot be told,
-// because a failure to look is no sign that a process is gone. The command name (field 2) may contain spaces
+// because a failure to look is not a sign that a process is gone. The command name (field 2) may contain spaces
 // and parentheses, so fields are counted from the last ')'.
 Result<std::optional<std::uint64_t>> start_ticks_of(std::int64_t pid) {
   auto text = read_file("/proc/" + std::to_string(pid) + "/stat", 4096);

@@ -90,7 +90,7 @@ void read_used_program(const Mapping& mapping, const Profile& profile, const Def
   read_network(mapping, egress_of_profile(profile, choice), step, problems);
 }
 
-// A profile for one plan: its words are no text with placeholders.
+// A profile for one plan: its words are not a text with placeholders.
 void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase, Problems& problems) {
   for (const auto* key : {"run", "shell", "use", "args", "base_url"})
     if (mapping.get(key).IsDefined())

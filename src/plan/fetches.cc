@@ -50,7 +50,7 @@ bool takes_what_it_has(const PlainWords& command) {
       command, [&](const auto& word) { return std::ranges::find(kOptions, word) != kOptions.end(); });
 }
 
-// The words that are no options, joined: "mod download".
+// The words that are not options, joined: "mod download".
 std::string named_by(const PlainWords& command, std::size_t first, std::size_t most) {
   std::string out;
   for (std::size_t i = first; i < command.size() && most > 0; ++i) {

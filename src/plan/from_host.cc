@@ -82,7 +82,7 @@ void read_set(const YAML::Node& node, Common& plan, Problems& problems) {
                            ": put long values into a file beside the plan, which a step finds in /plan");
 }
 
-// A path without slashes at its end; "" when it is no such path. `dst` is inside, where no ~ is.
+// A path without slashes at its end; "" when it is not such a path. `dst` is inside, where no ~ is.
 std::string read_place(const YAML::Node& node, const std::string& key, Problems& problems) {
   auto path = read_string(node, key, problems).value_or("");
   if (path.empty()) return path;

@@ -106,7 +106,7 @@ constexpr std::array<std::string_view, 17> kCallers = {"bazel", "bun",  "cargo",
                                                        "just",  "make", "meson", "mix",    "mvn", "ninja",
                                                        "node",  "npm",  "pnpm",  "rake",   "yarn"};
 constexpr std::array<std::string_view, 4> kCompilers = {"cargo", "npm", "pnpm",
-                                                        "yarn"};  // `check` is no test
+                                                        "yarn"};  // `check` is not a test
 constexpr std::size_t kProgramWithin = 6;  // words; enough for "timeout 60 uv run python3 -m pytest"
 
 bool is_command_of_tests(const PlainWords& command) {

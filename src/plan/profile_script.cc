@@ -147,7 +147,7 @@ class Script {
   const std::string url_;
 };
 
-// "host:port" of a URL, as `egress` has it; "" when it is no such URL.
+// "host:port" of a URL, as `egress` has it; "" when it is not such a URL.
 std::string endpoint_of(std::string_view url) {
   std::string_view port = ":80";
   if (url.starts_with("https://")) {

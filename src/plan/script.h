@@ -21,7 +21,7 @@ std::vector<std::string> script_argv(Shell shell, const std::string& script);
 std::optional<std::string> script_of(const std::vector<std::string>& argv);
 
 // The text of the plan that became an argument list: its script, or its words as one command. The words that
-// script_argv() adds are no part of it.
+// script_argv() adds are not a part of it.
 std::string text_of(const std::vector<std::string>& argv);
 
 // The programs that a command always starts, as written, without duplicates: `npm` for `npm ci || exit 1`. Leaves out

@@ -185,7 +185,7 @@ class FlowDepth {
     at_ += 3;
   }
 
-  // Reads the start of a node that is no flow collection.
+  // Reads the start of a node that is not a flow collection.
   void node() {
     const char c = text_[at_];
     if (is_one_of(c, depth_ == 0 ? "-?" : "?") && is_indicator(at_)) {

@@ -11,7 +11,7 @@ namespace pawl::sandbox {
 // A BLAKE3 hash (CopyIn::content) over all that lies at `path`: names, kinds, permissions and targets of links;
 // sizes and times of files; and contents of files, in the order of their paths, as long as they fit into
 // `content_left` bytes, which it lowers. A larger file is named by its size and time alone. Unreadable files
-// and folders, and entries that vanish meanwhile, are no errors. kInvalid: too many entries. Thread-safe.
+// and folders, and entries that vanish meanwhile, are not errors. kInvalid: too many entries. Thread-safe.
 Result<std::string> shown_content(const std::string& path, std::uint64_t& content_left);
 
 }  // namespace pawl::sandbox

@@ -68,7 +68,7 @@ constexpr std::array kShapes = {
     Shape{"npm_token", R"(npm_[A-Za-z0-9]{3})", "npm_", R"(\bnpm_[A-Za-z0-9]{24,}\b)"},
     Shape{"openai_key", R"(sk-[A-Za-z0-9_-]{6})", "sk-",
           R"(\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,})"},
-    // The user may be empty. ${...} and $(...) are no passwords.
+    // The user may be empty. ${...} and $(...) are not passwords.
     Shape{"password_in_url", R"(://[^/\s:]*:[^/\s]+@)", "://",
           R"(\b[A-Za-z][A-Za-z0-9+.-]+://[^/\s:"'<>]*:(?:[^/\s"'<>$]|\$+[^{(/\s"'<>$])+\$*@)", is_in_url},
     // The whole key, in lines or escaped. Where its end is missing, as far as lines look like base64.

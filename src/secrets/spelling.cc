@@ -50,7 +50,7 @@ std::optional<std::pair<std::uint32_t, std::size_t>> number_at(std::string_view 
 }
 
 // Digits of base 10 or 16 at `at`, with any number of zeros before them: their value and count. A value that
-// is no code point stays too large.
+// is not a code point stays too large.
 std::optional<std::pair<std::uint32_t, std::size_t>> long_number_at(std::string_view text, std::size_t at,
                                                                     unsigned base) {
   constexpr std::uint32_t kTooLarge = 0x110000;

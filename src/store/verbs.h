@@ -420,7 +420,7 @@ class Verbs {
                                        const Operator& who, WallTime now) = 0;
 
   // Lets every phase go on that waits for a time or for a person, between steps or attempts. Returns these phases; an
-  // empty list is no error. Row: operator, in the chain of each.
+  // empty list is not an error. Row: operator, in the chain of each.
   virtual Result<std::vector<std::string>> operator_go_on(const std::string& run_id, const Operator& who,
                                                           WallTime now) = 0;
 

@@ -115,7 +115,7 @@ Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& prob
   if (supervisor->boot_id != os::this_process().boot_id || !os::is_folder(upper)) return Salvage{};
   const auto read = spool.read_job();
   // kForged: the spool has another job than the one that began. Its workspace and the environment for the probe are
-  // no evidence.
+  // not evidence.
   if (!read && read.error().kind == ErrorKind::kForged) return Salvage{};
   PAWL_OK(read);
   const Job& job = *read;

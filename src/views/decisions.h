@@ -11,7 +11,7 @@
 namespace pawl::views {
 
 // The type of a row, as far as decisions need it. kStart: the start of an agent, which says whether it goes on in the
-// work of the attempt before. kNone: the row is no decision.
+// work of the attempt before. kNone: the row is not a decision.
 enum class DecisionType { kNone, kStart, kResume, kWait, kDoctor, kReplan, kOperator };
 DecisionType decision_type(const Json& row);
 

@@ -68,7 +68,7 @@ def hostile(session, id):
     if SCENARIO == "unknown":
         assert ask("fs/write_text_file", {"path": "/x", "content": ""})["error"]["code"] == -32601
     if SCENARIO == "secret":
-        # A secret across each size at which a client might cut. The script has it backwards, and is no leak.
+        # A secret across each size at which a client might cut. The script has it backwards, and is not a leak.
         secret = open(__file__).read().split("SECRET ")[-1].strip()[::-1]
         for size in (300, 1000, 2000, 4 << 20):
             text = "x" * min(size - 12, 8000) + secret

@@ -194,7 +194,7 @@ TEST(Failure, AnEndIsComparedWithoutWhatDiffersEachTime) {
 }
 
 TEST(Failure, AUuidEndsWithItsWord) {
-  // Without a digit in them, these words are no other name that differs each time.
+  // Without a digit in them, these words are not another name that differs each time.
   const auto of = [](const std::string& start, const std::string& end) {
     return failure_of(ended(1, "no row " + start + "-bbbb-cccc-dddd-eeeeeeeeeeee" + end + " here\n"));
   };

@@ -8,7 +8,7 @@ import re
 # A raw string, a string or a character of C++. A separator of digits (1'000) begins no character.
 STRING = r"""R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)'(?:[^'\\\n]|\\[^\n])[^'\n]{0,8}'"""
 
-# Words before parentheses that are no function's name.
+# Words before parentheses that are not a function's name.
 NO_NAME = {"if", "for", "while", "switch", "catch", "return", "alignas", "decltype", "noexcept", "requires", "sizeof", "static_assert", "defined",
            "alignof", "explicit", "__attribute__"}
 

@@ -321,7 +321,7 @@ TEST(Keys, PropertiesAndPlacesOfPasswordsStay) {
         const std::string text = std::string(name).append(joint).append(value);
         EXPECT_EQ(redactor_of_keys().redact(text), text);
       }
-  // A longer word is no property.
+  // A longer word is not a property.
   for (const std::string& name :
        std::initializer_list<std::string>{"DB_PASSWORD_MINIO", "PASSWORDMINIO", "passwordfiler"})
     expect_found(name + "=" + kWord, kWord);

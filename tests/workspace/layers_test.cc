@@ -347,7 +347,7 @@ TEST_P(LayersTest, ShowWhatTheStepSaw) {
   testing::with_seeds(usual_rounds(GetParam()), [this](unsigned seed) { round(seed); });
 }
 
-// The ways without a user namespace come first: a process in one is no ordinary user, and can't map another.
+// The ways without a user namespace come first: a process in one is not an ordinary user, and can't map another.
 // An ordinary user can't map another, either.
 std::vector<Made> ways() {
   std::vector<Made> out{Made::kSandbox, Made::kMapped, Made::kOverlay, Made::kCopy};

@@ -1,4 +1,4 @@
-// State folders of other runs are no part of a source, whatever their names.
+// State folders of other runs are not a part of a source, whatever their names.
 #include "workspace/state_folders.h"
 
 #include <gtest/gtest.h>

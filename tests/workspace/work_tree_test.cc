@@ -153,7 +153,7 @@ TEST_F(WorkTreeTest, AFilterThatOnlyACommandUndoesIsFoundWithoutLibgit2) {
          "\"shout\"]\\n\\tclean = cat\\n' >shout");
     EXPECT_FALSE(Workspaces::check_source(source));
     line(": >gitconfig");
-    // The rules of another repository are about its own files. What Pawl itself undoes is no reason.
+    // The rules of another repository are about its own files. What Pawl itself undoes is not a reason.
     line(
         "git init -q repo/pkg/a/nested && echo x >repo/pkg/a/nested/x.txt && echo '*.txt "
         "working-tree-encoding=UTF-16' >repo/pkg/a/nested/.gitattributes && " +

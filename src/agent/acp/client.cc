@@ -236,7 +236,7 @@ void Client::hear_error(const PrintedObject& error) {
   // Libraries of the protocol put the message of an exception there.
   const auto details = code == kInternalError ? error.object("data") : std::nullopt;
   if (details && !shown_text(*details, "details").empty()) why += ": " + shown_text(*details, "details");
-  // The data get a line of their own: they may contain any words of an agent, which are no sign of a refusal.
+  // The data get a line of their own: they may contain any words of an agent, which are not a sign of a refusal.
   if (const auto data = error.json("data", kMessageBytesMax)) progress_.note("data of the error: " + *data);
   if (code == kAuthRequired) return end(Ended::kUnauthorized, why);
   // Qwen Code says that it can resume, and has no such method.

@@ -243,7 +243,7 @@ class Reader {
 
   void take_variable(Assignment each, const std::string& line) {
     open_.clear();
-    // Flags of a release are no flags of the tests.
+    // Flags of a release are not flags of the tests.
     if (std::ranges::any_of(when_, &Branch::is_off))
       if (const auto at = each.value.find("-DNDEBUG"); at != each.value.npos) each.value.erase(at, 9);
     to_.is_cut = to_.is_cut || (to_.variables.size() >= kTargetsMax && !to_.variables.contains(each.name));

@@ -144,7 +144,7 @@ void add_makefile(std::string_view option, std::string_view value, RunTargets& t
 bool is_manager(std::string_view word) { return is_any_of(name_of(word), {"npm", "yarn", "pnpm", "bun"}); }
 
 // Whether a command works in a folder that Pawl does not know: a variable names the folder or the program, or the
-// command runs the scripts of other packages. A variable in another word is no folder.
+// command runs the scripts of other packages. A variable in another word is not a folder.
 bool may_leave_folder(std::vector<std::string_view> words) {
   const auto first = std::ranges::find_if_not(words, sets_variable);
   words.erase(words.begin(), first);

@@ -29,7 +29,7 @@ std::span<const RunnerOptions> widening_options();
 // Whether a line of `table` names the word as a program or its command.
 bool is_named_in(std::span<const RunnerOptions> table, std::string_view word);
 
-// The name of the option in `table` that `word` is, after `programs`; "": `word` is no such option. `value`: the
+// The name of the option in `table` that `word` is, after `programs`; "": `word` is not such an option. `value`: the
 // option's.
 std::string_view option_in(std::span<const RunnerOptions> table, std::string_view word,
                            std::string_view value, std::span<const std::string_view> programs);

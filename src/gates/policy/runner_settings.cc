@@ -283,7 +283,7 @@ bool opens_linter(std::string_view line) {
                                     std::end(kGradleLinters);
 }
 
-// The numbers of the lines of `content` that are no settings of the tool: other tools have the same words.
+// The numbers of the lines of `content` that are not settings of the tool: other tools have the same words.
 std::set<std::int64_t> foreign_lines(std::string_view content, const FileChange& change, const Settings& of,
                                      const RunTargets& targets) {
   const bool is_plain = !has_long_text(content), is_tox = of.tool == "tox",
@@ -321,7 +321,7 @@ std::string own_lines(std::string_view content, const std::set<std::int64_t>& fo
   return out;
 }
 
-// Whether the content before had the setting at least as often. A line that only moved is no change.
+// Whether the content before had the setting at least as often. A line that only moved is not a change.
 bool was_there(const FileChange& change, std::string_view setting, const Settings& of) {
   if (!change.before || change.before->content.empty()) return false;
   return times_in(change.before->content, setting, of) >= times_in(change.after->content, setting, of);

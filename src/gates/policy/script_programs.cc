@@ -227,7 +227,7 @@ Program program_of(ProgramWords words, int depth) {
     words.erase(words.begin());
   }
   if (words.empty() || depth > kDepthMax) return {};
-  if (is_wrapped) {  // the value of a wrapper's option is no program
+  if (is_wrapped) {  // the value of a wrapper's option is not a program
     const auto known = std::ranges::find_if(words, [](auto word) {
       const auto name = program_name(word);
       return is_among_names(kTestRunners, name) || is_among_names(kInterpreters, name) ||

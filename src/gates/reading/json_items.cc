@@ -119,7 +119,7 @@ class Items final : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  std::string problem;    // the reason why the text is no JSON
+  std::string problem;    // the reason why the text is not JSON
   bool is_object = true;  // the document is one
   TimesFound found;
 

@@ -32,7 +32,7 @@ std::optional<std::int64_t> number_in(const std::string& path) {
 std::vector<NamespaceQuota> namespace_quotas() {
   std::vector<NamespaceQuota> out;
   for (const auto& [of_namespace, of_machine] : kCounted) {
-    // This process may be in a nested user namespace. Its own number is no limit then;
+    // This process may be in a nested user namespace. Its own number does not limit it then;
     // the machine's applies.
     const auto own = number_in(std::string("/proc/sys/user/") + of_namespace);
     const auto machine = number_in(std::string("/proc/sys/fs/") + of_machine);

@@ -1,4 +1,4 @@
-// The files of a base that are no part of the repository of its source. A detail of this room.
+// The files of a base that are not a part of the repository of its source. A detail of this room.
 #pragma once
 
 #include <set>

@@ -29,7 +29,7 @@ PackedObject packed(ObjectType type, std::string_view content);  // Thread-safe.
 // The names of the objects in a pack.
 class PackIndex {
  public:
-  // kCorrupt: the file is no index of a pack.
+  // kCorrupt: the file is not an index of a pack.
   static Result<PackIndex> open(const std::string& path);
   bool has(const ObjectId& id) const;
 
