@@ -52,7 +52,7 @@ struct Events {
   std::function<bool()> should_stop;
   // Makes the way out of the sandbox. Required with network scoped.
   OpenOutlet open_outlet;
-  // Lines about executed programs (namespace/trace/tracer.h), without newlines. Required with enable_trace.
+  // Lines of the trace (docs/security.md, "The trace of a step"), without newlines. Required with enable_trace.
   std::function<void(std::string_view)> on_trace;
   // Replaces the secrets in an argument of the trace, before the argument is cut. Optional.
   std::function<std::string(std::string_view)> redact;
@@ -120,10 +120,10 @@ class Backend {
   // without a workspace, a network and the spec's command. With enable_trace, checks that the trace has content.
   // Thread-safe. kDenied names the obstacle.
   virtual Status check(const SandboxSpec& spec) = 0;
-  // Blocks until every process of the sandbox has ended and its cgroups are removed. REQUIRES:
-  // validate(spec) holds. Never fails because of the command. A sandbox that could not be made has the
-  // outcome kSetupFailed, with the mechanism in `reason`. Thread-safe with a read-only workspace and no
-  // network; otherwise one call at a time.
+  // Blocks until every process of the sandbox has ended and every resource of the sandbox outside of `folders` is
+  // removed. REQUIRES: validate(spec) holds. Never fails because of the command. A sandbox that could not be made has
+  // the outcome kSetupFailed, with the mechanism in `reason`. Thread-safe with a read-only workspace and no network;
+  // otherwise one call at a time.
   virtual Execution execute(const SandboxSpec& spec, const Folders& folders, const Events& events,
                             const std::string& sandbox_run_id) = 0;
   // Attacks and limits real sandboxes, and says which mechanisms work.
@@ -136,8 +136,7 @@ class Backend {
   // Idempotent. REQUIRES: the process that called execute() is dead.
   virtual void end(const std::string& sandbox_run_id) = 0;
   // The same for sandboxes of any id, and for temporary folders. This includes sandboxes without a marker
-  // (probes, `pawl sandbox exec` and `health`). Never touches the sandbox of a living process. Takes about 40
-  // us for each cgroup of the machine.
+  // (probes, `pawl sandbox exec` and `health`). Never touches the sandbox of a living process.
   virtual void clean_up() = 0;
 };
 

@@ -7,12 +7,16 @@
 
 namespace pawl::sandbox {
 
-// "PATH=...", the same for every caller: bin folders of the host's base, read at most one second ago. It does
-// not depend on the caller's PATH, whose folders may be writable by a step or absent inside. Thread-safe.
+// "PATH=...": the bin folders of the host's base, read at most one second ago. Every caller gets the same. The
+// caller's own PATH is not read, because a step may be able to write its folders, or they are absent inside.
+// Thread-safe.
 std::string path_inside();
-// path_inside(), and LANG, TZ and `names` of this process's environment. Other names do not pass. A name of
-// is_secret_variable() and a value of has_url_credentials() or has_password() never pass (base/private_names.h). Then
-// the variables of `set`, which take precedence over LANG and TZ of this process. REQUIRES: `set` has no PATH.
+// The environment of a sandbox, as "NAME=value":
+// - path_inside();
+// - LANG, TZ and `names`, each with its value in this process's environment, when it has one;
+// - the variables of `set`, which replace those of the line before. REQUIRES: `set` has no PATH.
+// The host's PATH never passes. Nor does a variable of the host whose name is_secret_variable(), or whose value
+// has_url_credentials() or has_password() (base/private_names.h). Thread-safe.
 std::vector<std::string> allowed_environment(const std::vector<std::string>& names,
                                              const std::map<std::string, std::string>& set = {});
 

@@ -3,9 +3,9 @@
 // the tracer also receives renames and passes them on.
 //
 // The filter stops the caller only for these few calls, and at its end, when it is known whether its last exec
-// failed. The tracer reads their arguments from the caller's
-// memory, writes a line, and lets the kernel continue the call, or returns the filter's error for a denied
-// call. The line of an exec comes later, when its result is known. Another thread can change the arguments before the kernel reads them again. A trace therefore records
+// failed. The tracer reads their arguments from the caller's memory and writes a line. Then it lets the kernel
+// continue the call, or returns the filter's error for a denied call. The line of an exec comes later, when its result
+// is known. Another thread can change the arguments before the kernel reads them again. A trace therefore records
 // what a program requested; no isolation mechanism depends on it.
 #pragma once
 
