@@ -15,7 +15,7 @@ PARAGRAPH_WORDS_MAX = 80
 # A comment that begins so has no subject: a reader must guess it.
 NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
 # "type name;  // of a step" leaves out a noun in the same way. A string may have "#" after one blank.
-TRAILING_OF = re.compile(r"\S.*(\s//|  #|\s--) of ")
+TRAILING_OF = re.compile(r"\S.*(\s//|  #|\s--) [Oo]f ")
 IS_COMMENT = re.compile(r"^\s*(//|#|--)(?! name: )")  # "-- name: x" in SQL begins a statement
 
 
@@ -81,6 +81,7 @@ class Language(unittest.TestCase):
         self.assertEqual([f"{path}: {paragraph}" for path in pages for paragraph in long_paragraphs(path.read_text())], [])
 
     def test_the_rules_can_fail(self):
+        self.assertEqual(comment_problems("int a;  //" " Of 203.\nint b;  // Often.\n"), [1])
         self.assertEqual(comment_problems("// Of a phase.\nint a;\n  # What it is\n// A phase\n// Of a run\n"), [1, 3])
         self.assertEqual(comment_problems("int a;  //" " of a phase\nint b;  // a phase's\nC = 1  #" " of a run\nx = '# of a run'\n"), [1, 3])
         self.assertEqual(comment_problems("-- name: some\n-- What it is\nSELECT 1;\n"), [2])

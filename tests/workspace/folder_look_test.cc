@@ -36,7 +36,7 @@ class FolderLookTest : public ::testing::Test {
 
 // Each change is in a folder whose other entries are as they were, and are remembered with sure times.
 TEST_F(FolderLookTest, AChangeAmongEntriesThatAreAsRememberedIsFoundAndTheyAreNotReadAgain) {
-  constexpr std::int64_t kSomeFiles = 50;  // Of 203.
+  constexpr std::int64_t kSomeFiles = 50;  // The folder has 203.
   sh("sleep 2.1");                         // Recent writes are looked at again.
   take();
   for (const std::string script : {"true",
