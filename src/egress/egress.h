@@ -2,11 +2,12 @@
 // lets pass only the names and addresses of the allowlist, each by its port. This header is the door of the
 // room.
 //
-// Inside, every allowed name resolves to a synthetic address that is local to the namespace. Sockets that the
-// sandbox's command opened there and handed over accept connections to it, so no program needs a setting.
-// Outside, each connection's name is resolved anew. Addresses that no public name should lead to are refused.
-// The name in a TLS hello or an HTTP request must be the allowed one. Bytes are relayed and counted. An HTTP
-// CONNECT proxy at 198.18.0.1:3128 serves programs that want one.
+// Inside, every allowed name resolves to a synthetic address, which the sandbox serves itself. The backend opens a
+// listening socket at each such address and hands it to this room (sandbox/outlet.h), so no program needs a setting.
+// An HTTP CONNECT proxy at 198.18.0.1:3128 serves programs that want one.
+//
+// Outside, this room resolves the name of each connection anew, and refuses addresses that no public name should lead
+// to. The name in a TLS hello or an HTTP request must be the allowed one. Bytes are relayed and counted.
 #pragma once
 
 #include <atomic>

@@ -132,7 +132,7 @@ struct Turn {
   store::NotClaimable not_claimable = store::NotClaimable::kAllTerminal;
   std::string waits_for;
   bool run_ended = false;
-  std::string run_id, phase_id;  // set with kAttempt
+  std::string run_id, phase_id;  // set with kAttempt and kWaits
 };
 
 class Executor {

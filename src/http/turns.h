@@ -1,4 +1,5 @@
 // Lends memory: a caller that needs much of it waits until others return theirs, first come, first served.
+// Not thread-safe: only the server's thread uses it (connection_pool.h).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class Turns {
     free_ -= static_cast<std::ptrdiff_t>(bytes);
     return true;
   }
-  // `granted` is called when the turn comes, inside another caller's give_back().
+  // `granted` is called when the turn comes, once, inside the give_back() of another caller. It may call this object.
   void wait(std::size_t bytes, std::move_only_function<void()> granted) {
     waiting_.push_back({static_cast<std::ptrdiff_t>(bytes), std::move(granted)});
   }

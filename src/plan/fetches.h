@@ -12,8 +12,8 @@ struct Fetches {
   std::string egress;   // the list for a plan that has the tool's usual registry
 };
 
-// The first such command that `argv` starts in any case. None with an option by which the tool takes only what
-// it has (`--offline`, `--no-index`).
+// The first command of commands_of(argv) that fetches packages. A command with an option that keeps its tool from the
+// network (`--offline`, `--no-index`) does not count. No value: there is no such command.
 std::optional<Fetches> fetches_by(const std::vector<std::string>& argv);
 
 }  // namespace pawl::plan

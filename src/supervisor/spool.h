@@ -46,6 +46,7 @@ struct SpooledResult {
   sandbox::SandboxRun run;
 };
 
+// Thread-safe: an object never changes, and each write replaces its whole file at once.
 class Spool {
  public:
   // REQUIRES: `key` is the key of this step (Seal::key_of_part), with kHashKeySize bytes.

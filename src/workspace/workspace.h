@@ -113,8 +113,8 @@ struct Without {
 struct Collected {
   std::string layer_id;  // "" when no path changed.
   // Paths that were not taken: devices, FIFOs, sockets, unsafe names, links whose target is not UTF-8, entries
-  // with a text of Caps::withheld, and all beyond the caps. At most the first kRefusedNamedMax, with at least one path of each top folder while
-  // there is room.
+  // with a text of Caps::withheld, and all beyond the caps. At most the first kRefusedNamedMax, with at least one
+  // path of each top folder while there is room.
   std::vector<std::string> refused;
   std::int64_t refused_total = 0;     // The number of all refused paths.
   std::vector<std::string> withheld;  // The first kRefusedNamedMax of them that have such a text.

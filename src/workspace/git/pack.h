@@ -1,5 +1,5 @@
-// Packs of git objects, in the format of gitformat-pack(5), version 2. A pack has no deltas: to search for them
-// would take longer than all else. A detail of this room.
+// Packs of git objects, in the format of gitformat-pack(5), version 2. These packs have no deltas, because the search
+// for deltas would take longer than the rest of the work. A detail of this room.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ PackedObject packed(ObjectType type, std::string_view content);  // Thread-safe.
 // The names of the objects in a pack.
 class PackIndex {
  public:
-  // kCorrupt: the file is not an index of a pack.
+  // kCorrupt: the file is not an index of a pack. Otherwise the errors of os::MappedFile::open().
   static Result<PackIndex> open(const std::string& path);
   bool has(const ObjectId& id) const;
 
@@ -41,17 +41,22 @@ class PackIndex {
   os::MappedFile file_;
 };
 
-// Writes one pack. Not durable.
+// Writes one pack. Not durable. Not thread-safe.
+//
+// Errors of all calls: those of fail_errno(), mostly kExhausted (the disk is full) or kUnavailable. After an error the
+// pack has no use: remove the folder, which may have a part of the pack and its index.
 class PackWriter {
  public:
-  // `folder` exists. Objects that `known` has are not written again.
+  // `folder` exists, and no other PackWriter writes there. Objects that `known` has are not written again.
   static Result<PackWriter> open(const std::string& folder, std::vector<PackIndex> known);
 
   bool has(const ObjectId& id) const;
+  // Does nothing when has() the object. Bytes are buffered, so an error may be that of an earlier object.
   Status add(const PackedObject& object);
-  // The same, without the whole packed object in memory.
+  // The same, without the whole packed object in memory. Returns the object's id.
   Result<ObjectId> add_large(ObjectType type, std::string_view content);
-  // Writes the end of the pack, and its index. Without objects, no file is left.
+  // Writes the end of the pack, and its index. Without objects, no file is left. The last call. kExhausted also for a
+  // pack of more than kTreeBytesMax.
   Status finish();
 
  private:
