@@ -17,6 +17,8 @@ NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|
 # "type name;  // of a step" leaves out a noun in the same way. A string may have "#" after one blank.
 TRAILING_OF = re.compile(r"\S.*(\s//|  #|\s--) [Oo]f ")
 IS_COMMENT = re.compile(r"^\s*(//|#|--)(?! name: )")  # "-- name: x" in SQL begins a statement
+BORDER = re.compile(r"(?<!\\)\|")
+UNDER_HEADER = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")  # |---|---|
 
 
 def tracked(*folders):
@@ -61,6 +63,27 @@ def long_paragraphs(text):
     return [paragraph for paragraph in prose(text) if len(paragraph.split()) > PARAGRAPH_WORDS_MAX]
 
 
+def table_problems(text):
+    """Numbers of lines of tables that are not whole rows, or continue the row above in an empty first cell."""
+    found = []
+    fenced, cells, rows = False, 0, 0
+    lines = [*text.splitlines(), ""]
+    for number, (line, below) in enumerate(zip(lines, lines[1:]), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        if fenced or not line.strip() or line.startswith("    "):
+            cells = 0
+            continue
+        borders = len(BORDER.findall(line))
+        if not cells and "|" in below and UNDER_HEADER.match(below):
+            cells, rows = borders, 0
+        is_row = line.startswith("|") and BORDER.match(line[-1]) and not line.endswith("\\|")
+        if (cells or line.startswith("|")) and not (is_row and borders == cells and (rows == 0 or line[1:].split("|")[0].strip())):
+            found.append(number)
+        rows += 1
+    return found
+
+
 def long_lines(text):
     """Numbers of lines that are too long: prose, rows of tables, code."""
     return [number for number, line in enumerate(text.splitlines(), 1) if len(line) > DOCS_LINE_MAX]
@@ -76,6 +99,7 @@ class Language(unittest.TestCase):
         pages = [path for path in tracked() if path.suffix == ".md"]
         self.assertGreater(len(pages), 30)
         self.assertEqual([f"{path}:{number}" for path in pages for number in long_lines(path.read_text())], [])
+        self.assertEqual([f"{path}:{number}" for path in pages for number in table_problems(path.read_text())], [])
         self.assertEqual([f"{path}: {sentence}" for path in pages
                           for sentence in long_sentences(path.read_text(), SENTENCE_WORDS_MAX)], [])
         self.assertEqual([f"{path}: {paragraph}" for path in pages for paragraph in long_paragraphs(path.read_text())], [])
@@ -89,6 +113,13 @@ class Language(unittest.TestCase):
         self.assertEqual(len(list(long_sentences(f"A page.\n\n- {words.strip()}.\n\n| {words} |\n\n    {words}\n\n```\n{words}\n```\n"))), 1)
         half = "Some words. " * (PARAGRAPH_WORDS_MAX // 4)
         self.assertEqual(len(long_paragraphs(f"- {half}\n  {half}more.\n\n{half}\n\n{half}\n- {half}\n")), 1)
+        table = "| a | b |\n|---|---|\n| `c \\| d` | |\n"
+        self.assertEqual(table_problems(f"Text | text.\n\n{table}\nText.\n\n| | b |\n|---|---|\n| c | d |\n```\n| e |\n```\n\n    | f |\n"), [])
+        for line in ("| e |", "| e | f | g |", "| e \\| f |", "| e | f", "e | f |", "| e | f \\|", "Text.", "| | f |"):
+            self.assertEqual(table_problems(f"{table}{line}\n"), [4], line)
+            self.assertEqual(table_problems(f"{table}{line}\n| e | f |\n"), [4], line)
+        self.assertEqual(table_problems("| a | b |\n|---|\n| c | d |\n"), [2])
+        self.assertEqual(table_problems("| a | b |\n| c | d |\n"), [1, 2], "no header")
         self.assertEqual(long_lines("a" * 141 + "\n|" + "a" * 141 + "\n```\n" + "a" * 141 + "\n```\n"), [1, 2, 4])
 
 
