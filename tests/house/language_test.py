@@ -6,6 +6,8 @@ import re
 import subprocess
 import unittest
 
+import yaml
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMENTED = (".cc", ".h", ".sql", ".py", ".ts", ".txt")
 DOCS_LINE_MAX = 140
@@ -63,6 +65,15 @@ def long_paragraphs(text):
     return [paragraph for paragraph in prose(text) if len(paragraph.split()) > PARAGRAPH_WORDS_MAX]
 
 
+def descriptions(document):
+    """Every description and summary of an OpenAPI document or a JSON schema that was read."""
+    for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+        if key in ("description", "summary") and isinstance(value, str):
+            yield value
+        elif isinstance(value, (dict, list)):
+            yield from descriptions(value)
+
+
 def table_problems(text):
     """Numbers of lines of tables that are not whole rows, or continue the row above in an empty first cell."""
     found = []
@@ -104,7 +115,18 @@ class Language(unittest.TestCase):
                           for sentence in long_sentences(path.read_text(), SENTENCE_WORDS_MAX)], [])
         self.assertEqual([f"{path}: {paragraph}" for path in pages for paragraph in long_paragraphs(path.read_text())], [])
 
+    def test_schemas_have_short_lines_sentences_and_paragraphs(self):
+        for path in tracked("docs/*.yaml", "docs/*.schema.json"):
+            page = path.read_text()
+            texts = list(descriptions(yaml.safe_load(page)))  # JSON is YAML
+            self.assertGreater(len(texts), 10, path)
+            lines = page.splitlines()
+            self.assertEqual([number for number in long_lines(page) if '"pattern": ' not in lines[number - 1]], [], path)
+            self.assertEqual([problem for text in texts for problem in [*long_sentences(text), *long_paragraphs(text)]], [], path)
+
     def test_the_rules_can_fail(self):
+        of_schema = {"a": [{"description": "One."}], "properties": {"description": {"type": "x", "description": "Two."}}, "summary": "Three."}
+        self.assertEqual(list(descriptions(of_schema)), ["One.", "Two.", "Three."])
         self.assertEqual(comment_problems("int a;  //" " Of 203.\nint b;  // Often.\n"), [1])
         self.assertEqual(comment_problems("// Of a phase.\nint a;\n  # What it is\n// A phase\n// Of a run\n"), [1, 3])
         self.assertEqual(comment_problems("int a;  //" " of a phase\nint b;  // a phase's\nC = 1  #" " of a run\nx = '# of a run'\n"), [1, 3])
