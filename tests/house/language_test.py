@@ -17,7 +17,7 @@ PARAGRAPH_WORDS_MAX = 80
 # A comment that begins so has no subject: a reader must guess it.
 NO_SUBJECT = re.compile(r"^\s*(//|#|--) (Of|What|Whoever|Those|Who|Which|Nobody|Nothing)\b")
 # "type name;  // of a step" leaves out a noun in the same way. A string may have "#" after one blank.
-TRAILING_OF = re.compile(r"\S.*(\s//|  #|\s--) [Oo]f ")
+TRAILING_OF = re.compile(r"\s*\S.*(\s//|  #|\s--) [Oo]f ")
 IS_COMMENT = re.compile(r"^\s*(//|#|--)(?! name: )")  # "-- name: x" in SQL begins a statement
 BORDER = re.compile(r"(?<!\\)\|")
 UNDER_HEADER = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")  # |---|---|
@@ -35,7 +35,7 @@ def comment_problems(text):
     def is_problem(before, line):
         if IS_COMMENT.match(line):
             return NO_SUBJECT.match(line) and not IS_COMMENT.match(before)
-        return TRAILING_OF.search(line)
+        return TRAILING_OF.match(line)
     return [number for number in range(1, len(lines)) if is_problem(lines[number - 1], lines[number])]
 
 
@@ -95,6 +95,21 @@ def table_problems(text):
     return found
 
 
+def anchors(text):
+    """What links to the headings of a page end with after the "#"."""
+    plain = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
+    found = []
+    for heading in re.findall(r"^#+ (.*)$", plain, re.M):
+        found.append(re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-"))
+    return {word if word not in found[:at] else f"{word}-{found[:at].count(word)}" for at, word in enumerate(found)}
+
+
+def dead_links(path, text):
+    """Links of the page at `path` to headings that are not there."""
+    return [f"{page}#{anchor}" for page, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text)
+            if anchor not in anchors((path.parent / page).read_text() if page else text)]
+
+
 def long_lines(text):
     """Numbers of lines that are too long: prose, rows of tables, code."""
     return [number for number, line in enumerate(text.splitlines(), 1) if len(line) > DOCS_LINE_MAX]
@@ -111,6 +126,7 @@ class Language(unittest.TestCase):
         self.assertGreater(len(pages), 30)
         self.assertEqual([f"{path}:{number}" for path in pages for number in long_lines(path.read_text())], [])
         self.assertEqual([f"{path}:{number}" for path in pages for number in table_problems(path.read_text())], [])
+        self.assertEqual([f"{path}: {link}" for path in pages for link in dead_links(path, path.read_text())], [])
         self.assertEqual([f"{path}: {sentence}" for path in pages
                           for sentence in long_sentences(path.read_text(), SENTENCE_WORDS_MAX)], [])
         self.assertEqual([f"{path}: {paragraph}" for path in pages for paragraph in long_paragraphs(path.read_text())], [])
@@ -140,6 +156,9 @@ class Language(unittest.TestCase):
         for line in ("| e |", "| e | f | g |", "| e \\| f |", "| e | f", "e | f |", "| e | f \\|", "Text.", "| | f |"):
             self.assertEqual(table_problems(f"{table}{line}\n"), [4], line)
             self.assertEqual(table_problems(f"{table}{line}\n| e | f |\n"), [4], line)
+        page = "# How? `a b`\n## A\n## A\n```\n# c\n```\n[x](#how-a-b) [x](#a) [x](#a-1) [x](#a-2) [x](#c)\n"
+        page += "[x](https://x.org/#y) [x](testing.md#tests) [x](testing.md#z)\n"
+        self.assertEqual(dead_links(ROOT / "docs/page.md", page), ["#a-2", "#c", "testing.md#z"])
         self.assertEqual(table_problems("| a | b |\n|---|\n| c | d |\n"), [2])
         self.assertEqual(table_problems("| a | b |\n| c | d |\n"), [1, 2], "no header")
         self.assertEqual(long_lines("a" * 141 + "\n|" + "a" * 141 + "\n```\n" + "a" * 141 + "\n```\n"), [1, 2, 4])
