@@ -6,6 +6,7 @@
 #include "agent/fields.h"
 #include "agent/responses.h"
 #include "base/json.h"
+#include "base/lines.h"
 
 namespace pawl::agent {
 namespace {
@@ -17,18 +18,13 @@ std::string fingerprint_of(const Context& context) {
   return canonical(Json{{"plan", context.plan}, {"model", context.model}, {"pawl", PAWL_VERSION}});
 }
 
-// Splits the message at newlines. Replaces control characters with '?', since a terminal would obey them.
-void each_line(std::string_view message, const std::function<void(std::string_view)>& use) {
-  for (;;) {
-    const auto end = std::min(message.find('\n'), message.size());
-    std::string line(message.substr(0, end));
-    if (line.ends_with('\r')) line.pop_back();
-    for (char& c : line)
-      if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F) c = '?';
-    use(line);
-    if (end == message.size()) return;
-    message.remove_prefix(end + 1);
-  }
+// Replaces control characters with '?', since a terminal would obey them.
+std::string shown_line(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  std::string out(line);
+  for (char& c : out)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F) c = '?';
+  return out;
 }
 
 }  // namespace
@@ -219,7 +215,10 @@ Status Api::write_log(std::string_view level, std::string_view message, WallTime
     return fail(ErrorKind::kExhausted, "64 MiB of log lines in all: there is no room for more");
   log_lines_ += lines;
   log_bytes_ += size;
-  if (hooks_.on_log) each_line(message, [&](std::string_view line) { hooks_.on_log(level, line); });
+  if (!hooks_.on_log) return {};
+  for (const auto line : TextLines(message)) hooks_.on_log(level, shown_line(line));
+  // An empty message, and the text after a last line end, count as a line above.
+  if (message.empty() || message.ends_with('\n')) hooks_.on_log(level, "");
   return {};
 }
 

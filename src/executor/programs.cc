@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/lines.h"
 #include "executor/from_host.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -109,9 +110,10 @@ std::string interpreter_of(const std::string& program) {
   text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
   if (!text.starts_with("#!")) return {};
   std::vector<std::string> words;
-  for (std::size_t at = 2; at < std::min(text.find('\n'), text.size());) {
-    const auto end = std::min(text.find_first_of(" \t\n", at), text.size());
-    if (end > at) words.push_back(text.substr(at, end - at));
+  const auto line = first_line(text);
+  for (std::size_t at = 2; at < line.size();) {
+    const auto end = std::min(line.find_first_of(" \t", at), line.size());
+    if (end > at) words.emplace_back(line.substr(at, end - at));
     at = end + 1;
   }
   if (words.empty()) return {};

@@ -222,11 +222,10 @@ Json signal_failure(const Signal& signal) {
 
 std::string normalised_end(std::string_view output) {
   std::vector<std::string> lines;  // the last line first
-  while (!output.empty() && lines.size() < kLinesCompared) {
-    const auto cut = output.rfind('\n');
-    auto line = normalised_line(cut == std::string_view::npos ? output : output.substr(cut + 1));
+  for (const auto whole : TextLinesFromEnd(output)) {
+    if (lines.size() == kLinesCompared) break;
+    auto line = normalised_line(whole);
     if (!line.empty()) lines.push_back(std::move(line));
-    output = cut == std::string_view::npos ? std::string_view() : output.substr(0, cut);
   }
   std::string out;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) out += *line + "\n";

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "gates/reading/text.h"
 
 namespace pawl::gates {
@@ -66,10 +67,9 @@ std::string_view tap_point(std::string_view line) {
 
 std::string last_test_in(std::string_view output) {
   std::string ended;  // the last test that a TAP stream reports
-  for (bool last = true; !output.empty();) {
-    const auto cut = output.rfind('\n');
-    const auto line = trimmed(cut == output.npos ? output : output.substr(cut + 1));
-    output = cut == output.npos ? std::string_view() : output.substr(0, cut);
+  bool last = true;
+  for (const auto whole : TextLinesFromEnd(output)) {
+    const auto line = trimmed(whole);
     if (line.empty()) continue;
     auto name = announced(line);
     if (name.empty()) name = announced_as_json(line);

@@ -110,11 +110,9 @@ bool is_link(const std::string& path) {
 // file then replaces it.
 std::string last_line(const std::string& path) {
   if (is_link(path)) return {};
-  auto tail = os::read_tail(path, kLineBytesMax);
+  const auto tail = os::read_tail(path, kLineBytesMax);
   if (!tail || !tail->ends_with('\n')) return {};
-  tail->pop_back();
-  const auto start = tail->rfind('\n');
-  return start == std::string::npos ? *tail : tail->substr(start + 1);
+  return std::string(*TextLinesFromEnd(*tail).begin());
 }
 
 Status project_chain(store::Reader& store, const std::string& run_id, const std::string& chain,

@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 
+#include "base/lines.h"
 #include "os/file.h"
 
 namespace pawl::os {
@@ -50,9 +51,8 @@ std::optional<LockHolder> lock_holder(const std::string& path, LockKind kind, st
   // btrfs has another device number here than in stat(2): then the inode alone identifies the file.
   const std::string device = fmt::format("{:02x}:{:02x}", major(status.st_dev), minor(status.st_dev));
   std::optional<Lock> found;
-  std::istringstream lines(*locks);
-  for (std::string line; std::getline(lines, line);) {
-    const auto lock = lock_of(line);
+  for (const auto line : TextLines(*locks)) {
+    const auto lock = lock_of(std::string(line));
     if (!lock || lock->mode != "WRITE" || lock->kind != (kind == LockKind::kFlock ? "FLOCK" : "POSIX"))
       continue;
     if (!lock->file.ends_with(inode) || at < lock->first || at > lock->last) continue;

@@ -7,6 +7,7 @@
 #include <ranges>
 #include <span>
 
+#include "base/lines.h"
 #include "workspace/tree.h"
 
 namespace pawl::workspace {
@@ -47,8 +48,7 @@ bool matches_parts(std::string_view pattern, std::string_view path) {
 void IgnoreRules::add(const std::string& folder, std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<Rule> rules;
-  for (const auto each : std::views::split(text, '\n')) {
-    std::string_view line(each.begin(), each.end());
+  for (std::string_view line : TextLines(text)) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with('#')) continue;
     line = without_spaces(line);

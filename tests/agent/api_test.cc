@@ -357,6 +357,15 @@ TEST_F(ApiTest, LogLinesAreLinesAndBounded) {
   EXPECT_EQ(ask("POST", "/v1/log", R"({"message":"x"})").status, 429);
 }
 
+TEST_F(ApiTest, ALogLineMayBeEmpty) {
+  EXPECT_EQ(ask("POST", "/v1/log", R"({"message":""})").status, 204);
+  EXPECT_EQ(ask("POST", "/v1/log", R"({"message":"a\r\n\nb\rc\n"})").status, 204);
+  const std::vector<std::string> expected = {"", "a", "", "b?c", ""};
+  ASSERT_EQ(log_.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(log_[i].substr(log_[i].find(": ") + 2), expected[i]) << i;
+}
+
 TEST_F(ApiTest, QuestionsWaitForTheirAnswer) {
   EXPECT_EQ(ask("GET", "/v1/question?key=q").status, 404);
   EXPECT_EQ(ask("PUT", "/v1/question?key=q", R"({"question":"why?","choices":["a","b"]})").status, 200);

@@ -350,6 +350,7 @@ TEST(EarlyStop, WhatARunnerPrintsOfItsEndIsRead) {
   EXPECT_EQ(said_stop_in("!!! xdist.dsession.Interrupted: stopping after 2 failures !!!!\n").words,
             "stopping after 2 failures");
   EXPECT_EQ(said_stop_in("collected 9 items / 4 deselected / 5 selected\n").collected, 5);
+  EXPECT_EQ(said_stop_in("\n\ncollected 9 items / 4 deselected / 5 selected \r").collected, 5);
   EXPECT_EQ(said_stop_in("collected 9 items\ncollected 2 items\n").collected, 0) << "of which of them?";
   for (const auto* line :
        {"Test Suites: 1 failed, 1 of 3 total", "  Testing stopped early after 1 maximum allowed failures.",

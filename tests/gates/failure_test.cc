@@ -179,6 +179,10 @@ TEST(Failure, AnEndIsComparedWithoutWhatDiffersEachTime) {
   same("id 7b1e6c0a-1f2e-4d3c-8b4a-5a6978695a4b", "id 00000000-0000-4000-8000-000000000000");
   same("no /tmp/pytest-of-me/run1/a.txt", "no /tmp/pytest-of-you/run22/b.txt");
   same("rm ./tmp.Xa83kQ: no", "rm ./tmp.pQ9zzz: no");
+  same("a\nb", "a\r\n\nb\r\n\n");
+  same("a", "\na");
+  same("", "\n\r\n");
+  other("a\nb", "b");
   same("\x1b[31mred\x1b[0m  \t x\r\n\n", "red x");
   other("no /workspace/src/a.c", "no /workspace/src/b.c");
   other("src/a.c:1: error", "src/b.c:1: error");

@@ -24,7 +24,10 @@ TEST(Hang, TheLastTestThatBeganIsNamedAsRunnersNameIt) {
       {"# Subtest: one\nok 1 - one\n# Subtest: two\n", "two"},
       {"# Subtest: one\nok 1 - one\n", "after one"},
       {"ok 1 - one\nnot ok 2 two\n# a comment\n", "after two"},
+      {"test a::one ... ok\r\ntest a::two ...\r\n\r\n\n", "a::two"},
+      {"\n[ RUN      ] A.one", "A.one"},
       {"compiling...\ndone\n", ""},
+      {"\n\r\n", ""},
       {"waiting for the server...", ""},
       {"", ""}};
   for (const auto& [output, name] : kOutputs) EXPECT_EQ(last_test_in(output), name) << output;

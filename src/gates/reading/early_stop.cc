@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "gates/policy/script_text.h"
 #include "gates/policy/search_folders.h"
 #include "gates/reading/text.h"
@@ -155,10 +156,7 @@ std::size_t end_of_command(std::string_view text, std::size_t start) {
   return text.size();
 }
 
-std::string_view next_line(std::string_view& text) {
-  const auto end = std::min(text.find('\n'), text.size());
-  auto line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
+std::string_view without_end(std::string_view line) {
   while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
   return line;
 }
@@ -225,8 +223,8 @@ SaidStop said_stop_in(std::string_view output) {
   constexpr std::size_t kWordsMax = 200;
   SaidStop out;
   int times = 0;
-  while (!output.empty()) {
-    const auto line = next_line(output);
+  for (const auto whole : TextLines(output)) {
+    const auto line = without_end(whole);
     if (const auto collected = collected_in(line)) {
       out.collected = *collected;
       ++times;
