@@ -5,6 +5,7 @@
 #include "agent/server.h"
 #include "base/money.h"
 #include "base/mutant.h"
+#include "plan/words.h"
 #include "store/cost_row.h"
 #include "supervisor/supervisor.h"
 
@@ -118,12 +119,10 @@ void settle_or_report(const World& world, Observer& observer) {
 std::optional<store::Reported::Event> unsaved_event(const sandbox::SandboxRun& run,
                                                     const plan::Phase& phase) {
   if (run.unsaved == 0) return std::nullopt;
-  const bool required = phase.durable == plan::Durable::kRequired;
-  return store::Reported::Event{.event = "not_saved",
-                                .at = run.ended_at,
-                                .details = {{"durable", required ? "required" : "best_effort"},
-                                            {"requests", run.unsaved},
-                                            {"reason", run.reason}}};
+  return store::Reported::Event{
+      .event = "not_saved",
+      .at = run.ended_at,
+      .details = {{"durable", plan::name(phase.durable)}, {"requests", run.unsaved}, {"reason", run.reason}}};
 }
 
 Status check_room(const World& world, const store::Claim& claim, const sandbox::SandboxRun& run) {

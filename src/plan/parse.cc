@@ -51,23 +51,20 @@ void read_lists(const Mapping& top, Plan& plan, Problems& problems) {
 Durable read_durable(const Mapping& top, Problems& problems) {
   const auto node = top.get("durable");
   if (!node.IsDefined()) return Durable::kRequired;
-  const auto word = read_word(node, "durable", {"required", "best_effort"}, problems);
-  return word == "best_effort" ? Durable::kBestEffort : Durable::kRequired;
+  return read_enum<Durable>(node, "durable", problems).value_or(Durable::kRequired);
 }
 
 void read_ignored(const Mapping& top, Plan& plan, Problems& problems) {
   const auto node = top.get("ignored");
-  if (node.IsDefined() && read_word(node, "ignored", {"leave_out", "keep"}, problems) == "keep")
-    plan.ignored = Ignored::kKeep;
+  if (!node.IsDefined()) return;
+  plan.ignored = read_enum<Ignored>(node, "ignored", problems).value_or(plan.ignored);
 }
 
 void read_git(const Mapping& top, Plan& plan, Problems& problems) {
   const auto node = top.get("git");
   plan.git = Git::kSnapshot;
   if (!node.IsDefined()) return;
-  const auto word = read_word(node, "git", {"snapshot", "none", "history"}, problems);
-  if (word == "none") plan.git = Git::kNone;
-  if (word == "history") plan.git = Git::kHistory;
+  plan.git = read_enum(node, "git", {Git::kSnapshot, Git::kNone, Git::kHistory}, problems).value_or(plan.git);
 }
 
 void read_policy(const Mapping& top, Plan& plan, Problems& problems) {

@@ -36,8 +36,7 @@ void read_patterns(const Mapping& top, const char* key, std::vector<std::string>
 void read_reaction(const Mapping& top, const char* key, Reaction& to, Problems& problems) {
   const auto node = top.get(key);
   if (!node.IsDefined()) return;
-  const auto word = read_word(node, key, {"allow", "tell", "fail"}, problems);
-  if (word) to = *word == "allow" ? Reaction::kAllow : *word == "tell" ? Reaction::kTell : Reaction::kFail;
+  to = read_enum<Reaction>(node, key, problems).value_or(to);
 }
 
 void read_trace(const Mapping& top, Policy& policy, Problems& problems) {

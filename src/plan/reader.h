@@ -5,12 +5,14 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "plan/parse.h"
+#include "plan/words.h"
 
 namespace pawl::plan {
 
@@ -63,6 +65,22 @@ std::optional<std::int64_t> read_integer(const YAML::Node& node, const std::stri
 std::optional<bool> read_bool(const YAML::Node& node, const std::string& what, Problems& problems);
 std::optional<std::string> read_word(const YAML::Node& node, const std::string& what,
                                      const std::vector<std::string>& words, Problems& problems);
+// Reads the word of one of the values. A message lists the words in this order.
+template <HasWords Type>
+std::optional<Type> read_enum(const YAML::Node& node, const std::string& what,
+                              std::initializer_list<Type> values, Problems& problems) {
+  std::vector<std::string> words;
+  for (const auto value : values) words.emplace_back(name(value));
+  const auto word = read_word(node, what, words, problems);
+  return word ? from_name<Type>(*word) : std::nullopt;
+}
+// The same for all values of the enum.
+template <HasWords Type>
+std::optional<Type> read_enum(const YAML::Node& node, const std::string& what, Problems& problems) {
+  const auto words = words_of(Type());
+  const auto word = read_word(node, what, {words.begin(), words.end()}, problems);
+  return word ? from_name<Type>(*word) : std::nullopt;
+}
 std::vector<std::string> read_strings(const YAML::Node& node, const std::string& what, Problems& problems);
 // Linux accepts 131,072 bytes for one argument or variable (MAX_ARG_STRLEN) and 2 MiB for all (execve(2)).
 // The difference is for a variable's name and for the text in front of a script.

@@ -1,12 +1,12 @@
 #include "plan/rows.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <concepts>
 #include <type_traits>
 
 #include "base/json.h"
+#include "plan/words.h"
 
 namespace pawl::plan {
 namespace {
@@ -162,27 +162,9 @@ void members(Is<Common> auto& self, auto&& each) {
   each("traced", self.traced);
 }
 
-// In the order of the enumerators. Rows hold words, because the numbers of enumerators may change.
-constexpr std::array<std::string_view, 2> words_of(Network) { return {"none", "scoped"}; }
-constexpr std::array<std::string_view, 3> words_of(Shell) { return {"best", "sh", "bash"}; }
-constexpr std::array<std::string_view, 2> words_of(RefusedEntries) { return {"record", "fail"}; }
-constexpr std::array<std::string_view, 2> words_of(OnRetry) { return {"fresh", "continue"}; }
-constexpr std::array<std::string_view, 2> words_of(AgentExit) { return {"zero", "any"}; }
-constexpr std::array<std::string_view, 2> words_of(Ignored) { return {"leave_out", "keep"}; }
-constexpr std::array<std::string_view, 3> words_of(Git) { return {"none", "snapshot", "history"}; }
-constexpr std::array<std::string_view, 2> words_of(Durable) { return {"required", "best_effort"}; }
-constexpr std::array<std::string_view, 2> words_of(Baseline) { return {"taken", "none"}; }
-constexpr std::array<std::string_view, 2> words_of(KnownFailing) { return {"none", "base"}; }
-constexpr std::array<std::string_view, 2> words_of(Flaky) { return {"fail", "pass"}; }
-constexpr std::array<std::string_view, 5> words_of(ResumePolicy) {
-  return {"re_execute", "skip", "escalate", "probe", "continue"};
-}
-
 template <typename Type>
 concept Plain =
     std::same_as<Type, std::string> || std::same_as<Type, std::int64_t> || std::same_as<Type, bool>;
-template <typename Type>
-concept Word = std::is_enum_v<Type>;
 
 std::string key_text(const std::string& key) { return key; }
 std::string key_text(std::int64_t key) { return std::to_string(key); }
@@ -199,7 +181,7 @@ bool read_key(const std::string& text, std::int64_t& out) {
 // Static members, so that each overload finds every other, whatever their order.
 struct Writer {
   static Json write(const Plain auto& value) { return value; }
-  static Json write(const Word auto& value) { return words_of(value).at(static_cast<std::size_t>(value)); }
+  static Json write(const HasWords auto& value) { return name(value); }
   template <typename Type>
   static Json write(const std::optional<Type>& value) {
     return value ? write(*value) : Json();
@@ -237,14 +219,11 @@ struct Reader {
     if (from.is_boolean()) to = from.get<bool>();
     return from.is_boolean();
   }
-  template <Word Type>
+  template <HasWords Type>
   static bool read(const Json& from, Type& to) {
-    if (!from.is_string()) return false;
-    const auto words = words_of(to);
-    const auto* const word = std::ranges::find(words, from.get_ref<const std::string&>());
-    if (word == words.end()) return false;
-    to = static_cast<Type>(word - words.begin());
-    return true;
+    const auto value = from.is_string() ? from_name<Type>(from.get_ref<const std::string&>()) : std::nullopt;
+    to = value.value_or(to);
+    return value.has_value();
   }
   template <typename Type>
   static bool read(const Json& from, std::optional<Type>& to) {

@@ -43,8 +43,7 @@ void read_reports(const Mapping& mapping, Step& step, Problems& problems) {
 void read_shell(const Mapping& mapping, Step& step, Problems& problems) {
   const auto node = mapping.get("shell");
   if (!node.IsDefined()) return;
-  const auto word = read_word(node, "shell", {"sh", "bash"}, problems);
-  if (word) step.shell = *word == "bash" ? Shell::kBash : Shell::kSh;
+  step.shell = read_enum(node, "shell", {Shell::kSh, Shell::kBash}, problems).value_or(step.shell);
   if (const auto run = mapping.get("run"); !run.IsDefined() || !run.IsScalar())
     problems.add(mapping.key_node("shell"),
                  "shell: needs `run` as a string; a list of words is run without a shell");
@@ -133,8 +132,7 @@ void read_flaky(const Mapping& policy, RetryPolicy& retry, Problems& problems) {
         read_integer(node, "flaky_reruns", {0, kFlakyRerunsMax}, problems).value_or(retry.flaky_reruns);
   const auto node = policy.get("flaky");
   if (!node.IsDefined()) return;
-  if (const auto word = read_word(node, "flaky", {"fail", "pass"}, problems))
-    retry.flaky = *word == "pass" ? Flaky::kPass : Flaky::kFail;
+  retry.flaky = read_enum<Flaky>(node, "flaky", problems).value_or(retry.flaky);
   if (retry.flaky_reruns == 0)
     problems.add(node, "flaky: says what happens after `flaky_reruns`, and there are none");
 }
@@ -240,8 +238,7 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   if (const auto flag = mapping.get("may_be_empty"); flag.IsDefined())
     phase.may_be_empty = read_bool(flag, "may_be_empty", problems).value_or(false);
   if (const auto exit = mapping.get("agent_exit"); exit.IsDefined())
-    phase.agent_exit = read_word(exit, "agent_exit", {"zero", "any"}, problems) == "any" ? AgentExit::kAny
-                                                                                         : AgentExit::kZero;
+    phase.agent_exit = read_enum<AgentExit>(exit, "agent_exit", problems).value_or(AgentExit::kZero);
   read_guarded(mapping, phase.guarded, problems);
   return phase;
 }
@@ -286,9 +283,8 @@ void read_limits(const Mapping& mapping, std::int64_t seconds_max, Limits& limit
   read_number(mapping, "output_limit_bytes", {1024, 1 << 30}, limits.output_limit_bytes, problems);
   read_number(mapping, "time_budget_seconds", {1, seconds_max}, limits.time_budget_seconds, problems);
   if (const auto node = mapping.get("refused_entries"); node.IsDefined())
-    limits.refused_entries = read_word(node, "refused_entries", {"record", "fail"}, problems) == "fail"
-                                 ? RefusedEntries::kFail
-                                 : RefusedEntries::kRecord;
+    limits.refused_entries =
+        read_enum<RefusedEntries>(node, "refused_entries", problems).value_or(RefusedEntries::kRecord);
 }
 
 void read_spending(const Mapping& budget, Spending& out, Problems& problems) {
@@ -312,19 +308,19 @@ void check_egress(const YAML::Node& node, const std::vector<std::string>& entrie
 
 void read_network(const Mapping& mapping, const std::vector<std::string>& own, Step& step,
                   Problems& problems) {
-  std::string network = own.empty() ? "none" : "scoped";
+  step.network = own.empty() ? Network::kNone : Network::kScoped;
   if (const auto node = mapping.get("network"); node.IsDefined())
-    network = read_word(node, "network", {"none", "scoped"}, problems).value_or("none");
-  step.network = network == "scoped" ? Network::kScoped : Network::kNone;
-  if (network == "scoped") step.egress = own;
+    step.network = read_enum<Network>(node, "network", problems).value_or(Network::kNone);
+  const bool scoped = step.network == Network::kScoped;
+  if (scoped) step.egress = own;
   if (const auto node = mapping.get("egress"); node.IsDefined()) {
     const auto entries = read_strings(node, "egress", problems);
-    if (network == "none") problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
+    if (!scoped) problems.add(mapping.key_node("egress"), "egress: needs network: scoped");
     check_egress(node, entries, problems);
     std::ranges::copy_if(entries, std::back_inserter(step.egress),
                          [&](const auto& entry) { return std::ranges::find(own, entry) == own.end(); });
   }
-  if (network == "scoped" && step.egress.empty())
+  if (scoped && step.egress.empty())
     problems.add(mapping.get("network"), "network: scoped needs `egress: [\"HOST:PORT\"]`");
   if (const auto node = mapping.get("trace"); node.IsDefined())
     step.trace = read_bool(node, "trace", problems).value_or(false);
@@ -352,20 +348,16 @@ std::optional<Resume> read_resume(const Mapping& mapping, Problems& problems) {
       resume.probe = read_command(command, "probe", Shell::kBest, problems);
     return resume;
   }
-  static const std::map<std::string, ResumePolicy> kPolicies = {{"re_execute", ResumePolicy::kReExecute},
-                                                                {"continue", ResumePolicy::kContinue},
-                                                                {"skip", ResumePolicy::kSkip},
-                                                                {"escalate", ResumePolicy::kEscalate}};
-  const auto word = read_word(node, "resume", {"re_execute", "continue", "skip", "escalate"}, problems);
-  if (!word) return std::nullopt;
-  return Resume{.policy = kPolicies.at(*word), .probe = {}};
+  using enum ResumePolicy;
+  const auto policy = read_enum(node, "resume", {kReExecute, kContinue, kSkip, kEscalate}, problems);
+  if (!policy) return std::nullopt;
+  return Resume{.policy = *policy, .probe = {}};
 }
 
 void read_on_retry(const Mapping& mapping, OnRetry& value, Problems& problems) {
   const auto node = mapping.get("on_retry");
   if (!node.IsDefined()) return;
-  if (const auto word = read_word(node, "on_retry", {"fresh", "continue"}, problems))
-    value = *word == "continue" ? OnRetry::kContinue : OnRetry::kFresh;
+  value = read_enum<OnRetry>(node, "on_retry", problems).value_or(value);
 }
 
 // {2: {unit: {run: ..., time_budget_seconds: ...}}} overrides the step `unit` of attempt 2.
@@ -406,10 +398,11 @@ void read_overrides(const YAML::Node& node, const Defaults& defaults, Gate& gate
 // Reads how a gate uses base. Tests that fail there are known by name, from the reports of a run on base.
 void read_base(const Mapping& mapping, Gate& gate, Problems& problems) {
   if (const auto node = mapping.get("baseline"); node.IsDefined())
-    if (read_word(node, "baseline", {"none"}, problems)) gate.baseline = Baseline::kNone;
+    gate.baseline = read_enum(node, "baseline", {Baseline::kNone}, problems).value_or(gate.baseline);
   const auto node = mapping.get("known_failing");
   if (!node.IsDefined()) return;
-  if (read_word(node, "known_failing", {"base"}, problems)) gate.known_failing = KnownFailing::kBase;
+  gate.known_failing =
+      read_enum(node, "known_failing", {KnownFailing::kBase}, problems).value_or(gate.known_failing);
   if (std::ranges::find(gate.signals, "tests") == gate.signals.end())
     problems.add(node,
                  "known_failing: needs `tests` among the gate's signals, whose reports name what fails");
@@ -474,9 +467,7 @@ Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context
                              "' must be letters, digits, '.', '_' or '-', at most 64");
   }
   if (const auto failure = mapping.get("on_failure"); failure.IsDefined())
-    tier.on_failure = read_word(failure, "on_failure", {"stop", "continue"}, problems) == "continue"
-                          ? OnFailure::kContinue
-                          : OnFailure::kStop;
+    tier.on_failure = read_enum<OnFailure>(failure, "on_failure", problems).value_or(OnFailure::kStop);
   if (const auto parallel = mapping.get("parallel"); parallel.IsDefined())
     tier.parallel = read_bool(parallel, "parallel", problems).value_or(false);
   const auto phases = mapping.require("phases", problems);

@@ -50,6 +50,43 @@ TEST(Schema, HasEveryKindOfSignalThatAGateCanRequire) {
     EXPECT_EQ(place["items"]["enum"].get<std::vector<std::string>>(), kinds);
 }
 
+// The message about a word that is none of those for `key`. `place`: which part of the plan has the key.
+std::string message_about(const std::string& key, const std::string& place) {
+  const std::string wrong = key + ": zzzzzz";
+  const auto at = [&](const char* name) { return place == name ? ", " + wrong : std::string(); };
+  const auto parsed =
+      parse("version: 1\nworkflow: w\nsource: {path: .}\n" + (place == "plan" ? wrong + "\n" : "") +
+                "sandbox: {memory_limit_mib: 100" + at("sandbox") + "}\nretry: {oom_retryable: true" +
+                at("retry") + "}\ngates:\n  g: {steps: [{name: s, run: make" + at("step") + "}]" +
+                at("gate") + "}\ntiers:\n  - {phases: [{id: p, goal: g, agent: {run: a}, gates: [g]" +
+                at("phase") + "}]" + at("tier") + "}\n",
+            "plan.yaml");
+  for (const auto& problem : parsed.problems)
+    if (problem.message.starts_with(key + ": expected one of ")) return problem.message;
+  return "none";
+}
+
+TEST(Schema, HasTheWordsOfTheParserInItsOrder) {
+  const Json plan = schema_of("plan")["properties"], defs = schema_of("plan")["$defs"];
+  const auto expect = [](const Json& words, const std::string& key, const std::string& place) {
+    std::string list;
+    for (const auto& word : words["enum"]) list += (list.empty() ? "" : ", ") + word.get<std::string>();
+    EXPECT_EQ(message_about(key, place), key + ": expected one of " + list + ", found 'zzzzzz'");
+  };
+  for (const char* key : {"git", "durable", "ignored"}) expect(plan[key], key, "plan");
+  expect(defs["on_retry"], "on_retry", "plan");
+  expect(defs["on_retry"], "on_retry", "phase");
+  expect(defs["resume"]["oneOf"][0], "resume", "plan");
+  expect(defs["resume"]["oneOf"][0], "resume", "phase");
+  expect(defs["phase"]["properties"]["agent_exit"], "agent_exit", "phase");
+  expect(defs["retry"]["properties"]["flaky"], "flaky", "retry");
+  expect(defs["tier"]["properties"]["on_failure"], "on_failure", "tier");
+  for (const char* key : {"baseline", "known_failing"}) expect(defs["gate"]["properties"][key], key, "gate");
+  for (const char* key : {"shell", "network", "refused_entries"})
+    expect(defs["step"]["properties"][key], key, "step");
+  expect(defs["sandbox"]["properties"]["refused_entries"], "refused_entries", "sandbox");
+}
+
 TEST(Schema, HasEveryProgramWhoseUsageIsRead) {
   for (const Json& place : {schema_of("plan")["$defs"]["agent"]["properties"]["usage"],
                             schema_of("agent-profile")["properties"]["usage"]})
