@@ -43,7 +43,7 @@ http::Response http_response(ApiResponse&& answer) {
 }
 
 void ApiExchange::take_field(std::string_view name, std::string_view value) {
-  if (is_ours(name) && !take_header(job_.call.headers, name, value) && unknown_field_.empty())
+  if (is_ours(name) && !take_header(request_.call.headers, name, value) && unknown_field_.empty())
     unknown_field_ = name;
 }
 
@@ -52,59 +52,60 @@ std::optional<http::Response> ApiExchange::accept(const http::Head& head) {
     return invalid("the header " + printable(unknown_field_.substr(0, 64)) + " is not known, or comes twice");
   auto route = find_route(head.method, head.target, by_operator_);
   if (!route) return http_response(std::move(route).error());
-  job_.call.route = std::move(*route);
-  const auto& headers = job_.call.headers;
+  request_.call.route = std::move(*route);
+  const auto& headers = request_.call.headers;
   if (headers.session && !is_word(*headers.session))
     return invalid("Pawl-Session is 1 to 64 letters, digits, '.', '_' and '-'");
   auto key = service_.journals.key_of(headers);
   if (!key) return http_response(std::move(key).error());
-  job_.key = std::move(*key);
+  request_.key = std::move(*key);
   return std::nullopt;
 }
 
 std::size_t ApiExchange::body_bytes_max() const {
-  const Verb verb = job_.call.route.verb;
+  const Verb verb = request_.call.route.verb;
   if (!takes_body(verb)) return 0;
   return verb == Verb::kSave ? static_cast<std::size_t>(kPayloadBytesMax) : kBodyBytesMax;
 }
 
 http::Response ApiExchange::body_too_large() const {
-  return http_response(agent::problem(
-      413, "too-large",
-      job_.call.route.verb == Verb::kSave ? "a checkpoint has at most 64 MiB" : "a body has at most 2 MiB"));
+  return http_response(agent::problem(413, "too-large",
+                                      request_.call.route.verb == Verb::kSave
+                                          ? "a checkpoint has at most 64 MiB"
+                                          : "a body has at most 2 MiB"));
 }
 
 // A large checkpoint is saved as it arrives. Another body is collected in memory, as a small one.
 std::optional<http::Response> ApiExchange::begin_large_body(std::size_t known, std::size_t most) {
-  if (job_.call.route.verb != Verb::kSave) return std::nullopt;
-  auto api = service_.journals.find(job_.key);
+  if (request_.call.route.verb != Verb::kSave) return std::nullopt;
+  auto api = service_.journals.find(request_.key);
   if (!api) return http_response(std::move(api).error());
-  job_.api = std::move(*api);
+  request_.api = std::move(*api);
   if (const auto begun = begin_save(known, most); !begun) return refused(problem(begun.error()));
   return std::nullopt;
 }
 
 Status ApiExchange::begin_save(std::size_t known, std::size_t most) {
   PAWL_TRY(auto saving,
-           job_.api->begin_save(job_.call, static_cast<std::int64_t>(known), service_.clock.wall()));
+           request_.api->begin_save(request_.call, static_cast<std::int64_t>(known), service_.clock.wall()));
   saving->expect(most);
   PAWL_OK(saving->append(body_));
-  job_.saving = std::move(saving);
+  request_.saving = std::move(saving);
   body_ = {};
   return {};
 }
 
 http::Response ApiExchange::refused(ApiResponse answer) {
-  if (job_.api) job_.api->settle(job_.call, answer, service_.clock.wall());
+  if (request_.api) request_.api->settle(request_.call, answer, service_.clock.wall());
   return http_response(std::move(answer));
 }
 
 std::span<char> ApiExchange::place(std::size_t bytes_max) {
-  return job_.saving ? job_.saving->place(bytes_max) : std::span<char>();
+  return request_.saving ? request_.saving->place(bytes_max) : std::span<char>();
 }
 
 Status ApiExchange::append(std::string_view bytes) {
-  if (job_.saving) return job_.saving->append(bytes);
+  if (request_.saving) return request_.saving->append(bytes);
   body_ += bytes;
   return {};
 }
@@ -112,36 +113,36 @@ Status ApiExchange::append(std::string_view bytes) {
 http::Response ApiExchange::append_failed(const Error& error) { return refused(problem(error)); }
 
 std::move_only_function<void()> ApiExchange::work_after_body() {
-  if (!job_.saving || job_.saving->size() <= static_cast<std::int64_t>(http::kOffloadBytes)) return nullptr;
-  return [this] { job_.saving->prepare(); };
+  if (!request_.saving || request_.saving->size() <= static_cast<std::int64_t>(http::kOffloadBytes))
+    return nullptr;
+  return [this] { request_.saving->prepare(); };
 }
 
 std::size_t ApiExchange::response_bytes() {
-  if (!answers_much(job_.call.route.verb)) return 0;
-  auto api = service_.journals.find(job_.key);
+  if (!answers_much(request_.call.route.verb)) return 0;
+  auto api = service_.journals.find(request_.key);
   if (!api) return 0;
-  job_.api = std::move(*api);
-  return job_.api->answer_bytes(job_.call);
+  request_.api = std::move(*api);
+  return request_.api->answer_bytes(request_.call);
 }
 
 std::move_only_function<void()> ApiExchange::work_before_response(std::size_t bytes) {
-  if (job_.call.route.verb != Verb::kLoad || bytes <= http::kOffloadBytes) return nullptr;
-  job_.call.loaded = std::make_shared<std::optional<Loaded>>();
-  return [&call = job_.call, path = service_.journals.path_of(job_.key), now = service_.clock.wall()] {
-    *call.loaded = load_beside(path, call, now);
-  };
+  if (request_.call.route.verb != Verb::kLoad || bytes <= http::kOffloadBytes) return nullptr;
+  request_.call.loaded = std::make_shared<std::optional<Loaded>>();
+  return [&call = request_.call, path = service_.journals.path_of(request_.key),
+          now = service_.clock.wall()] { *call.loaded = load_beside(path, call, now); };
 }
 
 void ApiExchange::respond(std::move_only_function<void()> done) {
   static_cast<void>(call());
-  job_.done = std::move(done);
-  service_.batch.add(job_);
+  request_.done = std::move(done);
+  service_.batch.add(request_);
 }
 
 Call& ApiExchange::call() {
-  job_.call.session = job_.call.headers.session.value_or(std::string(own_session_));
-  job_.call.body = body_;
-  return job_.call;
+  request_.call.session = request_.call.headers.session.value_or(std::string(own_session_));
+  request_.call.body = body_;
+  return request_.call;
 }
 
 ApiApplication::ApiApplication(http::Loop& loop, ServedJournals& journals, std::size_t operators,

@@ -40,19 +40,19 @@ class ApiExchange final : public http::Exchange {
   std::span<char> place(std::size_t bytes_max) override;
   Status append(std::string_view bytes) override;
   http::Response append_failed(const Error& error) override;
-  void discard_body() override { job_.saving.reset(); }
+  void discard_body() override { request_.saving.reset(); }
   std::move_only_function<void()> work_after_body() override;
 
   std::size_t response_bytes() override;
   std::move_only_function<void()> work_before_response(std::size_t bytes) override;
   void respond(std::move_only_function<void()> done) override;
-  std::int64_t wait_ms() const override { return job_.answer.wait_ms; }
+  std::int64_t wait_ms() const override { return request_.answer.wait_ms; }
   http::Response take_response() override {
     body_ = {};  // not needed while a slow client reads
-    return http_response(std::move(job_.answer));
+    return http_response(std::move(request_.answer));
   }
 
-  const EpisodeKey& key() const { return job_.key; }
+  const EpisodeKey& key() const { return request_.key; }
   // The request as it has arrived.
   Call& call();
 
@@ -65,7 +65,7 @@ class ApiExchange final : public http::Exchange {
   const bool by_operator_;
   std::string unknown_field_;  // the first Pawl- header that is unknown or came twice
   std::string body_;
-  Job job_;
+  PendingRequest request_;
 };
 
 // The application of a server: `journals` must outlive it.

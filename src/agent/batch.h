@@ -13,8 +13,8 @@
 
 namespace pawl::agent {
 
-// A request in progress. Its owner keeps the Job alive until `done` is called.
-struct Job {
+// A request in progress. Its owner keeps it alive until `done` is called.
+struct PendingRequest {
   Call call;
   EpisodeKey key;
   // Set for a save whose payload was appended as it arrived. Otherwise the payload is the call's body.
@@ -32,7 +32,7 @@ class Batch {
   Batch(ServedJournals& journals, const os::Clock& clock, std::function<void()> wake)
       : journals_(journals), clock_(clock), wake_(std::move(wake)) {}
 
-  void add(Job& job);
+  void add(PendingRequest& request);
   void run();
   // Called when a question of `key` has just been answered.
   std::function<void(const EpisodeKey& key)> on_answered;
@@ -40,17 +40,17 @@ class Batch {
  private:
   struct Group {
     std::shared_ptr<Api> api;
-    std::vector<Job*> jobs;
+    std::vector<PendingRequest*> requests;
   };
-  bool sort_into(std::vector<Group>& groups, Job& job);
-  std::size_t run_group(Group& group, MonoTime end);  // returns how many of its jobs ran
-  static void begin_save(Job& job, WallTime now);
-  static void run_alone(Job& job, const Error& error, std::string_view why, WallTime now);
+  bool sort_into(std::vector<Group>& groups, PendingRequest& request);
+  std::size_t run_group(Group& group, MonoTime end);  // returns how many of its requests ran
+  static void begin_save(PendingRequest& request, WallTime now);
+  static void run_alone(PendingRequest& request, const Error& error, std::string_view why, WallTime now);
 
   ServedJournals& journals_;
   const os::Clock& clock_;
   const std::function<void()> wake_;
-  std::deque<Job*> ready_;
+  std::deque<PendingRequest*> ready_;
   bool woken_ = false;
 };
 

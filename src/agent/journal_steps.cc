@@ -108,7 +108,7 @@ Result<std::int64_t> JournalStore::count_of_steps() {
 }
 
 Result<StepBegun> JournalStore::begin_known(const Step& known, const StepBegin& asked, WallTime now) {
-  const StepRow& row = known.row;
+  const PaidStep& row = known.row;
   if (row.kind != asked.kind || row.args_hash != asked.args_hash)
     return fail(
         ErrorKind::kConflict,
@@ -215,13 +215,13 @@ Status JournalStore::decide(const std::string& key, std::string_view answer, con
   return end_step(key, {.state = kFailed, .lost = lost, .error = error}, now);
 }
 
-Result<std::vector<StepRow>> JournalStore::steps(const std::string& after_key, std::int64_t limit) {
+Result<std::vector<PaidStep>> JournalStore::steps(const std::string& after_key, std::int64_t limit) {
   PAWL_OK(check_word("after", after_key));
   if (limit < 1 || limit > kListMax)
     return fail(ErrorKind::kInvalid, "limit: it is not in 1 to " + std::to_string(kListMax));
   PAWL_TRY(auto query, connection_->query("steps_after"));
   query.bind(after_key).bind(limit);
-  std::vector<StepRow> out;
+  std::vector<PaidStep> out;
   for (std::int64_t bytes = 0; bytes < kListedBytesMax;) {
     PAWL_TRY(const bool row, query.next());
     if (!row) break;

@@ -43,7 +43,7 @@ class JournalStore final : public Journal {
   Result<StepBegun> begin_step(const StepBegin& step, WallTime now) override;
   Status complete_step(const std::string& key, std::string result, WallTime now) override;
   Status fail_step(const std::string& key, std::string error, WallTime now) override;
-  Result<std::vector<StepRow>> steps(const std::string& after_key, std::int64_t limit) override;
+  Result<std::vector<PaidStep>> steps(const std::string& after_key, std::int64_t limit) override;
 
   Result<ChildSpawned> spawn(const ChildSpawn& child, std::int64_t children_max, WallTime now) override;
   Status finish_child(const std::string& child_id, std::string result, WallTime now) override;
@@ -76,7 +76,7 @@ class JournalStore final : public Journal {
     bool damage_told = false;
   };
   struct Step {
-    StepRow row;
+    PaidStep row;
     std::string session;
     std::string lost;  // "", or the decision about the lost step (journal_steps.cc)
   };

@@ -39,7 +39,8 @@ struct StepBegun {
   std::string question;                 // for kLost with kAsk: the question's key
 };
 
-struct StepRow {
+// A step that was begun.
+struct PaidStep {
   std::string key, args_hash, state;  // begun | done | failed
   StepKind kind = StepKind::kPure;
   std::int64_t executions = 0;
@@ -81,7 +82,7 @@ class PaidSteps {
   virtual Status fail_step(const std::string& key, std::string error, WallTime now) = 0;
   // Ordered by key. Stops after kListedBytesMax of results, but returns at least one step if any is left. Empty: the
   // end.
-  virtual Result<std::vector<StepRow>> steps(const std::string& after_key, std::int64_t limit) = 0;
+  virtual Result<std::vector<PaidStep>> steps(const std::string& after_key, std::int64_t limit) = 0;
 
   // --- children
   // Records the child before it starts. kStart: start it; kResume: it was spawned before and has not

@@ -135,7 +135,7 @@ std::string caps_text(const Context& context) {
   return std::move(out).take();
 }
 
-std::string step_text(const StepRow& step) {
+std::string step_text(const PaidStep& step) {
   ObjectText out;
   out.text("key", step.key).text("kind", step.kind == StepKind::kPure ? "pure" : "effect");
   out.text("args_hash", step.args_hash).text("state", step.state).number("executions", step.executions);

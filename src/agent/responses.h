@@ -25,7 +25,7 @@ class ObjectText {
 
 std::string spent_text(const Spent& spent);
 std::string caps_text(const Context& context);
-std::string step_text(const StepRow& step);
+std::string step_text(const PaidStep& step);
 std::string child_text(const ChildRow& child);
 std::string question_text(const Question& question);
 std::string_view text_of(OnLost on_lost);

@@ -89,7 +89,7 @@ std::string told(const std::string& said) {
                                            : "a name of " + std::to_string(said.size()) + " bytes";
 }
 
-// Spells a host like Attempt::host. A text that is neither a name nor an address stays as it is, and is not
+// Spells a host like Access::host. A text that is neither a name nor an address stays as it is, and is not
 // allowed.
 std::string spelled(const std::string& said) {
   if (auto name = net::host_name(said); !name.empty()) return name;
@@ -109,7 +109,7 @@ void drop_peeked(int fd, std::size_t bytes) {
 
 }  // namespace
 
-struct Egress::Attempt {
+struct Egress::Access {
   std::string host;  // a name, or an address as text
   std::uint16_t port = 0;
   bool by_number = false;
@@ -221,12 +221,12 @@ void Egress::answer_question() {
   std::optional<std::uint32_t> address;
   if (known && question->type == kTypeA) address = address_of(question->name);
   if (!known || (question->type == kTypeA && !address)) {
-    Attempt attempt{.host = question->name};
-    attempt.verdict =
+    Access access{.host = question->name};
+    access.verdict =
         known ? "refused: too many names below an allowed one" : "refused: this name is not allowed";
     if (question->type != kTypeA)
-      attempt.verdict += " (a question of type " + std::to_string(question->type) + ")";
-    log(attempt);
+      access.verdict += " (a question of type " + std::to_string(question->type) + ")";
+    log(access);
   }
   const std::string reply = answer(*question, known && (address || question->type != kTypeA), address);
   sendto(sockets_[kResolverIndex].get(), reply.data(), reply.size(), MSG_NOSIGNAL,
@@ -240,9 +240,9 @@ void Egress::accept_from(std::size_t index) {
     return;
   }
   if (const auto why = too_many(); !why.empty()) {
-    Attempt attempt = attempt_at(index);
-    attempt.verdict = why;
-    return log(attempt);
+    Access access = access_at(index);
+    access.verdict = why;
+    return log(access);
   }
   ++open_;
   ++total_;
@@ -259,32 +259,32 @@ std::string_view Egress::too_many() {
   return bytes_ > caps_.bytes ? kTooManyBytes : "";
 }
 
-Egress::Attempt Egress::attempt_at(std::size_t index) {
-  Attempt attempt{.port = listeners_[index].port, .through_proxy = index == kProxyIndex};
-  if (attempt.through_proxy) return attempt;  // the request has yet to name the host
+Egress::Access Egress::access_at(std::size_t index) {
+  Access access{.port = listeners_[index].port, .through_proxy = index == kProxyIndex};
+  if (access.through_proxy) return access;  // the request has yet to name the host
   const Place& place = places_[index];
-  attempt.by_number = place.name.empty() && place.below.empty();
-  if (attempt.by_number) {
-    attempt.address = listeners_[index].address;
-    attempt.has_address = true;
+  access.by_number = place.name.empty() && place.below.empty();
+  if (access.by_number) {
+    access.address = listeners_[index].address;
+    access.has_address = true;
   }
-  attempt.host = attempt.by_number ? net::to_text(attempt.address) : name_of(place);
-  return attempt;
+  access.host = access.by_number ? net::to_text(access.address) : name_of(place);
+  return access;
 }
 
 void Egress::connection(os::UniqueFd inner, std::size_t index) {
-  Attempt attempt = attempt_at(index);
-  if (attempt.through_proxy) {
-    if (proxy_target(attempt, inner.get())) pass(attempt, inner.get());
-  } else if (attempt.host.empty()) {
-    attempt.verdict = "refused: no name that was asked for leads here";
+  Access access = access_at(index);
+  if (access.through_proxy) {
+    if (proxy_target(access, inner.get())) pass(access, inner.get());
+  } else if (access.host.empty()) {
+    access.verdict = "refused: no name that was asked for leads here";
   } else {
-    pass(attempt, inner.get());
+    pass(access, inner.get());
   }
-  log(attempt);
+  log(access);
 }
 
-bool Egress::proxy_target(Attempt& attempt, int inner) {
+bool Egress::proxy_target(Access& access, int inner) {
   ConnectRequest request;
   {
     Peek peek(inner, stop_read_.get());
@@ -297,45 +297,45 @@ bool Egress::proxy_target(Attempt& attempt, int inner) {
   const auto wanted = net::Allowlist::parse({request.target});
   if (wanted && !wanted->endpoints().front().below) {
     const net::Endpoint& endpoint = wanted->endpoints().front();
-    attempt.port = endpoint.port;
-    attempt.by_number = endpoint.name.empty();
-    attempt.host = attempt.by_number ? net::to_text(endpoint.address) : endpoint.name;
-    attempt.address = endpoint.address;
-    attempt.has_address = attempt.by_number;
-    if (attempt.by_number ? allowlist_.allows(endpoint.address, endpoint.port)
-                          : allowlist_.allows(endpoint.name, endpoint.port))
+    access.port = endpoint.port;
+    access.by_number = endpoint.name.empty();
+    access.host = access.by_number ? net::to_text(endpoint.address) : endpoint.name;
+    access.address = endpoint.address;
+    access.has_address = access.by_number;
+    if (access.by_number ? allowlist_.allows(endpoint.address, endpoint.port)
+                         : allowlist_.allows(endpoint.name, endpoint.port))
       return true;
   } else {
-    attempt.port = 0;
-    attempt.host = told(request.target);
+    access.port = 0;
+    access.host = told(request.target);
   }
-  attempt.verdict = "refused: not on the allowlist";
+  access.verdict = "refused: not on the allowlist";
   write_all(inner, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
             stop_read_.get());
   return false;
 }
 
-os::UniqueFd Egress::connect_out(Attempt& attempt) {
-  std::vector<net::Address> addresses{attempt.address};
-  if (!attempt.by_number) {
-    auto found = resolve(attempt.host, kResolveMs, stop_read_.get());
+os::UniqueFd Egress::connect_out(Access& access) {
+  std::vector<net::Address> addresses{access.address};
+  if (!access.by_number) {
+    auto found = resolve(access.host, kResolveMs, stop_read_.get());
     if (!found) {
-      attempt.verdict = "failed: " + found.error().message;
+      access.verdict = "failed: " + found.error().message;
       return {};
     }
     addresses = *std::move(found);
   }
-  attempt.verdict = "failed: no address answers";
+  access.verdict = "failed: no address answers";
   for (const auto& address : addresses) {
-    attempt.address = address;
-    attempt.has_address = true;
-    if (net::is_special(address) && !allowlist_.allows(address, attempt.port) && os::defences().special) {
-      attempt.verdict = "refused: " + attempt.host + " leads to " + net::to_text(address) +
-                        ", which is not public; allow it by number if it is meant";
+    access.address = address;
+    access.has_address = true;
+    if (net::is_special(address) && !allowlist_.allows(address, access.port) && os::defences().special) {
+      access.verdict = "refused: " + access.host + " leads to " + net::to_text(address) +
+                       ", which is not public; allow it by number if it is meant";
       continue;
     }
     socklen_t size = 0;
-    const sockaddr_storage to = to_sockaddr(address, attempt.port, size);
+    const sockaddr_storage to = to_sockaddr(address, access.port, size);
     os::UniqueFd outer(socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!outer) continue;
     const int on = 1;
@@ -349,18 +349,18 @@ os::UniqueFd Egress::connect_out(Attempt& attempt) {
         getsockopt(outer.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     }
     if (error == 0) return outer;
-    attempt.verdict = std::string("failed: connect: ") + std::strerror(error);
+    access.verdict = std::string("failed: connect: ") + std::strerror(error);
   }
   return {};
 }
 
 // The reason why the host named in the opening was not allowed; empty when it was.
-std::string Egress::objection(const Attempt& attempt, const OpeningResult& opening) const {
+std::string Egress::objection(const Access& access, const OpeningResult& opening) const {
   const auto leads_elsewhere = [&](const std::string& said) {
-    if (said == attempt.host) return false;
-    if (!attempt.by_number) return true;
-    const bool is_this_host = net::is_loopback(attempt.address) && net::is_local_name(said);
-    return !said.empty() && !is_this_host && !allowlist_.allows(said, attempt.port);
+    if (said == access.host) return false;
+    if (!access.by_number) return true;
+    const bool is_this_host = net::is_loopback(access.address) && net::is_local_name(said);
+    return !said.empty() && !is_this_host && !allowlist_.allows(said, access.port);
   };
   const std::string host = spelled(opening.host), target = spelled(opening.target);
   switch (opening.kind) {
@@ -379,7 +379,7 @@ std::string Egress::objection(const Attempt& attempt, const OpeningResult& openi
 
 // Reads the first bytes from the sandbox, and lets them pass only when they name the allowed host. A server
 // that speaks first is not delayed: then there is no name to check.
-bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
+bool Egress::check_opening(Access& access, int inner, int outer) {
   using Why = Peek::Why;
   if (!os::defences().opening) return true;
   Peek peek(inner, stop_read_.get());
@@ -388,56 +388,56 @@ bool Egress::check_opening(Attempt& attempt, int inner, int outer) {
   const MonoTime deadline = in_ms(caps_.opening_ms);
   if (first == Why::kOtherReadable || first == Why::kEnded) return true;
   for (Why why = first; why != Why::kStopped; why = peek.more(deadline)) {
-    if (why == Why::kEnded) attempt.verdict = "refused: it ended within its TLS hello or HTTP request";
+    if (why == Why::kEnded) access.verdict = "refused: it ended within its TLS hello or HTTP request";
     if (why == Why::kTimedOut)
-      attempt.verdict =
+      access.verdict =
           fmt::format("refused: no whole TLS hello or HTTP request in {} seconds", caps_.opening_ms / 1000);
     if (why != Why::kBytes) return false;
     const auto opening = read_opening(peek.bytes());
     if (opening.kind == Opening::kMore) continue;
     if (opening.kind == Opening::kOther) return true;
-    auto objects = objection(attempt, opening);
+    auto objects = objection(access, opening);
     if (objects.empty()) return true;
-    attempt.verdict = std::move(objects);
+    access.verdict = std::move(objects);
     return false;
   }
   return false;
 }
 
-void Egress::pass(Attempt& attempt, int inner) {
-  const os::UniqueFd outer = connect_out(attempt);
-  if (attempt.through_proxy)
+void Egress::pass(Access& access, int inner) {
+  const os::UniqueFd outer = connect_out(access);
+  if (access.through_proxy)
     write_all(inner,
               outer ? "HTTP/1.1 200 Connection established\r\n\r\n"
                     : "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
               stop_read_.get());
   if (!outer) return;
-  attempt.verdict = "allowed";
-  if (!check_opening(attempt, inner, outer.get())) return;
-  attempt.count = relay(inner, outer.get(), stop_read_.get(), [&](std::int64_t bytes) {
+  access.verdict = "allowed";
+  if (!check_opening(access, inner, outer.get())) return;
+  access.count = relay(inner, outer.get(), stop_read_.get(), [&](std::int64_t bytes) {
     if ((bytes_ += bytes) <= caps_.bytes) return true;
-    attempt.verdict = kTooManyBytes;
+    access.verdict = kTooManyBytes;
     return false;
   });
 }
 
-void Egress::log(const Attempt& attempt) {
-  if (attempt.verdict.empty()) return;
+void Egress::log(const Access& access) {
+  if (access.verdict.empty()) return;
   // Many refusals must not hide a connection that is allowed after them.
-  const int before = attempt.verdict.starts_with("refused") ? refused_++ : 0;
-  const bool moved = attempt.count.sent + attempt.count.received > 0;  // it was allowed, and cut off later
-  if (before < kRefusalsListedMax || moved) return tell(attempt);
+  const int before = access.verdict.starts_with("refused") ? refused_++ : 0;
+  const bool moved = access.count.sent + access.count.received > 0;  // it was allowed, and cut off later
+  if (before < kRefusalsListedMax || moved) return tell(access);
   if (before == kRefusalsListedMax) tell({.verdict = "refused: further refusals are counted, not listed"});
 }
 
-void Egress::tell(const Attempt& attempt) {
+void Egress::tell(const Access& access) {
   Json line{{"time", rfc3339(os::SystemClock().wall())},
-            {"host", attempt.host},
-            {"port", attempt.port},
-            {"address", attempt.has_address ? net::to_text(attempt.address) : ""},
-            {"sent", attempt.count.sent},
-            {"received", attempt.count.received},
-            {"verdict", attempt.verdict}};
+            {"host", access.host},
+            {"port", access.port},
+            {"address", access.has_address ? net::to_text(access.address) : ""},
+            {"sent", access.count.sent},
+            {"received", access.count.received},
+            {"verdict", access.verdict}};
   const std::lock_guard guard(mutex_);
   on_line_(canonical(line));
 }

@@ -67,7 +67,7 @@ class Egress final : public sandbox::Outlet {
     std::string below;  // the name that took this slot below it
     std::size_t slot = 0;
   };
-  struct Attempt;  // one connection or question of the sandbox
+  struct Access;  // one connection or question of the sandbox
 
   void plan();
   void serve();
@@ -75,16 +75,16 @@ class Egress final : public sandbox::Outlet {
   void accept_from(std::size_t index);
   std::string_view too_many();  // the reason against one more connection; empty without one
   void connection(os::UniqueFd inner, std::size_t index);
-  void pass(Attempt& attempt, int inner);
-  bool proxy_target(Attempt& attempt, int inner);
-  os::UniqueFd connect_out(Attempt& attempt);
-  std::string objection(const Attempt& attempt, const OpeningResult& opening) const;
-  bool check_opening(Attempt& attempt, int inner, int outer);
-  void log(const Attempt& attempt);
-  void tell(const Attempt& attempt);
+  void pass(Access& access, int inner);
+  bool proxy_target(Access& access, int inner);
+  os::UniqueFd connect_out(Access& access);
+  std::string objection(const Access& access, const OpeningResult& opening) const;
+  bool check_opening(Access& access, int inner, int outer);
+  void log(const Access& access);
+  void tell(const Access& access);
   std::optional<std::uint32_t> address_of(const std::string& name);
   std::string name_of(const Place& place);
-  Attempt attempt_at(std::size_t index);  // the host that a connection to this listener means
+  Access access_at(std::size_t index);  // the host that a connection to this listener means
 
   const net::Allowlist allowlist_;
   const OnLine on_line_;

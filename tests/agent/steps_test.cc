@@ -29,7 +29,7 @@ class Steps : public JournalTest {
     EXPECT_EQ(begun->on_lost, on_lost);
     EXPECT_EQ(begun->question, on_lost == OnLost::kAsk ? "step:pay" : "");
   }
-  StepRow row() { return journal_->steps("", 10).value().at(0); }
+  PaidStep row() { return journal_->steps("", 10).value().at(0); }
 };
 
 TEST_F(Steps, ADoneStepIsAnsweredFromTheJournal) {
