@@ -96,10 +96,23 @@ struct Execution {
   Changes changes = Changes::kOverlay;
 };
 
+enum class MechanismStatus { kWorks, kDegraded, kMissing };
+constexpr std::string_view name(MechanismStatus status) {
+  switch (status) {
+    case MechanismStatus::kWorks:
+      return "works";
+    case MechanismStatus::kDegraded:
+      return "degraded";
+    case MechanismStatus::kMissing:
+      return "missing";
+  }
+  return "";
+}
+
 // The state of one isolation mechanism or limit, for `pawl sandbox health`.
 struct Mechanism {
-  std::string name;    // "namespaces", "overlay", "memory", ...
-  std::string status;  // works | degraded | missing
+  std::string name;  // "namespaces", "overlay", "memory", ...
+  MechanismStatus status = MechanismStatus::kMissing;
   std::string detail;  // the replacement in use, or the remedy: a package or a setting
 };
 

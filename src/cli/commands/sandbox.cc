@@ -226,8 +226,9 @@ int health(bool json) {
     usable = usable || found.usable;
     Json mechanisms = Json::array();
     for (const auto& mechanism : found.mechanisms)
-      mechanisms.push_back(
-          {{"name", mechanism.name}, {"status", mechanism.status}, {"detail", mechanism.detail}});
+      mechanisms.push_back({{"name", mechanism.name},
+                            {"status", sandbox::name(mechanism.status)},
+                            {"detail", mechanism.detail}});
     list.push_back({{"backend", found.backend},
                     {"gate_isolation_class", found.gate_isolation_class},
                     {"usable", found.usable},
@@ -235,7 +236,7 @@ int health(bool json) {
     if (json) continue;
     say("{} ({}): {}\n", found.backend, found.gate_isolation_class, found.usable ? "usable" : "NOT usable");
     for (const auto& mechanism : found.mechanisms)
-      say("  {:<22} {:<9} {}\n", mechanism.name, mechanism.status, mechanism.detail);
+      say("  {:<22} {:<9} {}\n", mechanism.name, sandbox::name(mechanism.status), mechanism.detail);
   }
   if (json) print_json({{"usable", usable}, {"backends", std::move(list)}});
   return usable ? kDone : kGeneral;

@@ -7,7 +7,9 @@ namespace pawl::sandbox {
 
 std::vector<Mechanism> degraded_mechanisms() {
   std::vector<Mechanism> out;
-  const auto add = [&](const char* name, const char* instead) { out.push_back({name, "degraded", instead}); };
+  const auto add = [&](const char* name, const char* instead) {
+    out.push_back({name, MechanismStatus::kDegraded, instead});
+  };
   const auto& home = cgroup_home();
   if (!home.limits("memory")) add("memory", "a watcher of resident memory");
   if (!home.limits("pids")) add("pids", "RLIMIT_NPROC");

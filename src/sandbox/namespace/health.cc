@@ -47,7 +47,8 @@ class Report {
     degraded(name, found->detail);
   }
   void add(const std::string& name, bool works, const std::string& detail, const std::string& missing) {
-    health_.mechanisms.push_back({name, works ? "works" : "missing", works ? detail : missing});
+    health_.mechanisms.push_back(
+        {name, works ? MechanismStatus::kWorks : MechanismStatus::kMissing, works ? detail : missing});
   }
   void namespaces(const SandboxRun& run) {
     runs_ = run.outcome != Outcome::kSetupFailed;
@@ -57,7 +58,7 @@ class Report {
   }
   void degraded(const std::string& name, std::string_view instead) {
     health_.mechanisms.push_back(
-        {name, "degraded", std::string(instead) + std::string(degraded_advice(name))});
+        {name, MechanismStatus::kDegraded, std::string(instead) + std::string(degraded_advice(name))});
   }
   bool runs() const { return runs_; }
   Health take() { return std::move(health_); }

@@ -26,17 +26,23 @@ TEST_P(Healthy, SaysWhatWorks) {
   for (const auto& mechanism : (*backend)->degraded()) degraded.insert(mechanism.name);
   std::vector<std::string> names;
   for (const auto& mechanism : health.mechanisms) {
-    EXPECT_NE(mechanism.status, "missing") << mechanism.name;
+    EXPECT_NE(mechanism.status, MechanismStatus::kMissing) << mechanism.name;
     names.push_back(mechanism.name);
     for (const std::string limit : {"memory", "pids", "cpu"})
       if (mechanism.name == limit) {
-        EXPECT_EQ(mechanism.status, degraded.contains(limit) ? "degraded" : "works") << limit;
+        EXPECT_EQ(name(mechanism.status), degraded.contains(limit) ? "degraded" : "works") << limit;
       }
   }
   EXPECT_THAT(names, ::testing::IsSupersetOf({"memory", "pids", "cpu", "disk", "output", "time", "egress",
                                               "trace", "files", "workspace"}));
   EXPECT_FALSE(make_backend("docker"));
   EXPECT_EQ(isolation_class_of("docker"), "");
+}
+
+TEST(MechanismStatus, IsAWordForUsers) {
+  EXPECT_EQ(name(MechanismStatus::kWorks), "works");
+  EXPECT_EQ(name(MechanismStatus::kDegraded), "degraded");
+  EXPECT_EQ(name(MechanismStatus::kMissing), "missing");
 }
 
 TEST_P(Healthy, CountsOnlyTheRefusalOfTheNameThatItAsksFor) {
@@ -47,7 +53,7 @@ TEST_P(Healthy, CountsOnlyTheRefusalOfTheNameThatItAsksFor) {
   EXPECT_FALSE(refused("allowed.invalid"));
   const auto egress = std::ranges::find(health.mechanisms, std::string("egress"), &Mechanism::name);
   ASSERT_NE(egress, health.mechanisms.end());
-  EXPECT_EQ(egress->status, "missing");
+  EXPECT_EQ(egress->status, MechanismStatus::kMissing);
 }
 
 }  // namespace

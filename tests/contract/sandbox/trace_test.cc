@@ -130,8 +130,8 @@ TEST_P(Trace, SaysThatATraceCantBeHadAndWhatToDo) {
     std::fprintf(stderr, "%s; %s\n", run.reason.c_str(), box.out.c_str());
     if (!box.fault || box.fault->mechanism != "trace") std::exit(3);
     for (const auto& mechanism : (*make_backend(GetParam()))->health(egress::closed_outlets()).mechanisms)
-      std::fprintf(stderr, "%s is %s: %s\n", mechanism.name.c_str(), mechanism.status.c_str(),
-                   mechanism.detail.c_str());
+      std::fprintf(stderr, "%s is %s: %s\n", mechanism.name.c_str(),
+                   std::string(name(mechanism.status)).c_str(), mechanism.detail.c_str());
     std::exit(run.outcome == Outcome::kSetupFailed && box.out.empty() ? 0 : 2);
   };
   EXPECT_EXIT(try_it(), ::testing::ExitedWithCode(0),

@@ -33,7 +33,7 @@ TEST(NamespaceHealth, SaysWhenAWallDoesNotHold) {
     const auto health = (*make_backend(std::string(kNamespaceBackend)))->health(egress::closed_outlets());
     EXPECT_FALSE(health.usable) << off;
     for (const auto& mechanism : health.mechanisms)
-      EXPECT_EQ(mechanism.status == "missing",
+      EXPECT_EQ(mechanism.status == MechanismStatus::kMissing,
                 mechanism.name == name ||
                     (name == "seccomp" && (mechanism.name == "trace" || mechanism.name == "rename")))
           << off << ": " << mechanism.name;
