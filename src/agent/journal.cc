@@ -53,7 +53,7 @@ Status JournalStore::prepare() {
   const std::string& path = connection_->path();
   if (tables == 0) {
     if (access_ == Access::kReadOnly)
-      return fail(ErrorKind::kNotFound, "nothing was told to episode " + path);
+      return fail(ErrorKind::kNotFound, "nothing was reported to episode " + path);
     PAWL_TRY(auto transaction, Transaction::begin(*connection_, "agent_create"));
     PAWL_TRY(const std::int64_t since, number("count_tables"));
     if (since > 0) return {};  // another process was first

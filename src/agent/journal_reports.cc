@@ -72,7 +72,7 @@ Status JournalStore::add_usage(const Usage& usage, WallTime now) {
     PAWL_TRY(const bool row, query.bind(usage.id).next());
     if (row) {
       if (read_usage(query).usage == usage) return {};
-      return fail(ErrorKind::kConflict, "usage " + usage.id + " was told with other numbers");
+      return fail(ErrorKind::kConflict, "usage " + usage.id + " was reported with other numbers");
     }
   }
   PAWL_OK(count("usage", kUsageRowsMax, "reports of usage"));
