@@ -27,9 +27,9 @@ std::vector<const plan::Phase*> phases_before(const plan::Plan& plan, const std:
 }
 
 // The first key in which two rows differ; "" when they are the same.
-std::string differing_key(const Json& there, const Json& here) {
-  for (const auto& [key, value] : here.items())
-    if (key != kPlaceOfSignals && there.value(key, Json()) != value) return key;
+std::string differing_key(const Json& of_run, const Json& of_fork) {
+  for (const auto& [key, value] : of_fork.items())
+    if (key != kPlaceOfSignals && of_run.value(key, Json()) != value) return key;
   return "";
 }
 
@@ -53,29 +53,29 @@ std::unexpected<Error> differs(const plan::Phase& phase, const std::string& key)
 
 }  // namespace
 
-Status check_fork_plan(const plan::Plan& there, const plan::Plan& here, const std::string& phase_id) {
-  if (there.find_phase(phase_id) == nullptr || here.find_phase(phase_id) == nullptr) return {};
-  const auto before_there = phases_before(there, phase_id), before_here = phases_before(here, phase_id);
-  PAWL_TRY(const Json common_there, parse_json(plan::common_row(there)));
-  PAWL_TRY(const Json common_here, parse_json(plan::common_row(here)));
+Status check_fork_plan(const plan::Plan& run_plan, const plan::Plan& fork_plan, const std::string& phase_id) {
+  if (run_plan.find_phase(phase_id) == nullptr || fork_plan.find_phase(phase_id) == nullptr) return {};
+  const auto before_in_run = phases_before(run_plan, phase_id),
+             before_in_fork = phases_before(fork_plan, phase_id);
+  PAWL_TRY(const Json run_common, parse_json(plan::common_row(run_plan)));
+  PAWL_TRY(const Json fork_common, parse_json(plan::common_row(fork_plan)));
   const auto policy_of = [](const plan::Plan& plan) { return plan.policy ? plan.policy->blake3 : ""; };
-  const std::size_t both = std::min(before_there.size(), before_here.size());
+  const std::size_t both = std::min(before_in_run.size(), before_in_fork.size());
   for (std::size_t at = 0; at < both; ++at) {
-    const auto& phase = *before_here[at];
-    if (before_there[at]->id != phase.id) return {};
-    PAWL_TRY(const Json row_there, parse_json(plan::phase_row(*before_there[at])));
-    PAWL_TRY(const Json row_here, parse_json(plan::phase_row(phase)));
-    if (const auto key = differing_key(row_there, row_here); !key.empty())
-      return differs(phase, plan_key(key));
+    const auto& phase = *before_in_fork[at];
+    if (before_in_run[at]->id != phase.id) return {};
+    PAWL_TRY(const Json run_row, parse_json(plan::phase_row(*before_in_run[at])));
+    PAWL_TRY(const Json fork_row, parse_json(plan::phase_row(phase)));
+    if (const auto key = differing_key(run_row, fork_row); !key.empty()) return differs(phase, plan_key(key));
     for (const auto& gate : phase.gates) {
-      const auto key = differing_key(common_there["gates"][gate], common_here["gates"][gate]);
+      const auto key = differing_key(run_common["gates"][gate], fork_common["gates"][gate]);
       if (!key.empty()) return differs(phase, fmt::format("gates.{}.{}", gate, key));
     }
-    if (there.ignored != here.ignored) return differs(phase, "ignored");
-    if (there.guarded.rules.protect != here.guarded.rules.protect) return differs(phase, "protect");
-    if (there.guarded != here.guarded) return differs(phase, "protect_existing");
-    if (there.allow_shadowing != here.allow_shadowing) return differs(phase, "allow_shadowing");
-    if (policy_of(there) != policy_of(here)) return differs(phase, "policy");
+    if (run_plan.ignored != fork_plan.ignored) return differs(phase, "ignored");
+    if (run_plan.guarded.rules.protect != fork_plan.guarded.rules.protect) return differs(phase, "protect");
+    if (run_plan.guarded != fork_plan.guarded) return differs(phase, "protect_existing");
+    if (run_plan.allow_shadowing != fork_plan.allow_shadowing) return differs(phase, "allow_shadowing");
+    if (policy_of(run_plan) != policy_of(fork_plan)) return differs(phase, "policy");
   }
   return {};
 }
