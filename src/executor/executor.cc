@@ -58,10 +58,10 @@ Status Executor::give_back() {
 
 Result<Turn> Executor::run_one() {
   PAWL_OK(give_back());
-  if (owes_) settle_or_report(world_, observer_);
-  owes_ = false;
+  if (may_be_unsettled_) settle_or_report(world_, observer_);
+  may_be_unsettled_ = false;
   PAWL_TRY(const auto found, claim_planned(world_.store, claim_request()));
-  owes_ =
+  may_be_unsettled_ =
       found.not_claimable == store::NotClaimable::kReserved;  // perhaps unsettled usage of a killed command
   if (!found.claim)
     return Turn{

@@ -161,7 +161,8 @@ class Executor {
   Options options_;
   Observer& observer_;
   std::optional<store::Lease> failed_;  // lease of a failed turn, not released yet
-  bool owes_ = true;         // usage may be unsettled: a process may have died after an operator's command
+  // Usage of ended steps may be unsettled: a process may have died after an operator's command.
+  bool may_be_unsettled_ = true;
   std::string plan_run_id_;  // the run of plan_
   CommonPlan plan_;
   std::string phase_row_;  // the row of phase_; "": none is read

@@ -4,7 +4,6 @@
 
 #include "base/mutant.h"
 #include "os/process.h"
-#include "store/store.h"
 
 namespace pawl::executor {
 namespace {
@@ -107,6 +106,10 @@ supervisor::KeptWork kept_by(supervisor::KeptWork found, const std::optional<std
 
 Recovery after_keeping(const supervisor::KeptWork& kept) {
   return kept.layer ? Recovery::kContinue : Recovery::kReExecute;
+}
+
+Recovery after_refusal(const std::optional<store::Wait>& wait) {
+  return wait ? Recovery::kWait : Recovery::kEscalate;
 }
 
 bool runs_again(const plan::Phase& phase) {

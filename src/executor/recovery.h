@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "executor/steps.h"
 #include "plan/plan.h"
-#include "store/rows.h"
+#include "store/store.h"
 #include "supervisor/step_runner.h"
 
 namespace pawl::executor {
@@ -82,6 +82,9 @@ supervisor::KeptWork kept_by(supervisor::KeptWork found, const std::optional<std
                              bool same_boot);
 // Returns kContinue, or kReExecute when no work is kept.
 Recovery after_keeping(const supervisor::KeptWork& kept);
+// Decides about a step whose agent was refused. `wait`: wait_after() (refused.h); when none is left, a person decides.
+// Returns kWait or kEscalate.
+Recovery after_refusal(const std::optional<store::Wait>& wait);
 // Whether the phase's agent runs again after a killed, stopped or refused execution.
 bool runs_again(const plan::Phase& phase);
 

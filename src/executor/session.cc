@@ -291,17 +291,17 @@ class Session {
     return Done::kMade;
   }
 
-  // The provider refused the agent. No execution is spent, and the agent runs again later, as after a lost step.
-  // When no wait is left, a person decides.
+  // The provider refused the agent. No execution is spent, and the agent runs again later, as after a lost step, unless
+  // after_refusal() says otherwise.
   Result<Done> refuse(ActiveEpisode& one, const sandbox::SandboxRun& run, const agent::Refusal& refusal) {
     const auto ended = parse_rfc3339(run.ended_at).value_or(now());
     auto wait = wait_after(refusal, one.episode.phase().agent_usage, attempt_.waits(), ended,
                            os::random_below(world_.random, kJitterMsMax + 1));
-    Loss loss{.recovery = wait ? Recovery::kWait : Recovery::kEscalate,
+    Loss loss{.recovery = after_refusal(wait),
               .found = found_refused(refusal),
               .wait = wait,
               .unsaved = unsaved_event(run, one.episode.phase())};
-    if (!wait) return give_up(one, std::move(loss));
+    if (loss.recovery != Recovery::kWait) return give_up(one, std::move(loss));
     loss.kept = kept_with_result(run, one.episode.phase());
     // The agent has ended. Its result stays until the row has the wait: after a crash the session finds the same
     // refusal in it again.

@@ -54,6 +54,12 @@ TEST(Recovery, AProbeIsBelievedForTwoExitCodes) {
   EXPECT_EQ(after_probe(std::nullopt, 1), Recovery::kEscalate) << "killed, or out of time";
 }
 
+TEST(Recovery, ARefusedAgentWaitsAsLongAsAWaitIsLeft) {
+  EXPECT_EQ(after_refusal(store::Wait{.number = 1}), Recovery::kWait);
+  EXPECT_EQ(after_refusal(std::nullopt), Recovery::kEscalate);
+  EXPECT_EQ(decision_of(after_refusal(store::Wait{})), store::RecoveryDecision::kWait);
+}
+
 TEST(Recovery, OnlyThePlanOfAnAgentSaysOtherwise) {
   plan::Phase phase;
   phase.resume.policy = ResumePolicy::kEscalate;
