@@ -36,14 +36,14 @@ class Report {
       : health_{.backend = backend.name(), .gate_isolation_class = backend.gate_isolation_class()} {}
 
   // Adds a mechanism on which the safety of a step depends.
-  void wall(const std::string& name, bool held, const std::string& detail, std::string_view advice = "") {
+  void required(const std::string& name, bool held, const std::string& detail, std::string_view advice = "") {
     health_.usable = health_.usable && held;
     add(name, held, detail, runs_ ? std::string(kNotHeld) + std::string(advice) : std::string(kNoSandbox));
   }
-  // Adds a limit, like wall(). The replacement of a cgroup is weaker and is reported as degraded.
+  // Adds a limit, like required(). The replacement of a cgroup is weaker and is reported as degraded.
   void limit(const std::string& name, bool held, const std::string& detail) {
     const auto found = std::ranges::find(degraded_, name, &Mechanism::name);
-    if (found == degraded_.end() || !held) return wall(name, held, detail);
+    if (found == degraded_.end() || !held) return required(name, held, detail);
     degraded(name, found->detail);
   }
   void add(const std::string& name, bool works, const std::string& detail, const std::string& missing) {
@@ -69,30 +69,32 @@ class Report {
   const std::vector<Mechanism> degraded_ = degraded_mechanisms();
 };
 
-void add_walls(Backend& backend, Report& report) {
-  const Trial trial = push_at_walls(backend);
+void add_isolation(Backend& backend, Report& report) {
+  const Trial trial = attack_isolation(backend);
   report.namespaces(trial.execution.run);
-  const auto wall = [&](const std::string& name, const std::string& detail, std::string_view advice = "") {
-    report.wall(name, trial.printed(name), detail, advice);
+  const auto required = [&](const std::string& name, const std::string& detail,
+                            std::string_view advice = "") {
+    report.required(name, trial.printed(name), detail, advice);
   };
-  wall("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs",
-                                 inside::kUid, sandbox_identity().outside_uid));
-  wall("seccomp", "a list of allowed calls; other numberings are killed",
-       "; the kernel needs CONFIG_SECCOMP_FILTER, as Debian's, Ubuntu's and Fedora's have it");
+  required("privileges", fmt::format("uid {} inside is uid {} outside; no capabilities, no_new_privs",
+                                     inside::kUid, sandbox_identity().outside_uid));
+  required("seccomp", "a list of allowed calls; other numberings are killed",
+           "; the kernel needs CONFIG_SECCOMP_FILTER, as Debian's, Ubuntu's and Fedora's have it");
   report.limit("landlock", landlock_abi() < kLandlockAbiMin || trial.printed("landlock"),
                fmt::format("ABI {}", landlock_abi()));
-  wall("files", "an allowlist of the host");
-  wall("read_only", "what is shown of the host, and what a plan shows");
-  wall("proc", "own processes only, leaky files masked",
-       "; in a container: Docker --security-opt systempaths=unconfined, Podman --security-opt unmask=ALL");
-  wall("network", "none: loopback only");
-  wall("session", "its own, without a terminal");
-  wall("descriptors", "none inherited above 2");
-  report.wall("init", trial.printed("init") && trial.execution.run.exit_code == kPushed,
-              "can't be looked into, ended or spoken for");
-  wall("rlimits", "no core dumps; open files");
-  report.wall("supervisor", trial.closed, "its memory is closed to its user (PR_SET_DUMPABLE)");
-  wall("workspace", "can be written", "; is there room below TMPDIR, or /var/tmp?");
+  required("files", "an allowlist of the host");
+  required("read_only", "what is shown of the host, and what a plan shows");
+  required(
+      "proc", "own processes only, leaky files masked",
+      "; in a container: Docker --security-opt systempaths=unconfined, Podman --security-opt unmask=ALL");
+  required("network", "none: loopback only");
+  required("session", "its own, without a terminal");
+  required("descriptors", "none inherited above 2");
+  report.required("init", trial.printed("init") && trial.execution.run.exit_code == kAttacked,
+                  "can't be looked into, ended or spoken for");
+  required("rlimits", "no core dumps; open files");
+  report.required("supervisor", trial.closed, "its memory is closed to its user (PR_SET_DUMPABLE)");
+  required("workspace", "can be written", "; is there room below TMPDIR, or /var/tmp?");
   report.add("rename", trial.printed("rename"), "of the base's folders, too",
              std::string(report.runs() ? kNoRename : kNoSandbox));
   if (is_whole_tree(trial.execution.changes)) return report.degraded(std::string(kOverlay), kNoOverlay);
@@ -113,10 +115,10 @@ void add_limits(Backend& backend, Report& report) {
   // kernel grants time in pieces.
   const bool slow = report.runs() && loop.cpu_ms * 4 <= loop.duration_ms;
   report.limit("cpu", slow || (report.runs() && !home.limits("cpu")), by);
-  report.wall("disk", meet_disk_limit(backend).ended(Outcome::kDiskLimit),
-              "a watcher; one file by RLIMIT_FSIZE");
-  report.wall("output", trials.output.ended(Outcome::kOutputLimit), "counted as it is passed on");
-  report.wall("time", trials.cpu.ended(Outcome::kTimedOut), "SIGTERM, then the end of all");
+  report.required("disk", meet_disk_limit(backend).ended(Outcome::kDiskLimit),
+                  "a watcher; one file by RLIMIT_FSIZE");
+  report.required("output", trials.output.ended(Outcome::kOutputLimit), "counted as it is passed on");
+  report.required("time", trials.cpu.ended(Outcome::kTimedOut), "SIGTERM, then the end of all");
 }
 
 // Tests both in one sandbox, unless a trace is not available.
@@ -148,7 +150,7 @@ void add_egress_and_trace(Backend& backend, const ClosedOutlets& outlets, Report
 
 Health namespace_health(Backend& backend, const ClosedOutlets& outlets) {
   Report report(backend);
-  add_walls(backend, report);
+  add_isolation(backend, report);
   add_limits(backend, report);
   add_egress_and_trace(backend, outlets, report);
   return report.take();

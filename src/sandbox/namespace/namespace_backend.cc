@@ -322,7 +322,8 @@ class NamespaceBackend final : public Backend {
     return names;
   }
 
-  struct Try {
+  // The arguments of execute(), with its input and its result.
+  struct Arguments {
     const SandboxSpec& spec;
     const Folders& folders;
     const Events& events;
@@ -335,17 +336,17 @@ class NamespaceBackend final : public Backend {
   Made try_modes(const SandboxSpec& spec, const Folders& folders, const Events& events,
                  Execution& execution) {
     PAWL_TRY(Input input, Input::make(events.input, sandbox_identity()));
-    const Try one{spec, folders, events, input, execution};
-    auto made = run_once(one, false);
+    const Arguments arguments{spec, folders, events, input, execution};
+    auto made = run_once(arguments, false);
     if (made || made.error().mechanism != kOverlay) return made;
     PAWL_OK(copy_merged(folders.lower, folders.upper));
     execution.changes = Changes::kWholeTree;
     execution.run.degraded.emplace_back(kOverlay);
-    return run_once(one, true);
+    return run_once(arguments, true);
   }
 
-  static Made run_once(const Try& one, bool copied) {
-    const auto& [spec, folders, events, input, execution] = one;
+  static Made run_once(const Arguments& arguments, bool copied) {
+    const auto& [spec, folders, events, input, execution] = arguments;
     PAWL_OK(check_below_home(spec, folders));
     PAWL_OK(make_scratch(folders));
     PAWL_TRY(const auto copied_in, copy_in(spec, folders.scratch, copied));
@@ -378,7 +379,7 @@ class NamespaceBackend final : public Backend {
                  .held = events.held};
     if (outlet) job.listeners = &outlet->listeners();
     DiskWatch disk(writable_on_disk(spec, folders, copied_in), spec.disk_limit_mib << 20);
-    auto made = start_and_watch(one, job, cgroup, disk, outlet.get());
+    auto made = start_and_watch(arguments, job, cgroup, disk, outlet.get());
     if (outlet) execution.run.egress_refused = outlet->refused();
     cgroup.remove();
     return made;
@@ -393,10 +394,10 @@ class NamespaceBackend final : public Backend {
     return pid;
   }
 
-  static Made start_and_watch(const Try& one, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
+  static Made start_and_watch(const Arguments& arguments, ChildJob& job, Cgroup& cgroup, DiskWatch& disk,
                               Outlet* outlet) {
-    const Events& events = one.events;
-    SandboxRun& run = one.execution.run;
+    const Events& events = arguments.events;
+    SandboxRun& run = arguments.execution.run;
     int into_cgroup = -1;
     if (!cgroup.is_joined() && cgroup.size() > 0) {
       PAWL_TRY(into_cgroup, cgroup.make(0));
@@ -420,7 +421,7 @@ class NamespaceBackend final : public Backend {
                     .stdout_fd = std::move(ways.out.read_end),
                     .stderr_fd = std::move(ways.err.read_end),
                     .report_fd = std::move(ways.report.read_end),
-                    .input = &one.input,
+                    .input = &arguments.input,
                     .sync_fd = std::move(ways.sync.ours),
                     .outlet = outlet,
                     .has_layers = job.has_layers && job.defences.pid,

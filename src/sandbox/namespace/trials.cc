@@ -19,7 +19,7 @@ constexpr std::int64_t kTrialSeconds = 10;  // no trial takes so long, unless a 
 
 // Prints a word for each attack that failed. The error must come from the mechanism itself: a read-only mount
 // has another error than a folder without rights.
-constexpr std::string_view kPush = R"sh(
+constexpr std::string_view kAttack = R"sh(
 holds() { if eval "$2" >/dev/null 2>&1; then echo "$1"; fi; }
 status() { grep -q "^$1:[[:space:]]*$2\$" /proc/self/status; }
 no_writing() { ( : > "$1" ) 2>&1 | grep -q 'Read-only file system'; }
@@ -86,12 +86,12 @@ Trial try_out(Backend& backend, SandboxSpec spec, const OpenOutlet& open_outlet)
   return run(backend, spec, folders, {temporary->lock_fd()}, open_outlet);
 }
 
-Trial push_at_walls(Backend& backend) {
+Trial attack_isolation(Backend& backend) {
   // A descriptor without close-on-exec, which only the sandbox closes.
   const os::UniqueFd leaked(open("/dev/null", O_RDONLY));  // NOLINT(android-cloexec-open)
   const int before = prctl(PR_GET_DUMPABLE);
   os::refuse_to_be_looked_into();  // as the process that hosts a step does
-  Trial trial = try_out(backend, {.cmd = {"sh", "-c", std::string(kPush)}});
+  Trial trial = try_out(backend, {.cmd = {"sh", "-c", std::string(kAttack)}});
   prctl(PR_SET_DUMPABLE, before);  // other callers start sandboxes in several threads
   return trial;
 }

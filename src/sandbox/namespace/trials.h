@@ -22,9 +22,9 @@ struct Trial {
 // shown read-only at /shown. `open_outlet`: as in Events.
 Trial try_out(Backend& backend, SandboxSpec spec, const OpenOutlet& open_outlet = {});
 
-// Prints the name of each isolation mechanism that holds, and exits with kPushed.
-Trial push_at_walls(Backend& backend);
-inline constexpr std::int64_t kPushed = 9;
+// Prints the name of each isolation mechanism that holds, and exits with kAttacked.
+Trial attack_isolation(Backend& backend);
+inline constexpr std::int64_t kAttacked = 9;
 
 struct LimitTrials {
   Trial memory, pids, cpu, output;  // cpu: runs for a whole time budget of one second
