@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
-#include "cli/render/say.h"
 #include "executor/agent_programs.h"
-#include "executor/credentials.h"
+#include "executor/program_keys.h"
 #include "executor/programs.h"
 #include "os/file.h"
-#include "os/process.h"
 #include "os/random.h"
 #include "plan/mounts_text.h"
 #include "plan/parse.h"
@@ -24,13 +21,26 @@ namespace {
 constexpr const char* kPlansFolder = "plans";  // in the state folder
 constexpr const char* kMadePlan = "the plan";
 
+// The parts of `--credential NAME` and `--credential NAME=VARIABLE`.
+struct NamedCredential {
+  std::string name, variable;
+};
+NamedCredential credential_in(const std::string& option) {
+  const auto equals = option.find('=');
+  if (equals == std::string::npos) return {.name = option, .variable = option};
+  return {.name = option.substr(0, equals), .variable = option.substr(equals + 1)};
+}
+
 // A string of JSON is one of YAML.
 std::string in_quotes(const std::string& text) { return canonical(Json(text)); }
 
 std::string credentials_of(const PlanRequest& request) {
   if (request.credentials.empty()) return {};
   Json sources = Json::object();
-  for (const auto& name : request.credentials) sources[name] = {{"env", name}};
+  for (const auto& option : request.credentials) {
+    const auto [name, variable] = credential_in(option);
+    sources[name] = {{"env", variable}};
+  }
   return ", credentials: " + canonical(sources);
 }
 
@@ -59,41 +69,28 @@ Result<plan::Plan> parsed(const std::string& text) {
   return fail(ErrorKind::kInvalid, problem.file == kMadePlan ? problem.message : to_text(problem));
 }
 
-// The first key of the program that is set becomes its credential. Where none is, each attempt would fail at its
-// first call, so a person is told before one is spent. With --base-url the server may ask for no key. A login of the
-// program is not in a sandbox; but a profile of the user may have a way to one.
-Status take_key(const plan::Profile& profile, PlanRequest& request) {
-  if (profile.key.empty()) return {};
-  if (const auto name = executor::key_here(profile); !name.empty()) {
-    if (name != profile.key) tell("pawl: the agent gets {} in place of {}\n", name, profile.key);
-    request.credentials = {name};
-    return {};
-  }
-  const auto value = os::environment_value(profile.key);
-  const auto is_bad = value && !value->empty()
-                          ? fmt::format("has less than {} bytes", executor::kCredentialBytesMin)
-                          : std::string("is not set");
-  const auto what_to_do =
-      fmt::format("`export {}=...` sets it, and `--credential NAME` names another variable", profile.key);
-  const auto logins = executor::logins_of(profile);
-  if (request.base_url.empty() && logins.empty()) {
-    auto error = Error{.kind = ErrorKind::kDenied, .message = {}, .sys_errno = ENOKEY};
-    error.message =
-        fmt::format("{} has no key: {} {}; {}", profile.program(), profile.key, is_bad, what_to_do);
-    return std::unexpected(std::move(error).in("--agent " + request.agent));
-  }
-  if (request.base_url.empty())
-    tell("pawl: {} {}, and no step sees the login in {}; {}\n", profile.key, is_bad, logins.front(),
-         what_to_do);
-  else
-    tell("pawl: {} {}: the agent works without a key; {}\n", profile.key, is_bad, what_to_do);
-  return {};
-}
-
 // Adds the option and what to do to the message.
 Error in_words(Error error, const std::string& agent) {
   if (error.kind == ErrorKind::kNotFound) error.message += "; `pawl agents` lists what is here";
   return std::move(error).in("--agent " + agent);
+}
+
+// The mounts that the plan needs. Checks all that does not depend on them, before anything is written.
+Result<std::vector<std::string>> mounts_of(const PlanRequest& request, const std::string& source) {
+  PlanRequest with_model = request;
+  if (request.model.empty())
+    with_model.model = "any";  // The parser names a key of plans where one is missing.
+  PAWL_TRY(auto plan, parsed(text_of(with_model, source, {})));
+  const auto profile = plan::parse_profile(plan.profiles.at(request.agent), request.agent).profile;
+  if (request.model.empty() && profile && profile->needs_model)
+    return fail(ErrorKind::kInvalid, "--agent " + request.agent + " needs a model: add `--model NAME`");
+  auto mounts = executor::mounts_for(plan);
+  if (!mounts) return std::unexpected(in_words(std::move(mounts).error(), request.agent));
+  const auto added = executor::add_keys(plan);
+  if (added.lacking.empty()) return mounts;
+  const auto& lacking = added.lacking.front();
+  return executor::no_key("--agent " + request.agent + ": " +
+                          executor::message_with_way(lacking, "--credential " + lacking.key + "=VARIABLE"));
 }
 
 }  // namespace
@@ -105,8 +102,9 @@ void add_plan_request(const Command& command, PlanRequest& request) {
   command.option("--gate", request.gate, "With --agent: the command that judges its work, like \"npm test\"");
   command.option("--model", request.model, "With --agent: its model");
   command.option("--base-url", request.base_url, "With --agent: where it finds its model");
-  command.option("--credential", request.credentials,
-                 "With --agent: a variable that the agent gets as a secret, else that of its profile's key");
+  command.option(
+      "--credential", request.credentials,
+      "With --agent: NAME or NAME=VARIABLE, a variable that the agent gets as a secret beside its key");
   command.option("--attempts", request.attempts, "With --agent: attempts of the phase, else 5", {1, 100});
   command.option("--best-of", request.best_of, "With --agent: independent tries in an attempt",
                  {1, plan::kBestOfMax});
@@ -127,30 +125,26 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan) {
   }
   if (!plan.empty()) return bad("give a plan's file or --agent, not both");
   if (request.goal.empty() || request.gate.empty()) return bad("--agent needs --goal TEXT and --gate CMD");
+  for (const auto& option : request.credentials)
+    if (const auto [name, variable] = credential_in(option); name.empty() || variable.empty())
+      return bad("--credential " + option + ": expected NAME or NAME=VARIABLE");
   return {};
 }
 
-Result<std::string> make_plan(PlanRequest request, const StateOptions& state) {
+Result<std::string> make_plan(const PlanRequest& request, const StateOptions& state) {
   const std::string folder = request.folder.empty() ? "." : request.folder;
   const auto found = os::absolute_path(folder);
   if (!found || !os::is_folder(*found))
     return fail(ErrorKind::kInvalid, "-C: " + folder + " is not a folder");
   const std::string& source = *found;
-  PAWL_TRY(const auto plan, parsed(text_of(request, source, {})));
-  const auto mounts = executor::mounts_for(plan);
-  if (!mounts) return std::unexpected(in_words(mounts.error(), request.agent));
-  if (request.credentials.empty()) {
-    const auto profile = plan::parse_profile(plan.profiles.at(request.agent), request.agent).profile;
-    if (profile) PAWL_OK(take_key(*profile, request));
-    PAWL_OK(parsed(text_of(request, source, {})));
-  }
+  PAWL_TRY(const auto mounts, mounts_of(request, source));
   PAWL_TRY(const auto opened, open_state(state, folder_of_new_run(state, source), true));
   os::SystemRandom random;
   const std::string made =
       os::join(os::join(opened.folder, kPlansFolder), os::uuid7(os::SystemClock().wall(), random));
   PAWL_OK(os::make_private_folder(made));
   const std::string file = os::join(made, "plan.yaml");
-  PAWL_OK(os::write_durably("plan.made", file, text_of(request, source, *mounts)));
+  PAWL_OK(os::write_durably("plan.made", file, text_of(request, source, mounts)));
   return file;
 }
 

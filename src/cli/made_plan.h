@@ -13,8 +13,8 @@ namespace pawl::cli {
 struct PlanRequest {
   std::string agent, goal, gate;  // agent "": no plan is to be made
   std::string model, base_url;    // "": the profile's
-  // Variables of the environment that the agent gets as credentials. Empty: the one that the profile's program takes
-  // its key from, where it is set.
+  // NAME or NAME=VARIABLE: the agent gets NAME with the value of the environment's variable, as a credential, beside the
+  // key of its program (executor/program_keys.h).
   std::vector<std::string> credentials;
   std::string folder;                      // the source; "": the current folder
   std::int64_t attempts = 0, best_of = 0;  // 0: the plan's default
@@ -27,6 +27,6 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan);
 // Durable when it returns. The plan mounts what its programs need. kInvalid: no such plan can be.
 // kNotFound: the agent's program is not on this host. executor::lacks_credential(): it has no key.
 // REQUIRES: check_plan_request(), and request.agent is not "".
-Result<std::string> make_plan(PlanRequest request, const StateOptions& state);
+Result<std::string> make_plan(const PlanRequest& request, const StateOptions& state);
 
 }  // namespace pawl::cli

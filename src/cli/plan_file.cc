@@ -316,6 +316,17 @@ std::vector<plan::Problem> unseen_credentials(const std::string& shown, const pl
   return out;
 }
 
+std::vector<plan::Problem> without_keys(const std::string& shown,
+                                        const std::vector<executor::LackingKey>& lacking) {
+  std::vector<plan::Problem> out;
+  for (const auto& each : lacking) {
+    auto [at, message] = executor::finding_of(each);
+    out.push_back(
+        {.file = shown, .line = at.line, .column = at.column, .message = visible(std::move(message))});
+  }
+  return out;
+}
+
 std::vector<plan::Problem> partial_gates(const std::string& shown, const plan::Plan& plan) {
   const auto takes_all = [&](const plan::Phase& phase) {
     return std::ranges::any_of(phase.gates,

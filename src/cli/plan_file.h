@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "executor/program_keys.h"
 #include "plan/parse.h"
 
 namespace pawl::cli {
@@ -40,6 +41,9 @@ std::vector<plan::Problem> partial_gates(const std::string& shown, const plan::P
 // Warnings of credentials that this host does not have. No value is read, and no command runs. `check` reports
 // them.
 std::vector<plan::Problem> unseen_credentials(const std::string& shown, const plan::Plan& plan);
+// Problems of agents whose programs would have no key. `check` warns of them, and `run` does not begin.
+std::vector<plan::Problem> without_keys(const std::string& shown,
+                                        const std::vector<executor::LackingKey>& lacking);
 // Prints "file:line:column: message" lines on stderr.
 void print_problems(const std::vector<plan::Problem>& problems, const char* severity);
 

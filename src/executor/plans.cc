@@ -25,8 +25,8 @@ bool are_named(const Json& planned, const plan::Plan& plan, const store::PlanRow
 
 // Makes the planned rows of a run from the text of its plan. A run of an older version has none, and its
 // ledger names none. Other runs have them from their start, which knows more than the text: which files of
-// the plan's folder agents see, and where protected links lead. When such rows are gone, only those that the
-// ledger names are taken.
+// the plan's folder agents see, where protected links lead, and which keys programs get. When such rows are
+// gone, only those that the ledger names are taken.
 Status make_rows(store::Store& store, const std::string& run_id) {
   PAWL_TRY(const auto run, store.run(run_id));
   PAWL_TRY(auto plan, plan_of(store, run));

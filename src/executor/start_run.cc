@@ -1,9 +1,11 @@
 #include "executor/start_run.h"
 
+#include <set>
 #include <tuple>
 
 #include "executor/fork_plan.h"
 #include "executor/plan_folder.h"
+#include "executor/program_keys.h"
 #include "executor/protection.h"
 #include "os/file.h"
 #include "os/state_folder.h"
@@ -68,6 +70,35 @@ Status check_programs(const plan::Plan& plan, const workspace::Workspaces& works
         PAWL_OK(check_program(phase.agent.argv, workspaces, base_id, "phase " + phase.id + ", agent.run"));
       PAWL_OK(check_program(phase.resume.probe, workspaces, base_id, "resume.probe"));
     }
+  return {};
+}
+
+// A fork on the plan of its run has the run's keys.
+Status take_keys_of(store::Store& store, const store::RunRow& from, plan::Plan& plan) {
+  for (auto& tier : plan.tiers)
+    for (auto& phase : tier.phases) {
+      if (!plan.wanted_keys.contains(phase.id)) continue;
+      PAWL_TRY(auto planned, phase_of(store, from, phase.id));
+      if (planned.credentials.size() == phase.credentials.size()) continue;
+      phase.credentials = std::move(planned.credentials);
+      plan.has_credentials = true;
+      plan.wanted_keys.erase(phase.id);
+    }
+  return {};
+}
+
+// Phases before the point are over, and need no key.
+Status add_keys_from(const std::string& phase_id, plan::Plan& plan) {
+  std::set<std::string> over;
+  bool begun = false;
+  for (const auto& tier : plan.tiers)
+    for (const auto& phase : tier.phases) {
+      begun = begun || phase.id == phase_id;
+      if (!begun) over.insert(phase.id);
+    }
+  const auto added = add_keys(plan);
+  for (const auto& lacking : added.lacking)
+    if (!over.contains(lacking.phase_id)) return no_key(finding_of(lacking).message);
   return {};
 }
 
@@ -189,6 +220,7 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
     PAWL_OK(check_fork_plan(plan, input.plan->plan, input.fork.from.phase_id));
     if (input.plan->plan.git == plan::Git::kHistory)
       PAWL_OK(workspaces.repository_for(source_of(from), {}, history_at(input.plan->plan)));
+    PAWL_OK(add_keys_from(input.fork.from.phase_id, input.plan->plan));
     input.plan->plan.source_folder = from.source_path;
     PAWL_OK(add_plan(workspaces, *input.plan, run));
     return create(store, clock, random, input.plan->plan, std::move(run));
@@ -197,6 +229,8 @@ Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspa
   run.run.plan_file = from.plan_file;
   run.run.plan_content = from.plan_content;
   PAWL_TRY(auto plan, plan_of(store, from));
+  PAWL_OK(take_keys_of(store, from, plan));
+  PAWL_OK(add_keys_from(input.fork.from.phase_id, plan));
   PAWL_OK(settle_protection(workspaces, from.base_id, "", plan));
   PAWL_TRY(const auto common, common_of(store, from));
   plan.plan_for_agents = common.plan_for_agents;

@@ -20,7 +20,7 @@ Result<std::string> source_folder(const plan::Plan& plan, const std::string& pla
 std::vector<std::string> unseen_state_folders(const plan::Plan& plan, const std::string& plan_file);
 
 struct RunInput {
-  plan::Plan plan;
+  plan::Plan plan;  // for a run with its keys (program_keys.h); a fork adds them itself
   std::string plan_text;
   std::string plan_file;    // absolute
   std::string policy_text;  // the text of plan.policy, with the pinned content
@@ -40,7 +40,8 @@ struct ForkInput {
 };
 
 // Creates a run that continues from a point of another run (store/store.h), on the same base, durably, and
-// returns its id. kNotFound: gc removed an object that the fork would share.
+// returns its id. kNotFound: gc removed an object that the fork would share. lacks_credential() of credentials.h: a
+// program that has work to do has no key.
 Result<std::string> fork_run(store::Store& store, workspace::Workspaces& workspaces, os::Clock& clock,
                              os::Random& random, ForkInput input);
 

@@ -118,12 +118,13 @@ void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase,
   phase.exit_codes = acp_exit_codes();
 }
 
-void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
+// Returns the profile; null when the plan can't have it.
+const Profile* read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
   const auto use = mapping.get("use");
   check_no_command(mapping, problems);
   read_model(mapping, phase, problems);
   const auto* profile = context.profiles.find(use, problems);
-  if (profile == nullptr) return;
+  if (profile == nullptr) return nullptr;
   check_goal(use, "use", phase, problems);
   check_models(mapping, "use", context, phase, problems);
   if (profile->needs_model && phase.agent_model.empty() && context.plan.models.empty())
@@ -133,6 +134,21 @@ void read_use(const Mapping& mapping, PhaseContext& context, Phase& phase, Probl
   phase.agent_acp = profile->acp;
   phase.agent_usage = profile->usage;
   phase.exit_codes = profile->exit_codes;
+  return profile;
+}
+
+// `phase` has its credentials already.
+void want_key(const Mapping& mapping, const Profile& profile, PhaseContext& context, const Phase& phase) {
+  const bool wants_none = mapping.get("credentials").IsDefined() && phase.credentials.empty();
+  const auto is_given = [&](const std::string& key) {
+    return std::ranges::find(phase.credentials, key, &Credential::name) != phase.credentials.end() ||
+           std::ranges::find(context.plan.env, key) != context.plan.env.end() ||
+           context.plan.env_set.contains(key);
+  };
+  if (profile.key.empty() || wants_none || std::ranges::any_of(profile.keys(), is_given)) return;
+  const auto use = mapping.get("use");
+  context.wanted_keys[phase.id] = {
+      .profile = use.Scalar(), .has_base_url = mapping.get("base_url").IsDefined(), .at = place_of(use)};
 }
 
 // `claude` and `gemini-cli` mean claude_code and gemini: one name begins with the words of the other. No edit
@@ -182,10 +198,11 @@ void Profiles::read(const std::string& name, const YAML::Node& use, Problems& pr
 
 void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
   constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
+  const Profile* profile = nullptr;
   if (mapping.get("acp").IsDefined()) {
     read_acp(mapping, context, phase, problems);
   } else if (mapping.get("use").IsDefined()) {
-    read_use(mapping, context, phase, problems);
+    profile = read_use(mapping, context, phase, problems);
   } else {
     for (const auto* key : {"model", "args", "base_url"})
       if (mapping.get(key).IsDefined())
@@ -194,6 +211,7 @@ void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Pro
     phase.agent = read_program(mapping, context.defaults, problems);
   }
   read_credentials(mapping, context.plan, phase, problems);
+  if (profile != nullptr) want_key(mapping, *profile, context, phase);
   read_number(mapping, "max_children", {0, kChildrenMax}, phase.max_children, problems);
   if (const auto node = mapping.get("usage"); node.IsDefined())
     phase.agent_usage = read_word(node, "usage", usage_words(), problems).value_or("");

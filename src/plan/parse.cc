@@ -159,7 +159,8 @@ void read_tiers(const Mapping& top, const Defaults& defaults, Profiles& profiles
                            (node.IsSequence() ? "an empty one" : type_of(node)));
     return;
   }
-  PhaseContext context{.plan = plan, .defaults = defaults, .profiles = profiles};
+  PhaseContext context{
+      .plan = plan, .defaults = defaults, .profiles = profiles, .wanted_keys = plan.wanted_keys};
   for (const auto& item : node)
     plan.tiers.push_back(read_tier(item, plan.tiers.size() + 1, context, problems));
   const auto gates = top.get("gates");

@@ -281,8 +281,18 @@ PathRules rules_of(const Common& common, const Phase& phase);
 // The same, plus source_exclude: no base has those paths, and a commit keeps the source's files there.
 PathRules rules_on_agent(const Common& common, const Phase& phase);
 
+// The phase of an agent whose profile has a key, where neither its `credentials` nor `env` of the plan has that.
+// With `credentials: {}` none is wanted. executor/program_keys.h gives it one.
+struct WantedKey {
+  std::string profile;        // its name in Common::profiles
+  bool has_base_url = false;  // the server there may ask for no key
+  Place at;                   // the place of `use`
+  bool operator==(const WantedKey&) const = default;
+};
+
 struct Plan : Common {
-  std::vector<Tier> tiers;  // never empty
+  std::vector<Tier> tiers;                       // never empty
+  std::map<std::string, WantedKey> wanted_keys;  // by phase; only after parsing
 
   // Null when the plan has no such phase.
   const Phase* find_phase(const std::string& id) const;

@@ -84,8 +84,9 @@ struct PhaseContext {
   const Common& plan;  // with its gates
   const Defaults& defaults;
   Profiles& profiles;
-  std::set<std::string> ids;         // seen so far
-  std::set<std::string> used_gates;  // gates that some phase uses
+  std::map<std::string, WantedKey>& wanted_keys;  // the plan's
+  std::set<std::string> ids;                      // seen so far
+  std::set<std::string> used_gates;               // gates that some phase uses
   std::size_t phases = 0;
 };
 // Reads the agent of a phase whose goal is known: a command, or a program with a profile.

@@ -44,6 +44,32 @@ Parsed plan_with(const std::string& agent, const std::string& own = std::string(
       }});
 }
 
+TEST(Profiles, AKeyIsWantedWhereThePlanGivesNone) {
+  const std::string own = std::string(kSmall) + "key: OWN_KEY\nother_keys: [OWN_SIGN]\n";
+  struct Case {
+    const char *agent, *top;
+    bool is_wanted;
+  };
+  for (const auto& [agent, top, is_wanted] :
+       std::vector<Case>{{"use: own", "", true},
+                         {"use: own, credentials: {OTHER_KEY: {env: A}}", "", true},
+                         {"use: own, credentials: {OWN_KEY: {env: A}}", "", false},
+                         {"use: own, credentials: {OWN_SIGN: {env: A}}", "", false},
+                         {"use: own, credentials: {}", "", false},
+                         {"use: own", "env: [OWN_SIGN]\n", false},
+                         {"use: own", "env: {set: {OWN_SIGN: a}}\n", false},
+                         {"run: x", "", false}}) {
+    const auto parsed = plan_with(agent, own, top);
+    ASSERT_TRUE(parsed.plan) << told(parsed.problems);
+    EXPECT_EQ(parsed.plan->wanted_keys.contains("p"), is_wanted) << agent << top;
+  }
+  EXPECT_TRUE(plan_with("use: own").plan->wanted_keys.empty()) << "the profile has no key";
+  const auto with_url = plan_with("use: codex, base_url: \"http://a.org\"").plan->wanted_keys.at("p");
+  EXPECT_EQ(with_url.profile, "codex");
+  EXPECT_TRUE(with_url.has_base_url);
+  EXPECT_EQ(with_url.at.line, 8);
+}
+
 TEST(Profiles, ThatAreCompiledInAreGood) {
   EXPECT_EQ(built_in_profiles(),
             (std::vector<std::string>{"aider", "claude_code", "codex", "gemini", "gemini_acp",

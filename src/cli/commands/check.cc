@@ -121,6 +121,8 @@ int check(const std::string& path, bool json) {
     std::ranges::move(partial_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(early_stops(path, plan->file, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(unseen_credentials(path, *parsed.plan), std::back_inserter(parsed.warnings));
+    const auto added = executor::add_keys(*parsed.plan);  // notes_of() names them
+    std::ranges::move(without_keys(path, added.lacking), std::back_inserter(parsed.warnings));
   }
   if (json) {
     print_json({{"ok", parsed.plan.has_value()},

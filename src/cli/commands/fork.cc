@@ -8,6 +8,7 @@
 #include "cli/context.h"
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
+#include "executor/credentials.h"
 #include "executor/start_run.h"
 #include "views/accepted.h"
 
@@ -95,6 +96,7 @@ void add_fork(const Command& program) {
     const auto status = go_on_elsewhere(*options);
     if (status) return static_cast<int>(kDone);
     const int code = report(status.error());
+    if (executor::lacks_credential(status.error())) return static_cast<int>(kNeedsPerson);
     return status.error().kind == ErrorKind::kInvalid ? static_cast<int>(kUsage) : code;
   });
 }

@@ -78,6 +78,14 @@ Result<std::string> create_run(const RunOptions& options, const PlanFile& file, 
   return run_id;
 }
 
+// Gives the agents their keys. Returns false after it has told which program has none.
+bool take_keys(const RunOptions& options, plan::Plan& plan) {
+  const auto added = executor::add_keys(plan);
+  print_problems(without_keys(options.plan, added.lacking), "error: ");
+  for (const auto& remark : added.remarks) tell("pawl: {}\n", remark);
+  return added.lacking.empty();
+}
+
 struct Made {
   State state;
   std::string run_id;
@@ -102,6 +110,10 @@ std::variant<Made, int> made(const RunOptions& options) {
     report(status.error());
     return kUsage;
   }
+  // A plan that is made here was never seen by `pawl check`.
+  if (!options.request.agent.empty())
+    print_problems(unguarded_gates(options.plan, *file->parsed.plan), "warning: ");
+  if (!take_keys(options, *file->parsed.plan)) return kNeedsPerson;
   auto folder = folder_for(options, *file->parsed.plan, file->file);
   if (!folder) {
     report(folder.error());

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""The keys of agent programs with profiles: `agent: {use: NAME}` in a plan, and `pawl run --agent`, which makes one."""
+
+import json
+import unittest
+
+import yaml
+from agent_programs import KEYS, VALUE, WORKS, WithPrograms
+
+# Shows which of these variables it has, and how long they are: a value is redacted in its log.
+TELLS = r'''#!/usr/bin/python3
+import os, pathlib
+for name in ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY", "OTHER_TOKEN", "OWN_KEY"):
+    if os.environ.get(name):
+        print("HAS", name, len(os.environ[name]))
+pathlib.Path("work").write_text("done")
+'''
+OWN = """\
+version: 1
+run: [claude, "{args}", "{prompt}"]
+key: OWN_KEY
+login: [.own/login.json]
+"""
+NONE = "claude has no key: ANTHROPIC_API_KEY is not set"
+
+
+class Keys(WithPrograms):
+    """A plan that says no credentials."""
+
+    def setUp(self):
+        super().setUp()
+        self.program("claude", TELLS)
+        self.program("codex", TELLS)
+
+    def has(self, phase="p1"):
+        return [line.removeprefix("HAS ") for line in self.pawl("logs", "last", phase).stdout.splitlines() if line.startswith("HAS ")]
+
+    def notes(self, env):
+        return [note for note in self.pawl_json("check", "plan.yaml", env=env)["notes"] if "gets" in note]
+
+    def test_the_first_key_that_is_set_is_the_agents(self):
+        token = {"CLAUDE_CODE_OAUTH_TOKEN": VALUE + "-token"}
+        for agent, env, has in (
+                ("use: claude_code", KEYS | token, ["ANTHROPIC_API_KEY 16"]), ("use: claude_code", token, ["CLAUDE_CODE_OAUTH_TOKEN 22"]),
+                ("use: claude_code, credentials: {OTHER_TOKEN: {env: OTHER}}", KEYS | {"OTHER": VALUE + "-other"}, ["ANTHROPIC_API_KEY 16", "OTHER_TOKEN 22"]),
+                ("use: claude_code, credentials: {ANTHROPIC_API_KEY: {env: OTHER}}", KEYS | {"OTHER": VALUE + "-other"}, ["ANTHROPIC_API_KEY 22"]),
+                ("use: claude_code, credentials: {CLAUDE_CODE_OAUTH_TOKEN: {env: OTHER}}", KEYS | {"OTHER": VALUE + "-other"}, ["CLAUDE_CODE_OAUTH_TOKEN 22"]),
+                ("use: claude_code, credentials: {}", KEYS, []),
+                ('use: claude_code, base_url: "http://127.0.0.1:9"', KEYS, ["ANTHROPIC_API_KEY 16"])):
+            with self.subTest(agent):
+                self.make(agent)
+                env = self.home | env
+                self.assertEqual(sorted(note.split()[6] for note in self.notes(env)), [each.split()[0] for each in has])
+                said = self.pawl("run", "plan.yaml", env=env)
+                self.assertEqual(self.has(), has)
+                self.assertEqual("in place of" in said.stderr, has == ["CLAUDE_CODE_OAUTH_TOKEN 22"] and "credentials" not in agent)
+                self.assertEqual([path for path in (self.root / "source/.pawl").rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()], [])
+                self.pawl("verify", "last")
+
+    def test_without_one_no_attempt_is_spent_and_check_says_where(self):
+        self.write("home/.claude/.credentials.json", "{}")
+        self.make("use: codex, credentials: {}", "use: claude_code", "use: codex")
+        place = "plan.yaml:12:65: "
+        said = self.pawl("check", "plan.yaml", env=self.home).stderr
+        self.assertIn(f"{place}warning: phase p2: {NONE}, and no step sees the login in ~/.claude/.credentials.json; ", said)
+        self.assertIn("phase p3: codex has no key: OPENAI_API_KEY is not set; `export OPENAI_API_KEY=...` sets it, and "
+                      "`credentials: {OPENAI_API_KEY: {env: VARIABLE}}` takes it from another variable\n", said)
+        self.assertNotIn("phase p1", said)
+        said = self.pawl("run", "plan.yaml", env=self.home, expect=11).stderr
+        self.assertIn(f"{place}error: phase p2: {NONE}", said)
+        self.assertIn("`claude setup-token` makes a CLAUDE_CODE_OAUTH_TOKEN", said)
+        self.assertFalse((self.root / "source/.pawl").exists())
+
+    def test_a_server_or_a_profile_of_the_user_may_need_none(self):
+        self.profile("own", OWN)
+        self.make("use: own")
+        self.pawl("run", "plan.yaml", env=self.home, expect=11)
+        self.write("home/.own/login.json", "{}")
+        self.assertIn("OWN_KEY is not set, and no step sees the login in ~/.own/login.json", self.pawl("run", "plan.yaml", env=self.home).stderr)
+        self.make('use: claude_code, base_url: "http://127.0.0.1:9"')
+        self.assertNotIn("no key", self.pawl("check", "plan.yaml", env=self.home).stderr)
+        self.assertIn("ANTHROPIC_API_KEY is not set: the agent works without a key", self.pawl("run", "plan.yaml", env=self.home).stderr)
+
+    def test_a_variable_of_the_plan_may_be_the_key(self):
+        self.profile("own", OWN.replace("OWN_KEY", "OWN_SIGN"))
+        for top in ("env: [OWN_SIGN]", "env: {set: {OWN_SIGN: none}}"):
+            with self.subTest(top):
+                self.make("use: own", top=top)
+                self.assertNotIn("no key", self.pawl("check", "plan.yaml", env=self.home | {"OWN_SIGN": ""}).stderr)
+
+    def test_the_run_keeps_its_key(self):
+        """Also through a retry and a fork: another key that is set by then changes nothing."""
+        token = {"CLAUDE_CODE_OAUTH_TOKEN": VALUE + "-token"}
+        self.make("use: claude_code", gate="exit 1")
+        self.pawl("run", "plan.yaml", env=self.home | token, expect=11)
+        self.pawl("retry", "last", "p1")
+        for again in ("retried", "forked"):
+            with self.subTest(again):
+                said = self.pawl("resume", "last", env=self.with_keys, expect=11)
+                self.assertIn("credential CLAUDE_CODE_OAUTH_TOKEN of phase p1, from the environment variable CLAUDE_CODE_OAUTH_TOKEN", said.stdout + said.stderr)
+                self.pawl("resume", "last", env=self.with_keys | token, expect=11)
+                self.assertEqual(set(self.has()), {"CLAUDE_CODE_OAUTH_TOKEN 22"})
+                self.pawl("verify", "last")
+                self.pawl("fork", "last", "--from", "p1", env=self.home)
+
+    def test_a_fork_with_another_plan_gets_its_keys(self):
+        self.make("use: claude_code", "use: codex")
+        text = (self.root / "plan.yaml").read_text()
+        self.pawl("run", "plan.yaml", env=self.with_keys, expect=None)
+        self.write("plan.yaml", text.replace("use: codex", "use: codex, args: [-x]"))
+        only_codex = self.home | {"OPENAI_API_KEY": VALUE}
+        self.pawl("fork", "last", "--from", "p2", "--plan", "plan.yaml", env=only_codex)
+        said = self.pawl("fork", "last", "--from", "p2", "--plan", "plan.yaml", env=self.home, expect=11).stderr
+        self.assertIn("phase p2: codex has no key", said)
+        self.pawl("resume", "last", env=only_codex, expect=None)
+        self.assertEqual(self.has("p2")[0], "OPENAI_API_KEY 16")
+
+
+class Made(WithPrograms):
+    """`pawl run --agent`: no plan is needed."""
+
+    def setUp(self):
+        super().setUp()
+        self.home["ANTHROPIC_API_KEY"] = VALUE
+        self.write("home/.local/bin/claude", WORKS, 0o755)
+        self.write("source/test.sh", "grep -q 'hello, world' greeting\n")
+        self.write("source/greeting", "x\n")
+        self.commit_all("source")
+
+    def made(self, *args, cwd="source", expect=0, gate="sh test.sh", goal="Greet \"it\" – 'so'\n# now"):
+        return self.pawl("run", "--agent", "claude_code", "--goal", goal, "--gate", gate, *args, cwd=cwd, env=self.home, expect=expect)
+
+    def plan(self):
+        path, = (self.root / "source/.pawl/plans").glob("*/plan.yaml")
+        return yaml.safe_load(path.read_text())
+
+    def test_a_plan_is_made_kept_and_run(self):
+        said = self.made().stdout
+        path, = (self.root / "source/.pawl/plans").glob("*/plan.yaml")
+        self.assertTrue(said.startswith(f"plan {path}\n"), said)
+        phase = self.plan()["tiers"][0]["phases"][0]
+        self.assertEqual((phase["goal"], phase["agent"]["use"]), ("Greet \"it\" – 'so'\n# now", "claude_code"))
+        self.assertEqual(self.plan()["mounts"], [{"src": "~/.local/bin"}])
+        self.assertEqual(self.pawl_json("status", "last", cwd="source")["phases"][0]["outcome"], "passed")
+        self.assertIn("+hello, world", self.pawl("diff", "last", cwd="source").stdout)
+        self.pawl("verify", "last", cwd="source")
+        self.pawl("apply", "last", cwd="source")
+        self.pawl("run", path, env=self.home)
+
+    def test_its_options_are_in_the_plan(self):
+        self.made("-C", "source", "--attempts", "2", "--best-of", "3", "--model", "m", "--base-url", "http://localhost:9", cwd=".")
+        phase = self.plan()["tiers"][0]["phases"][0]
+        self.assertEqual((self.plan()["max_attempts"], phase["best_of"]), (2, 3))
+        self.assertEqual((phase["agent"]["model"], phase["agent"]["base_url"]), ("m", "http://localhost:9"))
+
+    def credentials(self, state):
+        plan, = (self.root / state).glob("plans/*/plan.yaml")
+        return yaml.safe_load(plan.read_text())["tiers"][0]["phases"][0]["agent"].get("credentials")
+
+    def test_a_credential_comes_beside_the_key(self):
+        tells = "#!/bin/sh\n" + 'echo "hello, world" >greeting; for n in ANTHROPIC_API_KEY OTHER_TOKEN; do eval "v=\\${$n:-}"; echo "$n ${#v}"; done\n'
+        self.write("home/.local/bin/claude", tells, 0o755)
+        self.home |= {"OTHER_TOKEN": VALUE + "-2", "MY_KEY": VALUE + "-of-mine"}
+        for state, args, named, sizes in (
+                ("alone", [], None, "ANTHROPIC_API_KEY 16\nOTHER_TOKEN 0\n"),
+                ("beside", ["--credential", "OTHER_TOKEN"], {"OTHER_TOKEN": "OTHER_TOKEN"}, "ANTHROPIC_API_KEY 16\nOTHER_TOKEN 18\n"),
+                ("renamed", ["--credential", "ANTHROPIC_API_KEY=MY_KEY"], {"ANTHROPIC_API_KEY": "MY_KEY"}, "ANTHROPIC_API_KEY 24\nOTHER_TOKEN 0\n"),
+                ("both", ["--credential", "OTHER_TOKEN", "--credential", "ANTHROPIC_API_KEY"],
+                 {"ANTHROPIC_API_KEY": "ANTHROPIC_API_KEY", "OTHER_TOKEN": "OTHER_TOKEN"}, "ANTHROPIC_API_KEY 16\nOTHER_TOKEN 18\n")):
+            with self.subTest(state):
+                self.made("--dir", self.root / state, *args)
+                self.assertEqual(self.credentials(state), named and {name: {"env": variable} for name, variable in named.items()})
+                self.assertIn(sizes, self.pawl("logs", "last", "work", "--dir", self.root / state).stdout)
+        missing = self.made("--dir", self.root / "none", "--credential", "OTHER_KEY", expect=11)
+        self.assertIn("OTHER_KEY", missing.stdout + missing.stderr)
+        self.assertIn("--credential X=: expected NAME or NAME=VARIABLE", self.made("--credential", "X=", expect=2).stderr)
+
+    def test_without_a_key_no_attempt_is_spent(self):
+        login = self.write("home/.claude/.credentials.json", "{}")
+        for value, credentials, words in (("", [], "is not set, and no step sees the login in ~/.claude/.credentials.json; "),
+                                          ("", ["--credential", "OTHER_TOKEN"], "is not set; "), ("short", [], "has less than 8 bytes; ")):
+            with self.subTest(words):
+                self.home |= {"ANTHROPIC_API_KEY": value, "OTHER_TOKEN": VALUE}
+                said = self.made(*credentials, expect=11).stderr
+                self.assertIn("--agent claude_code: claude has no key: ANTHROPIC_API_KEY " + words, said)
+                self.assertIn("`export ANTHROPIC_API_KEY=...` sets it, `claude setup-token` makes a CLAUDE_CODE_OAUTH_TOKEN to export", said)
+                self.assertIn("`--credential ANTHROPIC_API_KEY=VARIABLE` takes it from another variable", said)
+                self.assertFalse((self.root / "source/.pawl").exists())
+                login.unlink(missing_ok=True)
+
+    def test_a_token_of_a_subscription_is_a_key_too(self):
+        self.home |= {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-of-a-person"}
+        said = self.made("--dir", self.root / "state").stderr
+        self.assertEqual(said.count("the agent gets CLAUDE_CODE_OAUTH_TOKEN in place of ANTHROPIC_API_KEY"), 1)
+        said = json.loads(self.pawl("agents", "--json", env=self.home).stdout)
+        login, = [program["login"] for program in said["agents"] if program["name"] == "claude_code"]
+        self.assertEqual((login["variable"], login["is_set"]), ("CLAUDE_CODE_OAUTH_TOKEN", True))
+
+    def test_a_server_may_need_no_key(self):
+        self.home["ANTHROPIC_API_KEY"] = ""
+        said = self.made("--base-url", "http://127.0.0.1:9").stderr
+        self.assertIn("ANTHROPIC_API_KEY is not set: the agent works without a key", said)
+
+    def test_it_says_that_nothing_is_protected(self):
+        self.assertIn("work that deletes or weakens a test passes", self.made().stderr)
+
+    def test_the_state_can_lie_elsewhere(self):
+        self.made("--dir", self.root / "state")
+        self.assertEqual(len(list((self.root / "state/plans").glob("*/plan.yaml"))), 1)
+        self.assertFalse((self.root / "source/.pawl").exists())
+
+    def test_what_cannot_be_is_said_and_leaves_nothing(self):
+        (self.root / "home/.local/bin/claude").unlink()
+        self.assertIn("--agent claude_code: claude is not on this machine", self.made(expect=2).stderr)
+        for args, words in (([], "name a plan's file, or an agent"), (["--agent", "claude_code", "--goal", "g"], "needs --goal TEXT and --gate CMD"),
+                            (["plan.yaml", "--goal", "g"], "need --agent"), (["plan.yaml", "--agent", "pi"], "not both"),
+                            (["--agent", "pi", "--goal", "g", "--gate", "x"], "--agent pi needs a model: add `--model NAME`"),
+                            (["--agent", "nobody", "--goal", "g", "--gate", "x"], "no profile 'nobody'"),
+                            (["--agent", "pi", "--goal", "g", "--gate", "x", "-C", "nowhere"], "-C: nowhere is not a folder")):
+            with self.subTest(words):
+                self.assertIn(words, self.pawl("run", *args, cwd="source", env=self.home, expect=2).stderr)
+        self.assertFalse((self.root / "source/.pawl").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
