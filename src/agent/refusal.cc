@@ -35,13 +35,9 @@ std::vector<RefusalSigns::Line> lines_of_claude_code() {
 const std::array<NamedSigns, 4>& signs_in_words() {
   static const std::array<NamedSigns, 4> all = {{
       {"claude_code",
-       {.provider = "anthropic",
-        .credential = "ANTHROPIC_API_KEY, or the login that `claude /login` stored",
-        .lines = lines_of_claude_code(),
-        .last_error = &last_error_of_claude_code}},
+       {.provider = "anthropic", .lines = lines_of_claude_code(), .last_error = &last_error_of_claude_code}},
       {"codex",
        {.provider = "openai",
-        .credential = "CODEX_HOME/auth.json, or the variable that env_key of config.toml names",
         .lines = {{kLimited, 429, {"hit your usage limit"}},
                   {kLimited, 429, {"last status: 429"}},
                   {kLimited, 529, {"last status: 529"}},
@@ -52,7 +48,6 @@ const std::array<NamedSigns, 4>& signs_in_words() {
                   {kUnauthorized, 403, {"unexpected status 403"}}}}},
       {"gemini_cli",
        {.provider = "google",
-        .credential = "GEMINI_API_KEY, or the login that gemini stored",
         .exits = {{429 & 0xFF, kLimited, 429},
                   {503 & 0xFF, kLimited, 503},
                   {401 & 0xFF, kUnauthorized, 401},
@@ -63,7 +58,6 @@ const std::array<NamedSigns, 4>& signs_in_words() {
                   {kLimited, 429, {"quota will reset after"}}}}},
       {"acp",
        {.provider = "the agent's provider",
-        .credential = "what the agent signs in with",
         .whole_behind = "acp: error ",
         .exits = {{27, kUnauthorized, 401}},
         .lines = {{kLimited, 429, {"429"}},
@@ -85,20 +79,10 @@ const std::array<NamedSigns, 4>& signs_in_words() {
 // Recorded events are in tests/agent/last_error_test.cc. pi and Qwen Code end with 0, whatever the provider says.
 const std::array<NamedSigns, 3>& signs_in_events() {
   static const std::array<NamedSigns, 3> all = {{
-      {"opencode",
-       {.provider = "opencode's provider",
-        .credential = "OPENAI_API_KEY, or the login that `opencode auth login` stored",
-        .last_error = &last_error_of_opencode}},
-      {"pi",
-       {.provider = "pi's provider",
-        .credential = "OPENAI_API_KEY, or the login that pi stored",
-        .last_error = &last_error_of_pi,
-        .may_end_with_0 = true}},
+      {"opencode", {.provider = "opencode's provider", .last_error = &last_error_of_opencode}},
+      {"pi", {.provider = "pi's provider", .last_error = &last_error_of_pi, .may_end_with_0 = true}},
       {"qwen_code",
-       {.provider = "Qwen Code's provider",
-        .credential = "OPENAI_API_KEY, or the login that qwen stored",
-        .last_error = &last_error_of_qwen_code,
-        .may_end_with_0 = true}},
+       {.provider = "Qwen Code's provider", .last_error = &last_error_of_qwen_code, .may_end_with_0 = true}},
   }};
   return all;
 }

@@ -30,8 +30,7 @@ struct RefusalSigns {
     RefusalKind kind = RefusalKind::kLimited;
     std::int64_t status = 0;
   };
-  std::string provider;    // for people
-  std::string credential;  // for people: where the program takes its credential from
+  std::string provider;  // for people
   // The beginning, in lower case, of lines in which only whole words count: 429 is not in 14290. "": words count
   // anywhere in a line.
   std::string whole_behind;

@@ -63,6 +63,9 @@ void print_summary(std::FILE* out, store::Reader& store, const store::RunRow& ru
 void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, const RunWaits& waits) {
   const std::string id = run.run_id;
   const auto& spent = waits.spent;
+  const auto lacks = [](const auto& each) { return views::has_no_credential(each.second); };
+  if (!spent && std::ranges::any_of(waits.providers, lacks))
+    return say_to(out, "Next: pawl cancel {}{}   then a new run whose plan has `credentials`\n", id, where);
   if (!spent && views::any_is_for_a_person(waits.providers))
     return say_to(out, "Next: set the credential right, then pawl resume {}{} --now\n", id, where);
   if (spent)

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/mutant.h"
+#include "executor/credentials.h"
 #include "executor/recovery.h"
 
 namespace pawl::executor {
@@ -26,6 +27,12 @@ std::int64_t named_wait_ms(std::int64_t left_ms, const agent::Reset& reset) {
   return left_ms + reset.within_ms > 0 ? kWithinMinuteWaitMs : 0;
 }
 
+std::string sources_of(const plan::Phase& phase) {
+  std::string out;
+  for (const auto& credential : phase.credentials) out += (out.empty() ? "" : ", ") + source_of(credential);
+  return std::string(utf8_prefix(out, kMessageBytesMax));
+}
+
 }  // namespace
 
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
@@ -44,18 +51,18 @@ std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& 
                            {.at = ended, .utc_offset_seconds = world.clock.utc_offset_seconds(ended)});
 }
 
-std::optional<store::Wait> wait_after(const agent::Refusal& refusal, std::string_view program,
+std::optional<store::Wait> wait_after(const agent::Refusal& refusal, const plan::Phase& phase,
                                       const store::WaitsSoFar& so_far, WallTime ended,
                                       std::int64_t jitter_ms) {
   if (so_far.count >= store::kWaitsPerAttemptMax || so_far.waited_ms >= store::kWaitedMsPerAttemptMax)
     return std::nullopt;
-  const auto* signs = agent::refusal_signs(program);
+  const auto* signs = agent::refusal_signs(phase.agent_usage);
   store::Wait out{.number = so_far.count + 1,
                   .provider = signs == nullptr ? "" : signs->provider,
                   .message = message_of(refusal),
                   .status = refusal.status};
   if (refusal.kind == agent::RefusalKind::kUnauthorized) {
-    out.credential = signs == nullptr ? "" : signs->credential;
+    out.credential = sources_of(phase);
     out.source = store::kWaitOfPerson;
     out.not_before = store::kUntilAPerson;
     return out;

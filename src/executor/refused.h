@@ -27,9 +27,9 @@ constexpr std::int64_t kResetMsMax = 8LL * 24 * 3600 * 1000;
 constexpr std::int64_t kWithinMinuteWaitMs = 2'000;
 constexpr std::int64_t kJitterMsMax = 2000;  // so that phases that wait for the same time start apart
 
-// The wait after a refusal. No value: no wait is left, and a person decides. `program`: its name in the plan.
-// `jitter_ms`: from 0 to kJitterMsMax.
-std::optional<store::Wait> wait_after(const agent::Refusal& refusal, std::string_view program,
+// The wait after a refusal. No value: no wait is left, and a person decides. `phase`: the agent's. `jitter_ms`: from 0
+// to kJitterMsMax.
+std::optional<store::Wait> wait_after(const agent::Refusal& refusal, const plan::Phase& phase,
                                       const store::WaitsSoFar& so_far, WallTime ended,
                                       std::int64_t jitter_ms);
 

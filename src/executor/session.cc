@@ -295,7 +295,7 @@ class Session {
   // after_refusal() says otherwise.
   Result<Done> refuse(ActiveEpisode& one, const sandbox::SandboxRun& run, const agent::Refusal& refusal) {
     const auto ended = parse_rfc3339(run.ended_at).value_or(now());
-    auto wait = wait_after(refusal, one.episode.phase().agent_usage, attempt_.waits(), ended,
+    auto wait = wait_after(refusal, one.episode.phase(), attempt_.waits(), ended,
                            os::random_below(world_.random, kJitterMsMax + 1));
     Loss loss{.recovery = after_refusal(wait),
               .found = found_refused(refusal),

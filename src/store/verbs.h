@@ -226,7 +226,7 @@ constexpr char kWaitOfProvider[] = "provider", kWaitOfBackoff[] = "backoff", kWa
 struct Wait {
   std::int64_t number = 1;        // counts the attempt's waits, from 1
   std::string provider, message;  // for people: redacted, one line
-  std::string credential;         // for people: where the agent takes it from; "" unless it was refused
+  std::string credential;         // refused; for people: its sources in the plan; "": the plan names none
   std::int64_t status = 0;        // HTTP; 0: unknown
   std::string reset;              // the end of the limit as the provider named it; "" when it did not
   std::string source;             // the source of not_before: one of the three above

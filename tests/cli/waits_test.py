@@ -178,18 +178,35 @@ class Limited(Waits):
 class Unauthorized(Waits):
     def test_it_waits_for_a_person_who_learns_where_the_credential_comes_from(self):
         self.make(NO_KEY)
-        said = self.pawl("run", "plan.yaml", expect=11).stdout
+        text = (self.root / "plan.yaml").read_text()
+        self.write("plan.yaml", text.replace("agent: {", "agent: {credentials: {ANTHROPIC_API_KEY: {env: MY_KEY}}, "))
+        env = {"MY_KEY": "key-of-the-tests"}
+        said = self.pawl("run", "plan.yaml", env=env, expect=11).stdout
         self.assertIn("anthropic refused the credential of its agent (401: Invalid API key", said)
-        self.assertIn("ANTHROPIC_API_KEY", said)
+        self.assertIn("Next: set the credential right, then pawl resume", said)
         self.assertEqual(self.columns("state", "attempts_used"), ("EXECUTING", 1))
         for command in ("why", "status"):
             self.assertEqual(self.pawl_json(command, "last")["waits_for"], "person")
-        self.assertEqual(self.pawl_json("resume", "last", expect=11)["exit_code"], 11)
+            said += self.pawl(command, "last").stdout
+        self.assertGreaterEqual(said.count("the agent takes it from the environment variable MY_KEY\n"), 3, said)
+        self.assertEqual(self.pawl_json("resume", "last", env=env, expect=11)["exit_code"], 11)
         self.assertEqual(len(self.starts_of_agent()), 1, "nothing was begun")
-        self.pawl("resume", "last", "--now")
+        self.pawl("resume", "last", "--now", env=env)
         self.assert_nothing_spent()
         row, = self.rows_of("waited")
         self.assertEqual((row["refusal"], row["source"]), ("unauthorized", "person"))
+
+    def test_a_plan_without_a_credential_can_only_be_run_anew(self):
+        """No login that the program has elsewhere is in a sandbox."""
+        self.make(NO_KEY)
+        said = self.pawl("run", "plan.yaml", expect=11).stdout
+        self.assertIn("\nNext: pawl cancel ", said)
+        why = self.pawl_json("why", "last")
+        self.assertEqual((why["waits_for"], why["command"]), ("person", "pawl cancel " + self.run_id()))
+        said += why["sentence"] + self.pawl("status", "last").stdout
+        self.assertGreaterEqual(said.count("the plan gives it none: start a new run whose plan has `credentials` for it"), 3, said)
+        self.assertNotIn("--now", said)
+        self.assertEqual(self.rows_of("waited")[0]["credential"], "")
 
 
 class OtherEnds(Waits):

@@ -9,8 +9,12 @@ namespace {
 constexpr WallTime kEnded{1'795'874'400'000'000};
 constexpr std::int64_t kMinuteMs = 60'000, kHourMs = 60 * kMinuteMs, kDayMs = 24 * kHourMs;
 
-std::optional<store::Wait> after(const agent::Refusal& refusal, store::WaitsSoFar so_far = {}) {
-  return wait_after(refusal, "codex", so_far, kEnded, 7);
+std::optional<store::Wait> after(const agent::Refusal& refusal, store::WaitsSoFar so_far = {},
+                                 std::vector<plan::Credential> credentials = {}) {
+  plan::Phase phase;
+  phase.agent_usage = "codex";
+  phase.credentials = std::move(credentials);
+  return wait_after(refusal, phase, so_far, kEnded, 7);
 }
 
 agent::Refusal reset_in_ms(std::int64_t ms) {
@@ -73,12 +77,19 @@ TEST(Refused, AnAgentThatSaysSoForEverEndsWithAPerson) {
 }
 
 TEST(Refused, ARefusedCredentialWaitsForAPersonWhoLearnsWhereItComesFrom) {
-  const auto wait = after({.kind = agent::RefusalKind::kUnauthorized, .status = 401, .line = "no \xff key"});
+  const agent::Refusal refusal{
+      .kind = agent::RefusalKind::kUnauthorized, .status = 401, .line = "no \xff key"};
+  const auto wait = after(refusal, {},
+                          {{.name = "OPENAI_API_KEY", .env = "MY_KEY"},
+                           {.name = "A_TOKEN", .file = "~/token", .json = "/token"},
+                           {.name = "B_TOKEN", .command = {"gh", "auth"}}});
   ASSERT_TRUE(wait);
   EXPECT_EQ(wait->not_before, store::kUntilAPerson);
   EXPECT_EQ(wait->source, "person");
   EXPECT_EQ(wait->delay_ms, 0);
-  EXPECT_NE(wait->credential.find("auth.json"), std::string::npos);
+  EXPECT_EQ(wait->credential,
+            "the environment variable MY_KEY, the file ~/token at /token, the command `gh auth`");
+  EXPECT_EQ(after(refusal)->credential, "") << "no sandbox has a login of the program";
   EXPECT_EQ(wait->message.find('\xff'), std::string::npos);
   EXPECT_EQ(found_refused({.kind = agent::RefusalKind::kUnauthorized}), store::RecoveryFound::kUnauthorized);
   EXPECT_EQ(found_refused({}), store::RecoveryFound::kLimited);

@@ -40,7 +40,7 @@ std::string waits_text(const views::RunStatus& status) {
                        run_id, cap_option(*status.spent));
   std::string out;
   for (const auto& [phase_id, wait] : status.waits)
-    out += fmt::format("{}\n  pawl resume {} --now\n", visible(wait_text(phase_id, wait)), run_id);
+    out += fmt::format("{}\n  {}\n", visible(wait_text(phase_id, wait)), wait_command(run_id, wait));
   if (status.failed_phase.empty()) return out;
   return out +
          fmt::format(

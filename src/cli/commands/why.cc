@@ -95,7 +95,7 @@ Advice advice_of(const store::RunRow& run, const Reason& reason, const std::stri
       return {.sentence = wait_text(reason.phase_id, *reason.wait), .command = resume + " --now"};
     case Reason::Kind::kRefused:
       return {.sentence = reason.wait ? wait_text(reason.phase_id, *reason.wait) : reason.detail,
-              .command = resume + " --now"};
+              .command = reason.wait ? wait_command(run.run_id, *reason.wait) : resume + " --now"};
     case Reason::Kind::kStalled:
       return {.sentence = reason.detail, .command = command_of_stalled(resume, *reason.phase)};
   }

@@ -149,12 +149,18 @@ std::string wait_text(const std::string& phase_id, const store::Wait& wait) {
   if (!why.empty()) why = " (" + why + ")";
   if (views::is_for_a_person(wait))
     return fmt::format(
-        "phase {} waits for a person, and nothing is spent: {} refused the credential of its agent{}; the "
-        "agent takes it from {}",
-        phase_id, wait.provider, why, wait.credential);
+        "phase {} waits for a person, and nothing is spent: {} refused the credential of its agent{}; {}",
+        phase_id, wait.provider, why,
+        views::has_no_credential(wait)
+            ? "the plan gives it none: start a new run whose plan has `credentials` for it"
+            : "the agent takes it from " + wait.credential);
   return fmt::format("phase {} waits until {:.19}Z, and nothing is spent: {} refused its agent for now{}{}",
                      phase_id, wait.not_before, wait.provider, why,
                      wait.source == store::kWaitOfBackoff ? "; it names no time" : "");
+}
+
+std::string wait_command(const std::string& run_id, const store::Wait& wait) {
+  return views::has_no_credential(wait) ? "pawl cancel " + run_id : "pawl resume " + run_id + " --now";
 }
 
 std::string question_line(const views::OpenQuestion& open) {

@@ -42,6 +42,8 @@ std::string previous_work_text(std::string_view not_continued);
 std::string decision_text(const Json& decision);  // one line
 // A sentence; it may contain text of an agent.
 std::string wait_text(const std::string& phase_id, const store::Wait& wait);
+// The command for a phase that waits: it goes on, or is given up where the plan names no credential.
+std::string wait_command(const std::string& run_id, const store::Wait& wait);
 std::string question_line(const views::OpenQuestion& open);  // "fix asks: Deploy?", on one line
 std::string answer_command(const std::string& run_id);       // the command that lists and answers it
 std::string cap_option(const store::BudgetRow& row);         // for `pawl budget`, to raise that cap
