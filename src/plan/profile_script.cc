@@ -13,7 +13,8 @@ constexpr std::size_t kModelBytesMax = 200, kUrlBytesMax = 1000;
 // A key that no server asks for: programs refuse to start without any.
 constexpr std::string_view kNoKey = "none";
 
-// The goal, and from the second attempt on what the gates said.
+// The goal, and from the second attempt on what the gates said. A program takes a text that begins with one of these
+// characters for an option, or for a command of its own.
 constexpr std::string_view kPrompt = R"sh(prompt=$PAWL_GOAL
 was='Its changes are undone, and /pawl/evidence/previous.patch has them.'
 case ${PAWL_CONTINUES:-} in
@@ -34,6 +35,9 @@ if [ -n "$PAWL_FEEDBACK" ]; then
 An earlier attempt did not pass. $was The judgement, as JSON:
 $(cat "$PAWL_FEEDBACK")"
 fi
+case $prompt in [-/!#@[:space:]]*) prompt="Your task:
+
+$prompt" ;; esac
 )sh";
 
 bool is_placeholder_character(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }

@@ -82,6 +82,20 @@ class Known(WithPrograms):
         self.assertTrue(second.startswith(first + "\n\nAn earlier attempt did not pass. "), second)
         self.assertIn("the colour is wrong", second)
 
+    def test_no_goal_is_taken_for_an_option_or_a_command_of_the_program(self):
+        self.program("claude")
+        self.program("gemini")
+        for goal in ("- Mend the colour.\n- Mend the shape.", "/fix the thing", "!important: mend it", "# The goal", "@file is wrong", " /mend it"):
+            with self.subTest(goal):
+                self.make("use: claude_code", "use: gemini_acp", gate="exit 1")
+                text = (self.root / "plan.yaml").read_text().replace("  - phases:", "  - on_failure: continue\n    phases:")
+                self.write("plan.yaml", text.replace("""'the "goal" of $HOME `id`'""", json.dumps(goal)))
+                self.pawl("run", "plan.yaml", env=self.home, expect=11)
+                for prompts in ([given["argv"][2] for given in self.given("p1")], [given["prompt"] for given in self.given("p2")]):
+                    first, second = prompts
+                    self.assertEqual(first, "Your task:\n\n" + goal)
+                    self.assertTrue(second.startswith(first + "\n\nAn earlier attempt did not pass. "), second)
+
     def test_a_program_that_no_step_finds_is_named(self):
         self.make("use: codex")
         (self.root / "tools").mkdir()

@@ -181,7 +181,8 @@ TEST(Profiles, BecomeAScript) {
       "if [ -n \"$PAWL_FEEDBACK\" ]; then\n"
       "  prompt=\"$prompt\n\nAn earlier attempt did not pass. $was The judgement, as JSON:\n"
       "$(cat \"$PAWL_FEEDBACK\")\"\n"
-      "fi\n";
+      "fi\n"
+      "case $prompt in [-/!#@[:space:]]*) prompt=\"Your task:\n\n$prompt\" ;; esac\n";
   EXPECT_EQ(script(std::string(kSmall), {.args = {"--fast", "a \"$b\" `c` \\d"}}),
             begin + "exec tool --fast \"a \\\"\\$b\\\" \\`c\\` \\\\d\" \"${prompt}\"\n");
   const std::string full = R"(version: 1
