@@ -27,7 +27,7 @@ std::optional<PrintedObject> last_event(std::string_view tail) {
 }
 
 std::optional<LastError> error_of(std::int64_t status, std::string_view message) {
-  if (status == 0) return std::nullopt;
+  if (status == 0 && message.empty()) return std::nullopt;
   return LastError{.status = status,
                    .message = std::string(message.substr(0, kRefusalLineBytesMax)),
                    .retry_after_seconds = std::nullopt};
@@ -37,11 +37,21 @@ std::optional<LastError> error_of(std::int64_t status, std::string_view message)
 std::optional<LastError> error_with_status(std::string_view said) {
   constexpr std::size_t kDigits = 3;
   const auto space = said.find(' ');
-  if (space != kDigits) return std::nullopt;
-  return error_of(digits(said.substr(0, kDigits)).value_or(0), said.substr(kDigits + 1));
+  const auto status = space == kDigits ? digits(said.substr(0, kDigits)).value_or(0) : 0;
+  return error_of(status, status == 0 ? said : said.substr(kDigits + 1));
 }
 
 }  // namespace
+
+// The line that the client says last before its line of JSON, which has no place between lines of standard error.
+std::optional<LastError> last_error_of_acp(std::string_view tail) {
+  bool has_ended = false;
+  for (const std::string_view line : TextLinesFromEnd(tail)) {
+    has_ended = has_ended || (line.starts_with('{') && line.find(R"("type":"acp_end")") != line.npos);
+    if (has_ended && line.starts_with("acp: ")) return error_of(0, line);
+  }
+  return std::nullopt;
+}
 
 // {"type":"result","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 3pm (UTC)"}
 std::optional<LastError> last_error_of_claude_code(std::string_view tail) {
@@ -49,6 +59,32 @@ std::optional<LastError> last_error_of_claude_code(std::string_view tail) {
   if (!event || event->text("type") != "result" || event->json("is_error", sizeof "true") != "true")
     return std::nullopt;
   return error_of(event->count("api_error_status"), event->text("result", kMessageMax));
+}
+
+// {"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: ..."}}, or "error" with a message.
+std::optional<LastError> last_error_of_codex(std::string_view tail) {
+  const auto event = last_event(tail);
+  if (!event) return std::nullopt;
+  const std::string type = event->text("type");
+  if (type == "error") return error_of(0, event->text("message", kMessageMax));
+  const auto error = type == "turn.failed" ? event->object("error") : std::nullopt;
+  return error ? error_of(0, error->text("message", kMessageMax)) : std::nullopt;
+}
+
+// The one object that it prints has `response` or {"error":{"message":"{\"error\":{\"message\":...}}","code":400}}. Google
+// answers to a wrong key with 400.
+std::optional<LastError> last_error_of_gemini_cli(std::string_view tail) {
+  const auto printed = printed_objects(tail, {R"("error")", R"("response")"}, 1);
+  const auto error = printed.empty() ? std::nullopt : printed.back().object("error");
+  if (!error) return std::nullopt;
+  const auto said = error->text("message", kMessageMax);
+  const auto answer = PrintedObject::parse(said);
+  const auto inner = answer ? answer->object("error") : std::nullopt;
+  constexpr std::int64_t kStatusMin = 100;  // below are its own exit codes
+  const auto code = error->count("code");
+  auto out = error_of(code < kStatusMin ? 0 : code, inner ? inner->text("message", kMessageMax) : said);
+  if (out) out->is_of_credential = inner && said.find("API_KEY_INVALID") != said.npos;
+  return out;
 }
 
 // {"type":"error","error":{"name":"APIError","data":{"message":"...","statusCode":429,"responseHeaders":{...}}}}

@@ -13,13 +13,16 @@
 namespace pawl::agent {
 
 struct LastError {
-  std::int64_t status = 0;  // HTTP status
+  std::int64_t status = 0;  // HTTP status; 0: it names none
   std::string message;      // at most kRefusalLineBytesMax
+  // The provider's words refuse the credential, whatever the status is.
+  bool is_of_credential = false;
   std::optional<std::int64_t> retry_after_seconds;
 };
 
-// `tail`: the end of the program's output. No value: its last event is not an error of HTTP.
+// `tail`: the end of the program's output. No value: its last event is not an error.
 using ReadLastError = std::optional<LastError>(std::string_view tail);
-ReadLastError last_error_of_claude_code, last_error_of_opencode, last_error_of_pi, last_error_of_qwen_code;
+ReadLastError last_error_of_acp, last_error_of_claude_code, last_error_of_codex, last_error_of_gemini_cli,
+    last_error_of_opencode, last_error_of_pi, last_error_of_qwen_code;
 
 }  // namespace pawl::agent

@@ -27,15 +27,59 @@ std::vector<RefusalSigns::Line> lines_of_claude_code() {
       {kUnauthorized, 401, {"OAuth token has expired"}}};
 }
 
+std::vector<RefusalSigns::Line> errors_of_codex() {
+  return {{kLimited, 0, {"stream disconnected before completion", "error sending request"}},
+          {kLimited, 0, {"stream disconnected before completion", "error decoding response body"}},
+          {kLimited, 500, {"currently experiencing high demand"}},
+          {kLimited, 502, {"unexpected status 502"}},
+          {kLimited, 503, {"unexpected status 503"}},
+          {kLimited, 504, {"unexpected status 504"}}};
+}
+
+std::vector<RefusalSigns::Line> lines_of_acp() {
+  return {{kLimited, 429, {"429"}},
+          {kLimited, 429, {"rate limit"}},
+          {kLimited, 429, {"rate limits"}},
+          {kLimited, 429, {"rate limited"}},
+          {kLimited, 429, {"usage limit"}},
+          {kLimited, 429, {"hit your", "limit"}},
+          {kLimited, 429, {"resource_exhausted"}},
+          {kLimited, 529, {"529"}},
+          {kLimited, 529, {"overloaded"}},
+          {kUnauthorized, 401, {"-32000"}},
+          {kUnauthorized, 401, {"401"}},
+          {kUnauthorized, 403, {"403"}},
+          {kUnauthorized, 400, {"api_key_invalid"}},
+          {kUnauthorized, 401, {"incorrect api key"}},
+          {kUnauthorized, 401, {"invalid api key"}},
+          {kUnauthorized, 401, {"invalid x-api-key"}}};
+}
+
+std::vector<RefusalSigns::Line> errors_of_acp() {
+  return {{kLimited, 0, {"fetch failed"}},
+          {kLimited, 0, {"connection error"}},
+          {kLimited, 0, {"internal error: terminated"}},
+          {kLimited, 500, {"an internal error has occurred"}},
+          {kLimited, 500, {"internal error: 500"}},
+          {kLimited, 502, {"502"}},
+          {kLimited, 503, {"503"}},
+          {kLimited, 504, {"504"}}};
+}
+
 // Recorded lines of the programs:
 // - github.com/anthropics/claude-code/issues/21111, 24687, 51981 and 77978,
 // - github.com/openai/codex, codex-rs/core/src/error.rs.
 // Gemini CLI ends with the lowest byte of the HTTP status, and retries for minutes before. Agents with the Agent
-// Client Protocol have one error for a login (-32000), and say all else in the code or message of an error.
+// Client Protocol have one error for a login (-32000), and say all else in the code or message of an error. Gemini CLI
+// gives the code 500 to errors of any kind there.
 const std::array<NamedSigns, 4>& signs_in_words() {
   static const std::array<NamedSigns, 4> all = {{
       {"claude_code",
-       {.provider = "anthropic", .lines = lines_of_claude_code(), .last_error = &last_error_of_claude_code}},
+       {.provider = "anthropic",
+        .lines = lines_of_claude_code(),
+        .last_error = &last_error_of_claude_code,
+        .errors = {{kLimited, 0, {"API Error: Unable to connect to API"}},
+                   {kLimited, 0, {"API Error: Connection to the API was lost"}}}}},
       {"codex",
        {.provider = "openai",
         .lines = {{kLimited, 429, {"hit your usage limit"}},
@@ -45,7 +89,9 @@ const std::array<NamedSigns, 4>& signs_in_words() {
                   {kLimited, 429, {"Rate limit reached for", "try again in"}},
                   {kUnauthorized, 401, {"last status: 401"}},
                   {kUnauthorized, 401, {"unexpected status 401"}},
-                  {kUnauthorized, 403, {"unexpected status 403"}}}}},
+                  {kUnauthorized, 403, {"unexpected status 403"}}},
+        .last_error = &last_error_of_codex,
+        .errors = errors_of_codex()}},
       {"gemini_cli",
        {.provider = "google",
         .exits = {{429 & 0xFF, kLimited, 429},
@@ -55,23 +101,16 @@ const std::array<NamedSigns, 4>& signs_in_words() {
         .lines = {{kLimited, 429, {"RESOURCE_EXHAUSTED"}},
                   {kLimited, 429, {"\"code\": 429"}},
                   {kLimited, 429, {"Suggested retry after"}},
-                  {kLimited, 429, {"quota will reset after"}}}}},
+                  {kLimited, 429, {"quota will reset after"}}},
+        .last_error = &last_error_of_gemini_cli,
+        .errors = {{kLimited, 0, {"fetch failed"}}}}},
       {"acp",
        {.provider = "the agent's provider",
         .whole_behind = "acp: error ",
         .exits = {{27, kUnauthorized, 401}},
-        .lines = {{kLimited, 429, {"429"}},
-                  {kLimited, 429, {"rate limit"}},
-                  {kLimited, 429, {"rate limits"}},
-                  {kLimited, 429, {"rate limited"}},
-                  {kLimited, 429, {"usage limit"}},
-                  {kLimited, 429, {"hit your", "limit"}},
-                  {kLimited, 429, {"resource_exhausted"}},
-                  {kLimited, 529, {"529"}},
-                  {kLimited, 529, {"overloaded"}},
-                  {kUnauthorized, 401, {"-32000"}},
-                  {kUnauthorized, 401, {"401"}},
-                  {kUnauthorized, 403, {"403"}}}}},
+        .lines = lines_of_acp(),
+        .last_error = &last_error_of_acp,
+        .errors = errors_of_acp()}},
   }};
   return all;
 }
@@ -79,10 +118,20 @@ const std::array<NamedSigns, 4>& signs_in_words() {
 // Recorded events are in tests/agent/last_error_test.cc. pi and Qwen Code end with 0, whatever the provider says.
 const std::array<NamedSigns, 3>& signs_in_events() {
   static const std::array<NamedSigns, 3> all = {{
-      {"opencode", {.provider = "opencode's provider", .last_error = &last_error_of_opencode}},
-      {"pi", {.provider = "pi's provider", .last_error = &last_error_of_pi, .may_end_with_0 = true}},
+      {"opencode",
+       {.provider = "opencode's provider",
+        .last_error = &last_error_of_opencode,
+        .errors = {{kLimited, 0, {"Cannot connect to API"}}}}},
+      {"pi",
+       {.provider = "pi's provider",
+        .last_error = &last_error_of_pi,
+        .errors = {{kLimited, 0, {"Connection error."}}, {kLimited, 0, {"terminated"}}},
+        .may_end_with_0 = true}},
       {"qwen_code",
-       {.provider = "Qwen Code's provider", .last_error = &last_error_of_qwen_code, .may_end_with_0 = true}},
+       {.provider = "Qwen Code's provider",
+        .last_error = &last_error_of_qwen_code,
+        .errors = {{kLimited, 0, {"Connection error."}}, {kLimited, 0, {"terminated (cause:"}}},
+        .may_end_with_0 = true}},
   }};
   return all;
 }
@@ -138,22 +187,51 @@ std::vector<std::string_view> last_lines(std::string_view text) {
 }
 
 std::optional<RefusalKind> kind_of(std::int64_t http_status) {
-  if (http_status == 429 || http_status == 503 || http_status == 529) return kLimited;
+  constexpr std::array<std::int64_t, 6> kLimits = {429, 500, 502, 503, 504, 529};
+  if (std::ranges::find(kLimits, http_status) != kLimits.end()) return kLimited;
   if (http_status == 401 || http_status == 403) return kUnauthorized;
   return std::nullopt;
 }
 
-std::optional<Refusal> refusal_by_event(const RefusalSigns& signs, std::string_view tail,
+const RefusalSigns::Line* sign_in(const RefusalSigns& signs, const std::vector<RefusalSigns::Line>& all,
+                                  std::string_view line) {
+  const auto found =
+      std::ranges::find_if(all, [&](const auto& each) { return says(signs, line, each.words); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::optional<Refusal> refusal_by_event(const RefusalSigns& signs, const LastError& error,
                                         const EndTime& ended) {
   constexpr std::int64_t kMicros = 1'000'000;
-  auto error = signs.last_error(tail);
-  const auto kind = error ? kind_of(error->status) : std::nullopt;
+  const auto* sign = error.status == 0 ? sign_in(signs, signs.errors, error.message) : nullptr;
+  auto kind = error.is_of_credential ? kUnauthorized : kind_of(error.status);
+  if (!kind && sign != nullptr) kind = sign->kind;
   if (!kind) return std::nullopt;
-  const auto after = error->retry_after_seconds;
+  const auto after = error.retry_after_seconds;
   const bool named = after && *after <= kRetryAfterSecondsMax;
-  auto reset = named ? std::optional(Reset{.at = {ended.at.micros + *after * kMicros}})
-                     : reset_in(error->message, ended);
-  return Refusal{.kind = *kind, .status = error->status, .reset = reset, .line = std::move(error->message)};
+  const auto reset = named ? std::optional(Reset{.at = {ended.at.micros + *after * kMicros}})
+                           : reset_in(error.message, ended);
+  return Refusal{.kind = *kind,
+                 .status = sign != nullptr ? sign->status : error.status,
+                 .reset = reset,
+                 .line = error.message};
+}
+
+// The newest line counts: a program may go on after an earlier refusal, and end for another reason.
+std::optional<Refusal> refusal_by_lines(const RefusalSigns& signs,
+                                        const std::vector<std::string_view>& newest_first,
+                                        const EndTime& ended) {
+  std::optional<Refusal> out;
+  for (const auto line : newest_first) {
+    const auto* sign = sign_in(signs, signs.lines, line);
+    if (sign == nullptr) continue;
+    if (!out)
+      out = Refusal{.kind = sign->kind, .status = sign->status, .line = said_in(line, sign->words.front())};
+    // A program may say the same in several lines, of which one names the time.
+    if (out->kind == sign->kind) out->reset = reset_in(line, ended);
+    if (out->reset) break;
+  }
+  return out;
 }
 
 }  // namespace
@@ -174,24 +252,25 @@ std::size_t refusal_tail_bytes(const RefusalSigns& signs, std::int64_t exit_code
 std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_code, std::string_view tail,
                                   const EndTime& ended) {
   if (refusal_tail_bytes(signs, exit_code) == 0) return std::nullopt;
-  std::optional<Refusal> out;
-  if (signs.last_error != nullptr) out = refusal_by_event(signs, tail, ended);
-  if (out) return out;
-  // The newest line counts: a program may go on after an earlier refusal, and end for another reason.
-  for (const auto line : last_lines(tail)) {
-    const auto sign =
-        std::ranges::find_if(signs.lines, [&](const auto& each) { return says(signs, line, each.words); });
-    if (sign == signs.lines.end()) continue;
-    if (!out)
-      out = Refusal{.kind = sign->kind, .status = sign->status, .line = said_in(line, sign->words.front())};
-    // A program may say the same in several lines, of which one names the time.
-    if (out->kind == sign->kind) out->reset = reset_in(line, ended);
-    if (out->reset) break;
-  }
-  if (out) return out;
+  const auto error = signs.last_error == nullptr ? std::nullopt : signs.last_error(tail);
+  if (error)
+    if (auto out = refusal_by_event(signs, *error, ended)) return out;
+  auto lines = last_lines(tail);
+  // Lines of standard error may stand behind it.
+  if (error && error->status == 0) lines.insert(lines.begin(), error->message);
+  if (auto out = refusal_by_lines(signs, lines, ended)) return out;
   const auto exit = std::ranges::find(signs.exits, exit_code, &RefusalSigns::Exit::code);
   if (exit == signs.exits.end()) return std::nullopt;
   return Refusal{.kind = exit->kind, .status = exit->status};
+}
+
+std::string said_error(const RefusalSigns& signs, std::string_view tail) {
+  const auto error = signs.last_error == nullptr ? std::nullopt : signs.last_error(tail);
+  if (!error) return "";
+  auto line = first_line(error->message);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const std::string status = error->status == 0 ? "" : std::to_string(error->status);
+  return (line.find(status) == line.npos ? status + ": " : "") + std::string(line);
 }
 
 }  // namespace pawl::agent

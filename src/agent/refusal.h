@@ -1,5 +1,5 @@
 // Finds out from the output of an agent program that the provider of its model refused it: for now (a rate
-// limit, a usage window, an overload), or for its credential. Pure.
+// limit, a usage window, an overload, an outage), or for its credential. Pure.
 //
 // An attacker may have written the output. A refusal costs a wait, and waits are bounded (store::Wait).
 #pragma once
@@ -38,6 +38,7 @@ struct RefusalSigns {
   std::vector<Line> lines;  // near the end of the output, with any exit code but 0
   // Reads the last event of a program with events, before lines and exit codes count.
   ReadLastError* last_error = nullptr;
+  std::vector<Line> errors;  // like `lines`, but only in the error of the last event, when it has no status
   bool may_end_with_0 = false;  // its last event says it, whatever its exit code is
 };
 
@@ -61,6 +62,8 @@ struct Refusal {
   std::int64_t status = 0;
   std::optional<Reset> reset;
   std::string line;  // at most kRefusalLineBytesMax; "": the exit code said it
+  // No provider answered. So says a program, too, whose sandbox does not let it reach one.
+  bool is_unreachable() const { return kind == RefusalKind::kLimited && status == 0; }
 };
 
 // When the program ended, and the offset of its local time from UTC.
@@ -75,6 +78,10 @@ std::size_t refusal_tail_bytes(const RefusalSigns& signs, std::int64_t exit_code
 // No value: the program does not say that it was refused. `tail`: the end of its output.
 std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_code, std::string_view tail,
                                   const EndTime& ended);
+
+// The error that the program ended with, in its own words, at most kRefusalLineBytesMax; "": it says none in its last
+// event. `tail`: at least kEventTailBytes of the output's end, or all of it.
+std::string said_error(const RefusalSigns& signs, std::string_view tail);
 
 // The time that a line names for the end of a limit: `limit reached|1760000000`, `try again in 3 hours 42 minutes`,
 // `retry in 35.2s`, `resets 3pm (UTC)`, `resets Feb 16, 11am`, `try again at Aug 8th, 2026 12:30 PM`. A time of the

@@ -13,6 +13,7 @@ namespace {
 // A mutant (base/mutant.h).
 bool fails_refused_agents() { return mutant("refused_agents_fail"); }
 
+constexpr std::uint64_t kNetworkLogBytesMax = 4 << 20;
 constexpr std::size_t kMessageBytesMax = 300;  // in a row and in a line for people
 
 std::string message_of(const agent::Refusal& refusal) {
@@ -33,6 +34,15 @@ std::string sources_of(const plan::Phase& phase) {
   return std::string(utf8_prefix(out, kMessageBytesMax));
 }
 
+// Whether the sandbox itself lets the agent reach no provider, as its plan says: then no wait helps. A program may
+// also ask for hosts that it can go without, while the provider is down.
+bool is_cut_off(const World& world, const PlannedStep& step, const sandbox::SandboxRun& run) {
+  if (step.step->network == plan::Network::kNone) return true;
+  if (run.egress_refused == 0) return false;
+  const auto log = world.objects.blob_tail(run.network_log, kNetworkLogBytesMax);
+  return !log || log->find(R"("verdict":"failed)") == std::string::npos;
+}
+
 }  // namespace
 
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
@@ -47,8 +57,11 @@ std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& 
   if (!run.logs.empty())
     if (auto log = world.objects.blob_tail(run.logs, bytes)) tail = *std::move(log);
   const auto ended = parse_rfc3339(run.ended_at).value_or(world.clock.wall());
-  return agent::refusal_in(*signs, run.exit_code, tail,
-                           {.at = ended, .utc_offset_seconds = world.clock.utc_offset_seconds(ended)});
+  auto refusal =
+      agent::refusal_in(*signs, run.exit_code, tail,
+                        {.at = ended, .utc_offset_seconds = world.clock.utc_offset_seconds(ended)});
+  if (refusal && refusal->is_unreachable() && is_cut_off(world, step, run)) return std::nullopt;
+  return refusal;
 }
 
 std::optional<store::Wait> wait_after(const agent::Refusal& refusal, const plan::Phase& phase,

@@ -61,7 +61,9 @@ TEST(LastError, OpencodesLastEventHasTheStatusAndTheHeaders) {
   EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error(kLimit, 429, R"("retry-after":"4",)"))),
             "limited 429 in 4 s");
   EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("Overloaded", 529, ""))), "limited 529");
-  EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("Busy", 503, ""))), "limited 503");
+  for (const int status : {500, 502, 503, 504})
+    EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("Busy", status, ""))),
+              "limited " + std::to_string(status));
   EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error(kWrongKey, 401, ""))),
             "unauthorized 401");
   EXPECT_EQ(last_refusal("opencode", opencode_error(kWrongKey, 401, ""))->line, kWrongKey);
@@ -136,7 +138,7 @@ TEST(LastError, PiEndsWith0AndItsLastMessageIsTheError) {
                 "pi", R"({"type":"message_end","message":)" + pi_error("401 " + kWrongKey) + "}\n")),
             "unauthorized 401");
   EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("400 the status was 429")))), "");
-  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("Connection error.")))), "");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error("No API key found.")))), "");
 }
 
 TEST(LastError, APiThatOnlyTalksOfOneOrThatWentOnWasNotRefused) {
@@ -169,7 +171,6 @@ TEST(LastError, QwenCodeEndsWith0AndSuccess) {
   const auto refused = last_refusal("qwen_code", qwen_end("[API Error: 401 " + kWrongKey + "]", 1));
   EXPECT_EQ(words_of_refusal(refused), "unauthorized 401");
   EXPECT_EQ(refused->line, kWrongKey);
-  EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", qwen_end("[API Error: Connection error.]", 3))), "");
 }
 
 TEST(LastError, AQwenCodeThatOnlyTalksOfOneWasNotRefused) {
@@ -180,13 +181,110 @@ TEST(LastError, AQwenCodeThatOnlyTalksOfOneWasNotRefused) {
   EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", "[API Error: 429 Slow down]\n")), "");
 }
 
+std::string gemini_error(const std::string& message, int code) {
+  return "Error when talking to Gemini API {\n  status: 400\n}\n{\n  \"session_id\": \"7fe7\",\n  \"error\": "
+         "{\n    "
+         "\"type\": \"Error\",\n    \"message\": \"" +
+         message + "\",\n    \"code\": " + std::to_string(code) + "\n  }\n}\npawl: usage: none\n";
+}
+
+std::string google_error(int code, const std::string& message, const std::string& reason) {
+  return R"({\"error\":{\"code\":)" + std::to_string(code) + R"(,\"message\":\")" + message +
+         R"(\",\"details\":[{\"reason\":\")" + reason + R"(\"}]}})";
+}
+
+// Google answers to a wrong key with 400.
+TEST(LastError, GeminiCliSaysTheAnswerOfGoogle) {
+  const auto refusal_of = [](const std::string& tail, int exit_code) {
+    return refusal_in(*refusal_signs("gemini_cli"), exit_code, tail, kEndOfProgram);
+  };
+  const std::string said = "API key not valid. Please pass a valid API key.";
+  const auto key = refusal_of(gemini_error(google_error(400, said, "API_KEY_INVALID"), 400), 144);
+  EXPECT_EQ(words_of_refusal(key), "unauthorized 400");
+  EXPECT_EQ(key->line, said);
+  EXPECT_EQ(words_of_refusal(refusal_of(gemini_error(google_error(400, "Bad", "OTHER"), 400), 144)), "");
+  EXPECT_EQ(words_of_refusal(refusal_of(gemini_error("API_KEY_INVALID", 400), 144)), "")
+      << "not Google's words";
+  EXPECT_EQ(words_of_refusal(refusal_of(gemini_error(google_error(500, "Oh", "X"), 500), 244)),
+            "limited 500");
+  EXPECT_EQ(words_of_refusal(refusal_of(gemini_error("got status: 502. {}", 502), 246)), "limited 502");
+  EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), gemini_error("No session", 42)), "No session");
+  EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), "{\n  \"response\": \"an \\\"error\\\"\"\n}\n"), "");
+}
+
+// With a closed port.
+TEST(LastError, AProviderThatCannotBeReachedIsSaidWithoutAStatus) {
+  const auto codex = [](const std::string& message) {
+    return R"({"type":"error","message":")" + message + "\"}\n" +
+           R"({"type":"turn.failed","error":{"message":")" + message + "\"}}\n";
+  };
+  const std::vector<std::pair<std::string, std::string>> unreachable = {
+      {"claude_code", claude_end(R"("is_error":true,"api_error_status":null)",
+                                 "API Error: Unable to connect to API (ECONNRESET)")},
+      {"codex", codex("stream disconnected before completion: error sending request")},
+      {"gemini_cli", gemini_error("exception TypeError: fetch failed sending request", 1)},
+      {"opencode",
+       R"({"type":"error","error":{"name":"APIError","data":{"message":"Cannot connect to API: The socket )"
+       R"(connection was closed unexpectedly.","isRetryable":true}}})"
+       "\n"},
+      {"pi", pi_retried("Connection error.")},
+      {"qwen_code", qwen_end("[API Error: Connection error. (cause: fetch failed)]", 1)}};
+  for (const auto& [program, tail] : unreachable) {
+    const auto refusal = refusal_in(*refusal_signs(program), 1, tail, kEndOfProgram);
+    EXPECT_EQ(words_of_refusal(refusal), "limited 0") << program;
+    EXPECT_TRUE(refusal && refusal->is_unreachable()) << program;
+    EXPECT_FALSE(said_error(*refusal_signs(program), tail).empty()) << program;
+  }
+  EXPECT_EQ(words_of_refusal(
+                last_refusal("claude_code", claude_end(R"("is_error":false)", "Unable to connect to API"))),
+            "");
+}
+
+// Lines of standard error stand behind what the client said last.
+TEST(LastError, TheClientOfAcpSaysItBeforeItsLastLine) {
+  std::string tail =
+      "acp: gemini-cli 0.61.0\nacp: error 400: {\"error\":{\"code\":400,\"message\":\"API key not "
+      "valid.\",\"details\":[{\"reason\":\"API_KEY_INVALID\"}]}}\n"
+      R"({"exit_code":26,"session":"d556","stop_reason":"","type":"acp_end","usage":[]})"
+      "\n";
+  for (std::size_t i = 0; i < kRefusalLinesMax; ++i) tail += "    at frame (x.js:1:1)\n";
+  const auto refusal = refusal_in(*refusal_signs("acp"), 26, tail, kEndOfProgram);
+  EXPECT_EQ(words_of_refusal(refusal), "unauthorized 400");
+  EXPECT_EQ(said_error(*refusal_signs("acp"), tail).substr(0, 20), "acp: error 400: {\"er");
+  EXPECT_EQ(said_error(*refusal_signs("acp"), "acp: error 400: x\n"), "") << "it has not ended";
+  for (const auto& [said, words] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"500: exception TypeError: fetch failed sending request", "limited 0"},
+           {"-32603: Internal error: Connection error.", "limited 0"},
+           {"-32603: Internal error: terminated", "limited 0"},
+           {"-32603: Internal error: 500 The server had an error", "limited 500"},
+           {"500: {\"error\":{\"code\":500,\"message\":\"An internal error has occurred. Please retry\"}}",
+            "limited 500"},
+           {"-32603: Internal error: 502 Bad Gateway", "limited 502"},
+           {"500: no such tool", ""},
+           {"-32603: Internal error: read 500 lines", ""}})
+    EXPECT_EQ(words_of_refusal(refusal_in(
+                  *refusal_signs("acp"), 26,
+                  "acp: error " + said + "\n{\"exit_code\":26,\"type\":\"acp_end\"}\n", kEndOfProgram)),
+              words)
+        << said;
+}
+
+TEST(LastError, TheErrorIsSaidInOneLineWithItsStatus) {
+  const auto& signs = *refusal_signs("pi");
+  EXPECT_EQ(said_error(signs, pi_retried("502 <html>\\r\\n<head>")), "502: <html>");
+  EXPECT_EQ(said_error(signs, pi_retried("500 status 500: oh")), "status 500: oh");
+  EXPECT_EQ(said_error(signs, pi_retried("Connection error.")), "Connection error.");
+}
+
 TEST(LastError, AnyBytesAreRead) {
   for (const auto* tail :
        {"", "\n\n", "{}", "{\"type\":\"error\"}", "{\"type\":\"error\",\"error\":7}",
         "{\"type\":\"error\",\"error\":{\"data\":[]}}", "{\"type\":\"agent_end\",\"messages\":[7]}",
         "{\"type\":\"agent_end\",\"messages\":[]}", "{\"type\":\"result\"",
-        "{\"type\":", "[{\"type\":\"result\",\"result\":\"[API Error: \",\"stats\":{\"models\":{\"\":1}}}]"})
-    for (const auto* program : {"claude_code", "opencode", "pi", "qwen_code"})
+        "{\"type\":", "{\"type\":\"turn.failed\",\"error\":7}", "{\n  \"error\": 7\n}\n",
+        "{\n \"error\": {}\n}", "{\"type\":\"acp_end\"}",
+        "[{\"type\":\"result\",\"result\":\"[API Error: \",\"stats\":{\"models\":{\"\":1}}}]"})
+    for (const auto* program : {"acp", "claude_code", "codex", "gemini_cli", "opencode", "pi", "qwen_code"})
       EXPECT_EQ(words_of_refusal(last_refusal(program, tail)), "");
   const auto lots = last_refusal("pi", pi_end(pi_error("429 " + std::string(kRefusalLineBytesMax * 2, 'x'))));
   ASSERT_TRUE(lots);

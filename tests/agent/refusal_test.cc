@@ -53,8 +53,7 @@ TEST(Refusal, ClaudeCodeSaysThatAWindowOrARateIsUsedUp) {
       R"({"type":"result","is_error":true,"result":"API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}","n":1})");
   ASSERT_TRUE(overload);
   EXPECT_EQ(overload->status, 529);
-  EXPECT_EQ(overload->line,
-            R"(API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}})");
+  EXPECT_EQ(overload->line, R"(API Error: 529 {"type":"error","error":{"type":"overloaded_error"}})");
 }
 
 TEST(Refusal, ClaudeCodeSaysThatItsCredentialIsRefused) {
@@ -100,21 +99,22 @@ TEST(Refusal, GeminiSaysItWithItsExitCode) {
 }
 
 TEST(Refusal, AnAgentWithAcpSaysItInTheCodeOrMessageOfAnError) {
-  for (const auto& [said, status] :
-       std::initializer_list<std::pair<const char*, int>>{{"429: Slow down", 429},
-                                                          {"-32603: 429: Please try again in 3s", 429},
-                                                          {"-32603: status 429.", 429},
-                                                          {"-32603: (HTTP 429)", 429},
-                                                          {"-32603: Rate Limit exceeded", 429},
-                                                          {"-32603: you are rate limited", 429},
-                                                          {"-32603: rate limits were reached", 429},
-                                                          {"-32603: you hit your daily limit", 429},
-                                                          {"-32603: status: RESOURCE_EXHAUSTED", 429},
-                                                          {"-32603: Overloaded", 529},
-                                                          {"529: busy", 529},
-                                                          {"-32000: sign in", 401},
-                                                          {"-32603: 401 Unauthorized", 401},
-                                                          {"403: no", 403}})
+  for (const auto& [said, status] : std::initializer_list<std::pair<const char*, int>>{
+           {"429: Slow down", 429},
+           {"-32603: 429: Please try again in 3s", 429},
+           {"-32603: status 429.", 429},
+           {"-32603: (HTTP 429)", 429},
+           {"-32603: Rate Limit exceeded", 429},
+           {"-32603: you are rate limited", 429},
+           {"-32603: rate limits were reached", 429},
+           {"-32603: you hit your daily limit", 429},
+           {"-32603: status: RESOURCE_EXHAUSTED", 429},
+           {"-32603: Overloaded", 529},
+           {"529: busy", 529},
+           {"-32603: Internal error: Incorrect API key provided", 401},
+           {"-32000: sign in", 401},
+           {"-32603: 401 Unauthorized", 401},
+           {"403: no", 403}})
     EXPECT_EQ(
         refusal_of("acp", "work\nacp: error " + std::string(said) + "\n{}\n", 26).value_or(Refusal()).status,
         status)

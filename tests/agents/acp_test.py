@@ -6,14 +6,14 @@ import json
 
 import at_once
 from agent_runs import WithAgent
-from agent_task import TURNS
+from agent_task import GOAL, TURNS
 from scripted_model import ScriptedModel
 
 
 class Programs(WithAgent):
     def does_its_task(self, use):
         with ScriptedModel(self.model_folder(), TURNS) as model:
-            self.make(use, model)
+            self.make(use, model.address, goal=f"/fix {GOAL}")  # as a command of the agent begins
             self.pawl("run", "plan.yaml")
             self.assert_passed()
             self.assertEqual(len(model.calls()), len(TURNS))
@@ -28,7 +28,7 @@ class Programs(WithAgent):
 
     def goes_on(self, use):
         with ScriptedModel(self.model_folder(), TURNS, [{"kind": "hang", "at": 3, "times": 1}]) as model:
-            self.make(use, model)
+            self.make(use, model.address)
             run = self.start("run", "plan.yaml")
             self.wait_until(lambda: len(model.calls()) == 3, "it asks for the third turn")
             self.kill_all(run)
@@ -43,6 +43,12 @@ class Programs(WithAgent):
 
     def test_qwen_does_its_task(self):
         self.does_its_task("qwen_acp")
+
+    def test_gemini_waits_for_a_person(self):
+        self.waits_for_a_person("gemini_acp", {"kind": "invalid_key", "at": 1}, status=400)
+
+    def test_qwen_waits_for_a_person(self):
+        self.waits_for_a_person("qwen_acp", {"kind": "unauthorized", "at": 2})
 
     def test_gemini_goes_on(self):
         # Within the minute of its first start it writes over its own session, and finds none.

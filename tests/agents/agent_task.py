@@ -6,6 +6,7 @@ import pathlib
 MODULES = pathlib.Path(os.environ["AGENTS"]) / "node_modules"
 INSIDE = "/opt/agents/node_modules"
 GREETING = "/workspace/greeting"
+GOAL = "Make the test in test.sh pass."
 TURNS = [{"text": "I look.", "calls": [{"read": GREETING}]}, {"calls": [{"write": GREETING, "text": "hello, world\n"}]},
          {"calls": [{"shell": "sh test.sh"}]}, {"text": "It is done."}]
 # By profile: the program, a name of a model, and the path below the server's address.
@@ -25,13 +26,13 @@ gates:
 tiers:
   - phases:
       - id: fix
-        goal: "Make the test in test.sh pass."
+        goal: "%(goal)s"
         agent: {use: %(use)s, model: %(model)s, base_url: "%(url)s", memory_limit_mib: 3000, time_budget_seconds: 300}
         gates: [tests]
 """
 
 
-def write(folder, use, address, top="", inside=INSIDE):
+def write(folder, use, address, top="", inside=INSIDE, goal=GOAL):
     """Writes the task of a profile into a folder: `source`, `plan.yaml` and `tools`. `address`: of the model's server. `top`: lines of the plan.
     `inside`: where the program finds its packages."""
     program, name, path = PROGRAMS[use]
@@ -46,4 +47,4 @@ def write(folder, use, address, top="", inside=INSIDE):
     (folder / "source/greeting").write_text("x\n")
     (folder / "source/test.sh").write_text("grep -q 'hello, world' greeting\n")
     (folder / "plan.yaml").write_text(PLAN % {"tools": folder / "tools", "modules": MODULES, "inside": INSIDE, "use": use, "model": name,
-                                              "url": address + path, "top": top})
+                                              "url": address + path, "top": top, "goal": goal})

@@ -29,6 +29,7 @@ from script import Script
 
 BYTES_PER_TOKEN = 4
 PROMPT_CHARACTERS_MAX = 4000
+BAD_GATEWAY = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n"
 KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 # The first line that fits a request says who handles it.
 ROUTES = [
@@ -95,6 +96,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                   tokens=[0, 0] if fault and fault.kind != "cut" else list(tokens))
         if fault and fault.kind == "hang":
             threading.Event().wait()
+        elif fault and fault.kind == "bad_gateway":
+            self.send_data(502, BAD_GATEWAY.encode(), {"content-type": "text/html"})
         elif fault and fault.kind != "cut":
             status, headers, refused = wire.refusal(fault, request)
             self.send(status, refused, headers)
@@ -120,9 +123,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return data
 
     def send(self, status, document, headers=None, cut=False):
-        data = json.dumps(document).encode()
+        self.send_data(status, json.dumps(document).encode(), {"content-type": "application/json", **(headers or {})}, cut)
+
+    def send_data(self, status, data, headers, cut=False):
         self.send_response(status)
-        for name, value in {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}.items():
+        for name, value in {"content-length": str(len(data)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":

@@ -9,11 +9,12 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import time
 
 import at_once
-from agent_runs import WithAgent
-from agent_task import TURNS
+from agent_runs import TRIES_ONCE, WithAgent
+from agent_task import GOAL, TURNS
 from pawl_testing import TIMEOUT_S
 from scripted_model import ScriptedModel
 
@@ -28,8 +29,9 @@ CALLS = range(1, len(TURNS) + 1)
 
 class Programs(WithAgent):
     def does_its_task(self, use):
+        """Its goal begins as an option does."""
         with ScriptedModel(self.model_folder(), TURNS) as model:
-            self.make(use, model)
+            self.make(use, model.address, goal=f"- {GOAL}")
             self.pawl("run", "plan.yaml", expect=None)
             self.assert_passed()
             self.assertEqual(len(model.calls()), len(TURNS))
@@ -62,7 +64,7 @@ class Programs(WithAgent):
         """Ends the victim while the model is asked for the answer of a call. Only a client that lives on gets that answer."""
         faults = [] if victim == "executor" else [{"kind": "hang", "at": call, "times": 1}]
         with ScriptedModel(self.model_folder(), TURNS, faults) as model:
-            self.make(use, model)
+            self.make(use, model.address)
             run = self.start("run", "plan.yaml")
             self.wait_until(lambda: len(model.calls()) == call, f"it asks for turn {call}")
             time.sleep(SETTLES_S)
@@ -75,11 +77,11 @@ class Programs(WithAgent):
         self.assertLessEqual(asked - len(TURNS), 0 if victim == "executor" else 1, self.log())
 
     def mends_its_work(self, use):
-        """`on_retry: continue`: the second attempt is one more turn of the same session."""
+        """`on_retry: continue`: the second attempt is one more turn of the same session. The goal begins as a command of the program does."""
         look = TURNS[0]["calls"]  # again, because some write no file that they have not read since their start
         turns = TURNS[:1] + [{"text": "It is done."}, {"calls": look}] + TURNS[1:]
         with ScriptedModel(self.model_folder(), turns) as model:
-            self.make(use, model, top="on_retry: continue")
+            self.make(use, model.address, top="on_retry: continue", goal=f"/fix {GOAL}")
             self.write("source/test.sh", "grep -q 'hello, world' greeting || { echo the greeting is wrong; exit 1; }\n")
             self.pawl("run", "plan.yaml", expect=None)
             self.assert_passed(attempts=2)
@@ -89,7 +91,7 @@ class Programs(WithAgent):
 
     def does_not_take_its_arguments(self, use):
         with ScriptedModel(self.model_folder(), TURNS) as model:
-            self.make(use, model)
+            self.make(use, model.address)
             plan = self.root / "plan.yaml"
             plan.write_text(plan.read_text().replace("agent: {", "agent: {args: [--no-such-flag], "))
             said = self.pawl("run", "plan.yaml", expect=None)
@@ -97,15 +99,16 @@ class Programs(WithAgent):
         self.assertEqual((phase["outcome"], phase["attempts_total"]), ("escalate", 1), self.log())
         self.assertIn("the agent does not take its command line", said.stdout + said.stderr)
 
-    def waits_for_a_person(self, use):
-        """When the provider refuses its key in the middle of the work. Its exit code does not say so."""
-        with ScriptedModel(self.model_folder(), TURNS, [{"kind": "unauthorized", "at": 2, "times": 0, "everywhere": True}]) as model:
-            self.make(use, model)
-            self.pawl("run", "plan.yaml", expect=11)
-        [phase] = self.pawl_json("status", "last")["phases"]
-        self.assertEqual((phase["state"], phase["attempts_total"]), ("EXECUTING", 1), self.log())
-        [row] = [row for row in self.chains("last")["fix"] if row["type"] == "waited"]
-        self.assertEqual((row["refusal"], row["status"]), ("unauthorized", 401))
+    def waits_while_its_provider_is_down(self, use):
+        with socket.socket() as closed:
+            closed.bind(("127.0.0.1", 0))  # nobody else gets this port, and nobody listens
+            self.make(use, "http://127.0.0.1:%d" % closed.getsockname()[1], top=TRIES_ONCE)
+            run = self.start("run", "plan.yaml")
+            self.wait_until(lambda: '"waits_for":"not_before"' in self.pawl("why", "last", "--json", expect=None).stdout, "it waits")
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(timeout=TIMEOUT_S), 130)
+        [row] = self.waits()
+        self.assertEqual((row["refusal"], row["status"], row["source"]), ("limited", 0, "backoff"))
 
 
 def add(name, function):
@@ -120,8 +123,13 @@ for program, use in enumerate(SIX):
         for call in CALLS if os.environ.get("WHOLE") else [1 + (program + order) % len(TURNS)]:
             add(f"{use}_goes_on_when_{victim}_ends_in_call_{call}", lambda self, of=(use, victim, call): self.goes_on(*of))
 
-for use in ("qwen", "opencode", "pi"):
-    add(f"{use}_waits_for_a_person", lambda self, use=use: self.waits_for_a_person(use))
+    # A wrong key, to which Google answers with 400, or one that is refused in the middle of the work.
+    refusal = ({"kind": "invalid_key", "at": 1}, 400) if use == "gemini" else ({"kind": "unauthorized", "at": 2}, 401)
+    add(f"{use}_waits_for_a_person", lambda self, of=(use, *refusal): self.waits_for_a_person(*of))
+
+# The others ask for minutes.
+for use in ("claude_code", "codex", "qwen", "pi"):
+    add(f"{use}_waits_while_its_provider_is_down", at_once.waits(lambda self, use=use: self.waits_while_its_provider_is_down(use)))
 
 
 if __name__ == "__main__":

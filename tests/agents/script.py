@@ -16,7 +16,7 @@ import time
 
 import intents
 
-FAULTS = ("rate_limit", "overloaded", "unauthorized", "invalid_key", "usage_window", "cut", "hang")
+FAULTS = ("rate_limit", "overloaded", "unauthorized", "invalid_key", "usage_window", "server_error", "bad_gateway", "cut", "hang")
 FOR_EVER = 0
 # Qwen Code's own agent that looks for what to remember of a session that is resumed. It has tools.
 MEMORY = "the managed memory extraction subagent"

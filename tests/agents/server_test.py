@@ -248,9 +248,15 @@ class Faults(ServerTest):
 
     def test_statuses_of_each_provider(self):
         expected = {"overloaded": (529, 503, 503, 503), "unauthorized": (401, 401, 401, 401), "invalid_key": (401, 401, 401, 400),
-                    "usage_window": (429, 429, 429, 429)}
+                    "usage_window": (429, 429, 429, 429), "server_error": (500, 500, 500, 500)}
         for kind, statuses in expected.items():
             self.assertEqual(tuple(self.refused(form, kind=kind)[0] for form in FORMATS), statuses, kind)
+
+    def test_a_gateway_has_a_page(self):
+        with self.model({"kind": "bad_gateway"}) as model:
+            status, headers, text = self.ask(model, *FORMATS["chat"][:2])
+        self.assertEqual((status, headers["content-type"]), (502, "text/html"))
+        self.assertTrue(text.startswith("<html>"), text)
 
     def test_a_usage_window_says_when_it_ends(self):
         _, headers, _ = self.refused("anthropic", kind="usage_window", resets_in=7200)

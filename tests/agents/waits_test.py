@@ -27,8 +27,8 @@ ENDS_S = 300
 
 
 class Waits(WithAgent):
-    def make(self, use, model, top=""):
-        super().make(use, model, top)
+    def make(self, use, address):
+        super().make(use, address)
         if use == "claude_code":
             self.subscribe()
 
@@ -43,7 +43,7 @@ class Waits(WithAgent):
     def goes_on_at_the_reset(self, use, is_killed):
         fault = REFUSALS[use] | {"at": 2, "times": 0, "everywhere": True, "lasts": WAIT_S}
         with ScriptedModel(self.model_folder(), WRITES, [fault]) as model:
-            self.make(use, model)
+            self.make(use, model.address)
             run = self.start("run", "plan.yaml")
             self.wait_until(lambda: len(model.calls()) > 1, "it is refused")
             refused_at = model.calls()[1]["at"]
@@ -55,7 +55,7 @@ class Waits(WithAgent):
             calls = model.calls()
         self.assert_passed()
         on = next(call["at"] for call in calls[1:] if call["answered"] != fault["kind"])
-        waits = [row["source"] for row in self.chains("last")["fix"] if row["type"] == "waited"]
+        waits = [row["source"] for row in self.waits()]
         print(f"{use:12} {'killed' if is_killed else 'left alone':10}: {on - refused_at - WAIT_S:.1f} s after the reset; "
               f"{len(calls)} calls; waits of Pawl: {', '.join(waits) or 'none'}", flush=True)
 

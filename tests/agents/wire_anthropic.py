@@ -85,6 +85,7 @@ ERRORS = {
     "overloaded": (529, "overloaded_error", "Overloaded"),
     "unauthorized": (401, "authentication_error", "invalid x-api-key"),
     "invalid_key": (401, "authentication_error", "invalid x-api-key"),
+    "server_error": (500, "api_error", "Internal server error"),
 }
 
 

@@ -68,6 +68,7 @@ ERRORS = {
     "overloaded": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
     "unauthorized": (401, "UNAUTHENTICATED", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other "
                      "valid authentication credential."),
+    "server_error": (500, "INTERNAL", "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"),
     "invalid_key": (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
 }
 

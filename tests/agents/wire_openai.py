@@ -8,6 +8,7 @@ ERRORS = {
     "overloaded": (503, "server_error", None, "The engine is currently overloaded, please try again later"),
     "unauthorized": (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: scripted. You can find your API key at "
                      "https://platform.openai.com/account/api-keys."),
+    "server_error": (500, "server_error", None, "The server had an error while processing your request. Sorry about that!"),
     "quota": (429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota, please check your plan and billing details. For more "
               "information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."),
 }

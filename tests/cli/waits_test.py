@@ -175,6 +175,76 @@ class Limited(Waits):
         self.pawl("verify", "last")
 
 
+class Outages(Waits):
+    """The provider fails, or can't be reached. So each program says."""
+
+    NETWORK = 'network: scoped, egress: ["127.0.0.1:9"], '
+    UNREACHABLE = {
+        "claude_code": ('{"type":"result","subtype":"success","is_error":true,"api_error_status":null,'
+                        '"result":"API Error: Unable to connect to API (ECONNRESET)"}', 1),
+        "codex": ('{"type":"turn.failed","error":{"message":"stream disconnected before completion: error sending request"}}', 1),
+        "gemini_cli": ('{"session_id": "s", "error": {"type": "Error", "message": "exception TypeError: fetch failed sending request", "code": 1}}', 1),
+        "opencode": ('{"type":"error","error":{"name":"APIError","data":{"message":"Cannot connect to API: The socket connection was closed unexpectedly."}}}', 1),
+        "pi": ('{"type":"auto_retry_end","success":false,"attempt":3,"finalError":"Connection error."}', 0),
+        "qwen_code": ('[{"type":"result","is_error":false,"result":"[API Error: Connection error. (cause: fetch failed)]",'
+                      '"stats":{"models":{"m":{"api":{"totalErrors":1}}}}}]', 0)}
+    FAILED = {
+        "claude_code": ('{"type":"result","is_error":true,"api_error_status":500,"result":"API Error: 500 Internal server error"}', 1, 500),
+        "opencode": ('{"type":"error","error":{"name":"APIError","data":{"message":"Bad Gateway","statusCode":502}}}', 1, 502),
+        "pi": ('{"type":"auto_retry_end","success":false,"attempt":3,"finalError":"504 Gateway Timeout"}', 0, 504)}
+
+    def make_event(self, program, event, code, network=NETWORK, before="", **kwargs):
+        self.make(f"{before}\ncat /plan/event", program, code=code, **kwargs)
+        self.write("event", event + "\n")
+        text = (self.root / "plan.yaml").read_text()
+        self.write("plan.yaml", text.replace("agent: {", "agent: {" + network))
+
+    def test_it_waits_and_goes_on(self):
+        ends = [(name, *each, 0) for name, each in self.UNREACHABLE.items()] + [(name, *each) for name, each in self.FAILED.items()]
+        for program, event, code, status in ends:
+            with self.subTest(program, status=status):
+                self.make_event(program, event, code)
+                self.leave(self.begin_to_wait())
+                row, = self.rows_of("waited")
+                self.assertEqual((row["refusal"], row["source"], row["status"]), ("limited", "backoff", status))
+                said = self.pawl("status", "last").stdout
+                self.assertIn("can't be reached (" if status == 0 else f"refused its agent for now ({status}: ", said)
+                self.pawl("resume", "last", "--now")
+                self.assert_nothing_spent()
+
+    def assert_does_not_wait(self):
+        said = self.pawl("run", "plan.yaml", expect=None).stdout
+        self.assertEqual(self.rows_of("waited"), [])
+        return said
+
+    def test_an_agent_that_only_talks_of_one_does_not_wait(self):
+        words = "API Error: Unable to connect to API; stream disconnected before completion: error sending request; fetch failed; Connection error.; " \
+                "Cannot connect to API"
+        for program, event in (("claude_code", {"type": "result", "is_error": False, "result": words}),
+                               ("codex", {"type": "item.completed", "item": {"type": "agent_message", "text": words}}),
+                               ("gemini_cli", {"session_id": "s", "response": words}),
+                               ("opencode", {"type": "text", "part": {"text": words}}),
+                               ("pi", {"type": "agent_end", "messages": [{"stopReason": "stop", "content": [{"text": words}]}]}),
+                               ("qwen_code", [{"type": "result", "is_error": False, "result": words}])):
+            with self.subTest(program):
+                self.make_event(program, json.dumps(event, separators=(",", ":")), 1)
+                self.assert_does_not_wait()
+
+    def test_an_agent_whose_sandbox_lets_it_reach_nothing_does_not_wait(self):
+        event, code = self.UNREACHABLE["pi"]
+        asks = "getent hosts model.example || true"
+        for network, before in (("", ""), (self.NETWORK, asks)):
+            with self.subTest(network):
+                self.make_event("pi", event, code, network, before, gate="exit 1")
+                self.assertIn("the agent ended with: Connection error.", self.assert_does_not_wait())
+
+    def test_a_program_asks_for_other_hosts_while_the_provider_is_down(self):
+        self.make_event("pi", *self.UNREACHABLE["pi"], before="getent hosts other.example || true; (: </dev/tcp/127.0.0.1/9) || true")
+        text = (self.root / "plan.yaml").read_text()
+        self.write("plan.yaml", text.replace("sh /plan/agent.sh", "bash /plan/agent.sh"))
+        self.leave(self.begin_to_wait())
+
+
 class Unauthorized(Waits):
     def test_it_waits_for_a_person_who_learns_where_the_credential_comes_from(self):
         self.make(NO_KEY)

@@ -154,8 +154,10 @@ std::string wait_text(const std::string& phase_id, const store::Wait& wait) {
         views::has_no_credential(wait)
             ? "the plan gives it none: start a new run whose plan has `credentials` for it"
             : "the agent takes it from " + wait.credential);
-  return fmt::format("phase {} waits until {:.19}Z, and nothing is spent: {} refused its agent for now{}{}",
-                     phase_id, wait.not_before, wait.provider, why,
+  // Without a status there was no answer.
+  return fmt::format("phase {} waits until {:.19}Z, and nothing is spent: {} {}{}{}", phase_id,
+                     wait.not_before, wait.provider,
+                     wait.status == 0 ? "can't be reached" : "refused its agent for now", why,
                      wait.source == store::kWaitOfBackoff ? "; it names no time" : "");
 }
 
