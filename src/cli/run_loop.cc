@@ -15,6 +15,7 @@
 #include "cli/render/words.h"
 #include "executor/credentials.h"
 #include "executor/worker.h"
+#include "gates/gates.h"
 #include "os/process.h"
 #include "sandbox/backend.h"
 #include "views/budget.h"
@@ -60,7 +61,17 @@ void print_summary(std::FILE* out, store::Reader& store, const store::RunRow& ru
     say_to(out, "  ledger head {}\n", head);
 }
 
-void print_next(std::FILE* out, const store::RunRow& run, const std::string& where, const RunWaits& waits) {
+// The phase whose agent does not take its command line, as the plan of the run has it.
+const store::PhaseRow* refused_command_line(const std::vector<store::PhaseRow>& phases) {
+  const auto found = std::ranges::find_if(phases, [](const auto& phase) {
+    return phase.state == store::PhaseState::kFailed &&
+           gates::is_refused_command_line(phase.last_failure_reason);
+  });
+  return found == phases.end() ? nullptr : &*found;
+}
+
+void print_next(std::FILE* out, const store::RunRow& run, const std::vector<store::PhaseRow>& phases,
+                const std::string& where, const RunWaits& waits) {
   const std::string id = run.run_id;
   const auto& spent = waits.spent;
   const auto lacks = [](const auto& each) { return views::has_no_credential(each.second); };
@@ -76,6 +87,8 @@ void print_next(std::FILE* out, const store::RunRow& run, const std::string& whe
       say_to(out, "Next: pawl diff {0}{1}   pawl apply {0}{1}   pawl verify {0}{1}\n", id, where);
       break;
     case store::RunState::kFailed:
+      if (const auto* phase = refused_command_line(phases))
+        return say_to(out, "Next: correct the plan, then {}\n", retry_command(run, *phase));
       say_to(out, "Next: pawl inspect {0}{1}   pawl retry {0} PHASE{1}   then pawl resume {0}{1}\n", id,
              where);
       break;
@@ -166,7 +179,7 @@ int finish(const State& state, const LoopOptions& options, const Status& worked)
       say("Interrupted. A step that runs goes on under its supervisor; nothing is lost.\n");
     if (waits.spent) say("Stopped: {}; {}.\n", budget_text(*waits.spent), what_goes_on(store, *phases));
     for (const auto& [phase_id, wait] : waits.providers) say("  {}\n", visible(wait_text(phase_id, wait)));
-    print_next(stdout, *run, where_option(state, options), waits);
+    print_next(stdout, *run, *phases, where_option(state, options), waits);
   }
   return worked ? worst : reported;
 }

@@ -186,6 +186,7 @@ class Episode {
   // Adds output, reports and records to the facts of the outcome.
   void add_changed(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const;
   void add_records(const PlannedStep& step, const sandbox::SandboxRun& run, gates::StepFacts& to) const;
+  std::string said_error_of(const sandbox::SandboxRun& run) const;  // for StepFacts::said_error
   void add_stop_option(const PlannedStep& step, gates::StepFacts& to) const;
   std::string last_test_of(const PlannedStep& step, const sandbox::SandboxRun& run,
                            const std::string& output) const;

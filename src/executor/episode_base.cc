@@ -169,8 +169,7 @@ std::string Episode::absent_still(const PlannedStep& step, const gates::StepFact
 
 std::string Episode::refused_by_agent(const gates::StepFacts& facts) const {
   if (facts.refused_line.empty() || !agent_layer().empty()) return "";
-  return "the agent does not take its command line: " + facts.refused_line +
-         "; correct it in the plan, then start a new run";
+  return gates::refused_command_line_reason(facts.refused_line);
 }
 
 // Whether the work can never have a file at `path`, and no step of the gate can create one from the work.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "agent/refusal.h"
+#include "base/escapes.h"
 #include "executor/episode.h"
 #include "executor/start_run.h"
 #include "gates/hang.h"
@@ -137,6 +139,7 @@ void Episode::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
     if (log) gates::take_output(*log, to);
     if (log && fails && to.is_agent && run.logs_bytes <= kRefusedBytesMax)
       to.refused_line = printable(gates::refused_command_line(*log));
+    if (to.is_agent) to.said_error = said_error_of(run);
   }
   if (run.egress_refused > 0) add_refused_hosts(run, to);
   to.reports = reports_of(step, run);
@@ -144,6 +147,13 @@ void Episode::add_records(const PlannedStep& step, const sandbox::SandboxRun& ru
   if (run.outcome == sandbox::Outcome::kTimedOut) to.last_test = last_test_of(step, run, to.output_tail);
   if (step.role == StepRole::kBaseline || step.role == StepRole::kGate) add_program(step, to);
   if (step.step->trace) add_trace(run, to);
+}
+
+std::string Episode::said_error_of(const sandbox::SandboxRun& run) const {
+  const auto* signs = agent::refusal_signs(phase_->agent_usage);
+  if (signs == nullptr) return "";
+  const auto tail = world_.objects.blob_tail(run.logs, agent::kEventTailBytes);
+  return tail ? without_escapes(valid_utf8(agent::said_error(*signs, *tail))) : "";
 }
 
 // Only a runner with a failure, or without a report, may have ended early.

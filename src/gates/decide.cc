@@ -10,6 +10,9 @@
 namespace pawl::gates {
 namespace {
 
+constexpr std::string_view kAgentEnd = "; the agent ended with: ";
+constexpr std::string_view kRefusesCommandLine = "the agent does not take its command line: ";
+
 // Mutants (base/mutant.h).
 bool counts_no_same_failure() { return mutant("same_failures_go_on"); }
 bool ignores_open_gates() { return mutant("failed_steps_ignored"); }
@@ -118,7 +121,27 @@ std::string flaky_signals(const std::vector<Signal>& signals) {
   return out;
 }
 
+// The files that failed the agent's step because they have the value of a credential.
+std::string withheld_of_agent(const AttemptFacts& facts) {
+  constexpr std::size_t kNamed = 5;
+  const auto agent = std::ranges::find(facts.steps, true, &StepFacts::is_agent);
+  if (agent == facts.steps.end() || !agent->withheld_fail || agent->withheld.empty()) return "";
+  const auto& all = agent->withheld;
+  std::string out = "; not stored, for the value of a credential: " +
+                    joined({all.begin(), all.begin() + std::min<std::ptrdiff_t>(kNamed, std::ssize(all))});
+  if (all.size() > kNamed) out += fmt::format(" and {} more", all.size() - kNamed);
+  return out;
+}
+
 }  // namespace
+
+std::string refused_command_line_reason(const std::string& line) {
+  return std::string(kRefusesCommandLine) + line + "; correct it in the plan, then start a new run";
+}
+
+bool is_refused_command_line(std::string_view reason) {
+  return reason.substr(0, reason.find(kAgentEnd)).find(kRefusesCommandLine) != reason.npos;
+}
 
 std::string_view name(Verdict::Kind kind) {
   switch (kind) {
@@ -162,8 +185,8 @@ Verdict decide(const AttemptFacts& facts) {
   if (!decision.why.empty()) out.reason += (out.reason.empty() ? "" : ": ") + decision.why;
   if (const auto flaky = flaky_signals(facts.signals); !flaky.empty()) out.reason += "; " + flaky;
   out.reason += failing_before(facts.signals);
-  if (const auto last = last_line_of_agent(facts); !last.empty())
-    out.reason += "; the agent ended with: " + last;
+  out.reason += withheld_of_agent(facts);
+  if (const auto end = end_of_agent(facts); !end.empty()) out.reason += std::string(kAgentEnd) + end;
   out.summary = summary_of(facts);
   return out;
 }

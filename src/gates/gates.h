@@ -120,6 +120,7 @@ struct StepFacts {
   std::string output_tail;                       // the end of the step's output, valid UTF-8
   std::string output_failures;                   // for a long output: its lines that report failures
   std::string refused_line;  // for an agent that failed: refused_command_line() of its output
+  std::string said_error;    // for an agent of a known program: the error that its last event says; one line
 };
 
 // The lines of a text that report failures, in at most kSummaryBytesMax bytes of valid UTF-8.
@@ -177,6 +178,11 @@ std::vector<Signal> evaluate(const GateFacts& facts);
 
 // Whether the gate passed: every step ran and held, and there are signals, all of which passed.
 bool gate_passed(const GateFacts& facts, const std::vector<Signal>& signals);
+
+// AttemptFacts::stop for StepFacts::refused_line, and whether it is in the reason of a verdict: the plan of a run stays
+// as it is, so that another attempt ends in the same way.
+std::string refused_command_line_reason(const std::string& line);
+bool is_refused_command_line(std::string_view reason);
 
 struct AttemptFacts {
   // Signals of the whole attempt, in order, with the signals of the agent and of the policy.

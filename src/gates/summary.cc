@@ -217,27 +217,45 @@ std::string unread_reports(const std::vector<StepFacts>& steps, std::size_t room
   return out;
 }
 
+// The end of an object or list that was printed on several lines: "}", "});", or a whole one on its line.
+bool ends_json(std::string_view line) {
+  return line.find_first_not_of("{}[]();, ") == line.npos || (line.starts_with('{') && line.ends_with('}'));
+}
+
+// The last line of an output, or, where that is JSON, the last line that says an error. Its supervisor adds lines of
+// its own, which do not count.
+std::string_view last_line(std::string_view output) {
+  std::string_view last;
+  for (const auto line : TextLinesFromEnd(output)) {
+    const auto said = trimmed(line);
+    if (said.empty() || said.starts_with("pawl: ")) continue;
+    if (last.empty()) last = said;
+    if (!ends_json(last)) return last;
+    if (says_error(said)) return said;
+  }
+  return last;
+}
+
 }  // namespace
 
-std::string last_line_of_agent(const AttemptFacts& facts) {
+std::string end_of_agent(const AttemptFacts& facts) {
   constexpr std::size_t kLineMost = 200;
   const auto signal = std::ranges::find(facts.signals, "agent", &Signal::kind);
   const auto agent = std::ranges::find(facts.steps, true, &StepFacts::is_agent);
-  if (signal == facts.signals.end() || signal->passed || agent == facts.steps.end()) return "";
-  std::string_view last;
-  // Its supervisor adds lines of its own.
-  for (const auto line : TextLines(agent->output_tail))
-    if (const auto said = trimmed(line); !said.empty() && !said.starts_with("pawl: ")) last = said;
-  return std::string(whole_words(last, kLineMost));
+  if (signal == facts.signals.end() || agent == facts.steps.end()) return "";
+  // Some programs end with 0 on an error.
+  if (!agent->said_error.empty()) return std::string(whole_words(agent->said_error, kLineMost));
+  if (signal->passed || step_held(agent->outcome, agent->exit_code, agent->may_fail)) return "";
+  return std::string(whole_words(last_line(agent->output_tail), kLineMost));
 }
 
 std::string summary_of(const AttemptFacts& facts) {
   const auto failing = failing_of(facts);
-  const auto last_line = last_line_of_agent(facts);
+  const auto agent_end = end_of_agent(facts);
   std::string out;
   for (const auto& signal : facts.signals) {
     if (!signal.passed) out += describe(signal, !failing.empty());
-    if (signal.kind == "agent" && !last_line.empty()) out += "  it ended with: " + last_line + "\n";
+    if (signal.kind == "agent" && !agent_end.empty()) out += "  it ended with: " + agent_end + "\n";
   }
   out =
       whole_words(valid_utf8(out), failing.empty() ? kSummaryBytesMax : kSignalBytesMax + kTestBytesMax / 2);

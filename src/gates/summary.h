@@ -12,8 +12,9 @@ namespace pawl::gates {
 // UTF-8.
 std::string summary_of(const AttemptFacts& facts);
 
-// The last line of an agent that failed, such as an option that it does not know, or a key that it misses. "": it did
-// not fail, or has no output. One line, valid UTF-8.
-std::string last_line_of_agent(const AttemptFacts& facts);
+// The words that an agent ended with: StepFacts::said_error. Otherwise, of one that failed, the last line of its output, such as a
+// key that it misses; of an output that ends in JSON the last line that says an error. "": there is none. One line,
+// valid UTF-8.
+std::string end_of_agent(const AttemptFacts& facts);
 
 }  // namespace pawl::gates

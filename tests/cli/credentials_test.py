@@ -260,7 +260,9 @@ class Credentials(WithRun):
         leak = ('if [ $PAWL_ATTEMPT = 1 ]; then echo "key = $API_KEY" >config; ln -s "$API_KEY" link; mkdir -p "a/$API_KEY"; touch "a/$API_KEY/f"; '
                 'else cat "$PAWL_FEEDBACK"; ls /pawl/evidence; fi; echo done >made')
         self.make(agent=leak, gate="! [ -e config ]", max_attempts=2)
-        self.pawl("run", "plan.yaml")
+        said = self.pawl("run", "plan.yaml").stdout
+        self.assertRegex(said, "; not stored, for the value of a credential: .*config")
+        self.assertNotIn("the agent ended with", said)
         attempts = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
         self.assertEqual([attempt["verdict"] for attempt in attempts], ["failed_retryable", "passed"])
         signals = {signal["kind"]: signal for signal in attempts[0]["signals"]}

@@ -211,6 +211,15 @@ class Going(WithRun):
         why = self.pawl_json("why", "last")
         self.assertEqual((why["waits_for"], why["command"]), ("person", f"pawl retry {self.run_id()} p1"))
 
+    def test_another_plan_is_the_one_remedy_where_an_agent_does_not_take_its_command_line(self):
+        for agent, remedy in (("ls --no-such-flag", f"pawl run {self.root}/plan.yaml"), ("exit 1", "pawl retry ")):
+            with self.subTest(agent):
+                self.make_simple(agent=agent, gate="exit 1", max_attempts=1)
+                said = self.pawl("run", "plan.yaml", expect=11).stdout
+                self.assertIn(remedy, said[said.index("Next: "):])
+                self.assertIn("   or: " + remedy, self.pawl("status", "last").stdout)
+                self.assertTrue(self.pawl_json("why", "last")["command"].startswith(remedy))
+
     def test_a_second_resume_joins_and_no_phase_runs_twice(self):
         self.make_simple(agent="sleep 0.2; echo x > made-$PAWL_PHASE_ID", gate="ls made-*", phases=4)
         first = self.start("run", "plan.yaml")

@@ -293,6 +293,22 @@ class OtherEnds(Waits):
         self.pawl("run", "plan.yaml", expect=None)
         self.assertEqual(self.rows_of("waited"), [])
 
+    def test_the_reason_has_the_line_that_says_why_an_agent_failed(self):
+        error = '{\n  "error": {\n    "message": "API key not valid.",\n    "code": 7\n  }\n}\n'
+        for program, output, words in (
+                ("", "I work\nit broke\n", "it broke"),
+                ("", 'Error: no such file\n{\n  "done": 0\n}\n', "Error: no such file"),
+                ("", error, '"message": "API key not valid.",'),
+                ("gemini_cli", "Ripgrep is not available.\n" + error, "API key not valid."),
+                ("codex", '{"type":"turn.failed","error":{"message":"no such model"}}\n', "no such model"),
+                ("acp", 'acp: error 404: no such model\n{"exit_code":26,"type":"acp_end","usage":[]}\n}\n', "acp: error 404: no such model")):
+            with self.subTest(program, output=output):
+                self.make("cat /plan/output", program, gate="exit 1", max_attempts=1)
+                self.write("output", output)
+                self.pawl("run", "plan.yaml", expect=11)
+                reason = self.pawl_json("status", "last")["phases"][0]["last_failure_reason"]
+                self.assertTrue(reason.endswith("; the agent ended with: " + words), reason)
+
     def test_the_policy_of_the_phase_decides_about_an_agent_that_must_not_run_twice(self):
         self.make(CLAUDE, max_attempts=1, resume="escalate")
         self.pawl("run", "plan.yaml", expect=11)

@@ -61,6 +61,36 @@ TEST(Summary, TheLastLineOfAFailedAgentIsInTheReasonToo) {
   EXPECT_LT(lots.size(), 300U);
 }
 
+TEST(Summary, AnAgentThatEndsInJsonIsNamedByItsError) {
+  const auto reason_of = [](const std::string& output) { return decide(with_agent(output, 1)).reason; };
+  const std::string begins = "agent.agent, g.build; the agent ended with: ";
+  EXPECT_EQ(reason_of("x\nError: it broke\n{\n  \"a\": 1\n}\n"), begins + "Error: it broke");
+  EXPECT_EQ(reason_of("{\n  \"message\": \"no key\",\n  \"code\": 1\n}\n"),
+            begins + "\"message\": \"no key\",");
+  EXPECT_EQ(reason_of("error: x\n{\"done\":true}\n"), begins + "error: x");
+  EXPECT_EQ(reason_of("I work\n{\"done\":true}\n"), begins + "{\"done\":true}");
+  EXPECT_EQ(reason_of("error: x\nand more\n"), begins + "and more");
+  auto known = with_agent("}\n", 0);
+  known.steps[0].said_error = "Connection error.";
+  EXPECT_EQ(decide(known).reason, "g.build; the agent ended with: Connection error.") << "some end with 0";
+}
+
+TEST(Summary, WithheldFilesAreNamedInTheReason) {
+  auto facts = with_agent("k=secret\n", 0);
+  facts.signals[0].passed = false;
+  facts.steps[0].withheld = {"a", "b", "c", "d", "e", "f"};
+  facts.steps[0].withheld_fail = true;
+  EXPECT_EQ(decide(facts).reason,
+            "agent.agent, g.build; not stored, for the value of a credential: a, b, c, d, e and 1 more");
+}
+
+TEST(Summary, AReasonSaysThatTheCommandLineIsRefused) {
+  auto facts = with_agent("error: unknown option '--x'\n", 1);
+  facts.stop = refused_command_line_reason("error: unknown option '--x'");
+  EXPECT_TRUE(is_refused_command_line(decide(facts).reason)) << decide(facts).reason;
+  EXPECT_FALSE(is_refused_command_line(decide(with_agent(facts.stop + "\n", 1)).reason)) << "its own words";
+}
+
 TEST(Summary, NewlyBrokenTestsComeBeforeThoseThatFailOnBase) {
   StepFacts unit = ended("unit", 1);
   give(unit, "tap", "not ok 1 old\nnot ok 2 broken\nok 3 fine\n1..3\n");

@@ -41,11 +41,13 @@ std::string waits_text(const views::RunStatus& status) {
   std::string out;
   for (const auto& [phase_id, wait] : status.waits)
     out += fmt::format("{}\n  {}\n", visible(wait_text(phase_id, wait)), wait_command(run_id, wait));
-  if (status.failed_phase.empty()) return out;
-  return out +
-         fmt::format(
-             "phase {0} waits for a person\n  {2}pawl retry {1} {0}\n", status.failed_phase, run_id,
-             status.has_work ? fmt::format("pawl approve {} {}   or: ", run_id, status.failed_phase) : "");
+  const auto failed = std::ranges::find(status.phases, status.failed_phase, &store::PhaseRow::phase_id);
+  if (failed == status.phases.end()) return out;
+  return out + fmt::format("phase {0} waits for a person\n  {1}{2}\n", status.failed_phase,
+                           status.has_work
+                               ? fmt::format("pawl approve {} {}   or: ", run_id, status.failed_phase)
+                               : "",
+                           retry_command(status.run, *failed));
 }
 
 Result<Shown> list_runs(store::Reader& store, bool json) {

@@ -41,7 +41,7 @@ Advice of_failed(const store::RunRow& run, const Reason& reason) {
               fmt::format("the run is {}: phase {} is {} ({}), and only a person moves it{}", name(run.state),
                           reason.phase_id, name(reason.phase->outcome), reason.phase->last_failure_reason,
                           reason.has_work ? "; `pawl approve` takes its work as it is" : ""),
-          .command = fmt::format("pawl retry {} {}", run.run_id, reason.phase_id)};
+          .command = retry_command(run, *reason.phase)};
 }
 
 Advice of_lease(const store::RunRow& run, const Reason& reason, const std::string& now) {

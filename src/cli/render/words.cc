@@ -11,6 +11,7 @@
 #include "cli/render/terminal.h"
 #include "cli/render/visible.h"
 #include "executor/steps.h"
+#include "gates/gates.h"
 #include "store/ledger_rows.h"
 #include "views/decisions.h"
 
@@ -170,6 +171,12 @@ std::string question_line(const views::OpenQuestion& open) {
 }
 
 std::string answer_command(const std::string& run_id) { return "pawl answer " + run_id; }
+
+std::string retry_command(const store::RunRow& run, const store::PhaseRow& phase) {
+  if (gates::is_refused_command_line(phase.last_failure_reason))
+    return "pawl run " + shell_word(run.plan_file);
+  return fmt::format("pawl retry {} {}", run.run_id, phase.phase_id);
+}
 
 std::string seen_text(const views::SeenInPart& seen) {
   std::string gates;

@@ -46,6 +46,8 @@ std::string wait_text(const std::string& phase_id, const store::Wait& wait);
 std::string wait_command(const std::string& run_id, const store::Wait& wait);
 std::string question_line(const views::OpenQuestion& open);  // "fix asks: Deploy?", on one line
 std::string answer_command(const std::string& run_id);       // the command that lists and answers it
-std::string cap_option(const store::BudgetRow& row);         // for `pawl budget`, to raise that cap
+// The command that lets a failed phase begin again: of a new run where only another plan helps.
+std::string retry_command(const store::RunRow& run, const store::PhaseRow& phase);
+std::string cap_option(const store::BudgetRow& row);  // for `pawl budget`, to raise that cap
 
 }  // namespace pawl::cli

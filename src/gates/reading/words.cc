@@ -337,6 +337,10 @@ std::string lines_that(const Belongs& belongs, std::string_view text, std::size_
 
 }  // namespace
 
+bool says_error(std::string_view line) {
+  return tells(line) || lead_trimmed(line).starts_with("\"message\":");
+}
+
 std::string stable_name(std::string_view name) {
   return without_identities(
       without_addresses(without_temporary_folders(without_told_lines(without_lines_of_files(name)))));

@@ -28,6 +28,9 @@ bool is_teardown_of_bats(std::string_view name);
 // for the lines left out between them. At most `bytes_max`; "" when there is no such line.
 std::string telling_lines(std::string_view text, std::size_t bytes_max);
 
+// Whether a line looks like a failure, or is the member "message" of an object in JSON.
+bool says_error(std::string_view line);
+
 // When more than half of the lines begin, or end, with the same word ("pass 1", "pass 2"): all other lines,
 // in the form of telling_lines(). "" when no word is that frequent.
 std::string unusual_lines(std::string_view text, std::size_t bytes_max);
