@@ -84,7 +84,7 @@ Result<std::vector<std::string>> mounts_of(const PlanRequest& request, const std
   const auto profile = plan::parse_profile(plan.profiles.at(request.agent), request.agent).profile;
   if (request.model.empty() && profile && profile->needs_model)
     return fail(ErrorKind::kInvalid, "--agent " + request.agent + " needs a model: add `--model NAME`");
-  auto mounts = executor::mounts_for(plan);
+  auto mounts = executor::mounts_for(plan, source);
   if (!mounts) return std::unexpected(in_words(std::move(mounts).error(), request.agent));
   const auto added = executor::add_keys(plan);
   if (added.lacking.empty()) return mounts;

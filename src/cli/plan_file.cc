@@ -23,7 +23,6 @@
 #include "gates/reading/stop_settings.h"
 #include "os/file.h"
 #include "plan/keys.h"
-#include "plan/mounts_text.h"
 #include "plan/policy.h"
 #include "plan/script.h"
 #include "workspace/built_elsewhere.h"
@@ -175,25 +174,15 @@ void check_built(const std::string& shown, const std::string& file, plan::Parsed
 }
 
 // Programs that end a step with 127, attempt after attempt.
-void check_programs(const std::string& shown, plan::Parsed& parsed) {
-  for (const auto& unseen : executor::unseen_programs(*parsed.plan)) {
-    const auto& place = unseen.place;
-    const std::string mounts = plan::mounts_text(place.mounts);
-    std::string message = fmt::format("{} starts {}, which no step finds", unseen.user, unseen.name);
-    if (place.host_path.empty())
-      message +=
-          ", nor is it on this machine: install it below /usr, or show the folder that it lies in with "
-          "`mounts`";
-    else if (mounts.empty())
-      message +=
-          fmt::format(": it lies at {}, and no folder around it may be shown: install it below /usr/local",
-                      place.host_path);
-    else
-      message += fmt::format(": it lies at {}. Add to the plan: `{}`{}", place.host_path, mounts,
-                             place.is_in_path ? "" : ", and name it by that path");
-    parsed.warnings.push_back(
-        {.file = shown, .line = unseen.at.line, .column = unseen.at.column, .message = visible(message)});
-  }
+void check_programs(const std::string& shown, PlanFile& to) {
+  const auto& plan = *to.parsed.plan;
+  const auto source = executor::source_folder(plan, os::folder_of(to.file)).value_or("");
+  for (const auto& unseen : executor::unseen_programs(plan, source))
+    (unseen.is_certain ? to.unstartable : to.parsed.warnings)
+        .push_back({.file = shown,
+                    .line = unseen.at.line,
+                    .column = unseen.at.column,
+                    .message = visible(executor::text_of(unseen))});
 }
 
 // A person may miss such a folder in a sandbox, or may not know that keys lie there.
@@ -381,7 +370,7 @@ Result<PlanFile> read_plan(const std::string& path, bool silent) {
   check_files_beside(path, out.file, out.parsed);
   check_built(path, out.file, out.parsed);
   check_mounts(path, out.parsed);
-  check_programs(path, out.parsed);
+  check_programs(path, out);
   if (!out.parsed.problems.empty()) out.parsed.plan.reset();
   return out;
 }

@@ -15,6 +15,8 @@ struct PlanFile {
   plan::Parsed parsed;
   // The text of the policy file that the plan names; verified and valid when parsed.plan is set.
   std::string policy_text;
+  // Programs that the plan names by `use` or `acp` and that no step finds: no attempt of these agents can pass.
+  std::vector<plan::Problem> unstartable;
 };
 
 // Also reads the plan's policy file. Reads at most the size that a plan may have; a larger file is a problem

@@ -121,12 +121,12 @@ Result<std::optional<plan::ProfileText>> own_profile(const std::string& name) {
   return std::unexpected(std::move(text).error());
 }
 
-std::vector<AgentProgram> agent_programs() {
+std::vector<AgentProgram> agent_programs(const std::string& source) {
   std::vector<AgentProgram> out;
   for (const auto& name : profile_names()) out.push_back(of_profile(name));
   std::vector<std::string> programs;
   for (const auto& each : out) programs.push_back(each.profile ? each.profile->program() : "");
-  const auto places = find_programs(programs);
+  const auto places = find_programs(programs, source);
   const auto backend = sandbox::make_backend(sandbox::default_backend());
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out[i].profile) continue;

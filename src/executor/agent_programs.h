@@ -33,6 +33,7 @@ struct AgentProgram {
 
 // All profiles, sorted by name: the user's profiles, and the compiled-in profiles that no user's profile replaces. A
 // program that is found runs once with --version, in a sandbox without network that shows the same files as a step.
-std::vector<AgentProgram> agent_programs();
+// `source` as for find_programs().
+std::vector<AgentProgram> agent_programs(const std::string& source);
 
 }  // namespace pawl::executor

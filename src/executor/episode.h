@@ -170,8 +170,8 @@ class Episode {
   void add_base(gates::AttemptFacts& to) const;
   // Why no attempt can pass a step of a gate (gates::absent_still); "" otherwise.
   std::string absent_still(const PlannedStep& step, const gates::StepFacts& facts) const;
-  // Why another attempt would end in the same way: the program of the agent does not take its command line. "": it
-  // does.
+  // Why another attempt would end in the same way: the program of the agent is not in the sandbox, or does not take its
+  // command line. "": neither shows.
   std::string refused_by_agent(const gates::StepFacts& facts) const;
   std::string inventories_hash() const;  // over all known results on base, by gate; "" without a result
   bool is_left_out(const PlannedStep& step, const gates::MissingProgram& program,

@@ -7,6 +7,7 @@
 #include "base/json_members.h"
 #include "base/mutant.h"
 #include "executor/episode.h"
+#include "executor/programs.h"
 #include "executor/start_run.h"
 #include "gates/moving.h"
 #include "os/file.h"
@@ -168,8 +169,15 @@ std::string Episode::absent_still(const PlannedStep& step, const gates::StepFact
 }
 
 std::string Episode::refused_by_agent(const gates::StepFacts& facts) const {
-  if (facts.refused_line.empty() || !agent_layer().empty()) return "";
-  return gates::refused_command_line_reason(facts.refused_line);
+  constexpr std::string_view kWhatToDo = "; correct it in the plan, then start a new run";
+  constexpr std::int64_t kNotFound = 127;
+  if (!facts.is_agent || !agent_layer().empty()) return "";
+  if (!facts.refused_line.empty()) return gates::refused_command_line_reason(facts.refused_line);
+  if (facts.outcome != sandbox::Outcome::kExited || facts.exit_code != kNotFound) return "";
+  const auto& argv = phase_->agent.argv;
+  const auto name = gates::missing_program(argv, facts.output_tail).name;
+  const auto why = name.empty() ? "" : why_absent(*plan_, argv, name);
+  return why.empty() ? "" : fmt::format("the agent can't start: {}{}", printable(why), kWhatToDo);
 }
 
 // Whether the work can never have a file at `path`, and no step of the gate can create one from the work.

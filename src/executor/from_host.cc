@@ -1,9 +1,12 @@
 #include "executor/from_host.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "executor/program_folders.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "sandbox/environment.h"
@@ -16,6 +19,11 @@ namespace {
 
 constexpr std::uint64_t kContentBytesMax = 64 << 20;  // read before each step
 constexpr std::size_t kMountsNamedMax = 10;
+
+// Folders in which steps make files. In PATH such a folder would let an agent choose the programs of a gate.
+constexpr std::array kWritten = {sandbox::inside::kWorkspace,    sandbox::inside::kHome,
+                                 sandbox::inside::kTemporary,    sandbox::inside::kLargeFiles,
+                                 sandbox::inside::kSharedMemory, sandbox::inside::kRun};
 
 bool covers(const std::string& folder, const std::string& path) {
   return path == folder || path.starts_with(folder + "/");
@@ -113,25 +121,32 @@ std::vector<sandbox::CopyIn> mounts_without_content(const plan::Common& plan) {
   return out;
 }
 
-std::vector<Bin> bins_of_mount(const sandbox::CopyIn& mount) {
-  std::vector<Bin> out;
+Bins bins_of_mount(const sandbox::CopyIn& mount) {
+  Bins out;
   const bool has_place = mount.dst.find(':') == std::string::npos;  // the separator of PATH
-  if (!has_place || !os::is_folder(mount.src)) return out;
-  if (mount.dst.ends_with("/bin")) out.push_back({.on_host = mount.src, .inside = mount.dst});
-  if (const auto bin = os::join(mount.src, "bin"); os::is_folder(bin))
-    out.push_back({.on_host = bin, .inside = os::join(mount.dst, "bin")});
+  if (!has_place) return out;
+  const bool is_written =
+      std::ranges::any_of(kWritten, [&](const char* folder) { return covers(folder, mount.dst); });
+  if (is_program(mount.src) && !is_written) out.first.push_back(os::folder_of(mount.dst));
+  if (!os::is_folder(mount.src)) return out;
+  if (mount.dst.ends_with("/bin")) out.first.push_back(mount.dst);
+  if (os::is_folder(os::join(mount.src, "bin"))) out.first.push_back(os::join(mount.dst, "bin"));
+  if (os::is_folder(os::join(mount.src, ".bin"))) out.last.push_back(os::join(mount.dst, ".bin"));
   return out;
 }
 
-// The folders come first in PATH: a user who mounts a toolchain means its programs, and not the programs of
+// Most folders come first in PATH: a user who mounts a toolchain means its programs, and not the programs of
 // the same names that every sandbox has.
 void add_bins(const std::vector<sandbox::CopyIn>& mounts, std::vector<std::string>& env) {
   constexpr std::string_view kPath = "PATH=";
-  std::string bins;
-  for (const auto& mount : mounts)
-    for (const auto& bin : bins_of_mount(mount)) bins += bin.inside + ":";
+  std::string first, last;
+  for (const auto& mount : mounts) {
+    const auto bins = bins_of_mount(mount);
+    for (const auto& bin : bins.first) first += bin + ":";
+    for (const auto& bin : bins.last) last += ":" + bin;
+  }
   for (auto& entry : env)
-    if (entry.starts_with(kPath)) entry.insert(kPath.size(), bins);
+    if (entry.starts_with(kPath)) entry = std::string(kPath) + first + entry.substr(kPath.size()) + last;
 }
 
 Result<FromHost> from_host(const plan::Common& plan) {

@@ -1,7 +1,6 @@
 #include "executor/programs.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -10,10 +9,12 @@
 #include <system_error>
 #include <utility>
 
-#include "base/lines.h"
 #include "executor/from_host.h"
+#include "executor/program_folders.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "plan/mounts_text.h"
+#include "plan/profile.h"
 #include "plan/script.h"
 #include "sandbox/environment.h"
 #include "sandbox/inside.h"
@@ -24,26 +25,13 @@ namespace {
 
 constexpr std::size_t kCommandsMax = 2000;  // different ones; more of them repeat the same programs
 
-// The host's folders that every sandbox shows (sandbox/namespace/mounts.cc).
-constexpr std::array kShownByAll = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+// The host's folders that every sandbox shows (sandbox/namespace/mounts.cc), and that of /etc with links only.
+constexpr std::array kShownByAll = {"/usr",   "/bin",   "/sbin",   "/lib",
+                                    "/lib32", "/lib64", "/libx32", "/etc/alternatives"};
 
-// Folders of programs below a home, beside those of PATH. One that is followed by * stands for all in it.
-constexpr std::array kOfHomes = {"bin",
-                                 ".local/bin",
-                                 ".cargo/bin",
-                                 "go/bin",
-                                 ".bun/bin",
-                                 ".deno/bin",
-                                 ".volta/bin",
-                                 ".opencode/bin",
-                                 ".nvm/versions/node/*/bin",
-                                 ".pyenv/versions/*/bin",
-                                 ".local/share/mise/installs/node/*/bin",
-                                 ".asdf/installs/nodejs/*/bin"};
-constexpr std::array kOfHosts = {"/opt/*/bin", "/opt/bin", "/snap/bin", "/home/linuxbrew/.linuxbrew/bin"};
-
-// Folders with more than programs, of which a mount would show far too much.
-constexpr std::array kTooWide = {".local", ".local/share", ".config", ".cache", ".cargo", "go"};
+// Folders below a home with more than programs, of which a mount would show far too much.
+constexpr std::array kTooWide = {".local", ".local/share", ".local/share/pnpm", ".config", ".cache", ".cargo",
+                                 "go"};
 
 bool lies_at_or_below(const std::string& path, const std::string& folder) {
   return !folder.empty() && (path == folder || path.starts_with(folder + "/"));
@@ -57,93 +45,71 @@ bool is_of_step(const std::string& path) {
       [&](const char* place) { return lies_at_or_below(path, place); });
 }
 
-bool is_program(const std::string& path) {
-  return os::is_regular_file(path) && access(path.c_str(), X_OK) == 0;
+bool is_link(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_symlink(path, error);
 }
 
-std::vector<std::string> split_path(const std::string& list) {
+// Whether steps find the program at `path` by its name when they see `top` at its own place. A link that is a mount
+// of its own is the file that it leads to: its neighbours are not beside it then.
+bool is_in_path(const std::string& path, const std::string& top) {
+  if (path == top && is_link(path)) return false;
+  const auto bins = bins_of_mount({.src = os::absolute_path(top).value_or(top), .dst = top});
+  const auto folder = os::folder_of(path);
+  return std::ranges::find(bins.first, folder) != bins.first.end() ||
+         std::ranges::find(bins.last, folder) != bins.last.end();
+}
+
+// Where the packages begin among which `path` lies: they load others that lie beside them. npm and pnpm have
+// node_modules, pnpm also .pnpm and, for all projects, links/@. "": `path` lies in none.
+std::string packages_around(const std::string& path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPackages = {
+      {{"/node_modules", "/"}, {"/.pnpm", "/"}, {"/links", "/@"}}};
+  auto first = std::string::npos;
+  std::string out;
+  for (const auto& [folder, behind] : kPackages) {
+    const auto at = path.find(std::string(folder) + std::string(behind));
+    if (at >= first) continue;
+    first = at;
+    out = path.substr(0, at + folder.size());
+  }
+  return out;
+}
+
+// Folders and files that show the program at `path`, the widest first.
+std::vector<std::string> tops_around(const std::string& path) {
   std::vector<std::string> out;
-  for (std::size_t start = 0; start <= list.size();) {
-    const auto end = std::min(list.find(':', start), list.size());
-    if (end > start) out.push_back(list.substr(start, end - start));
-    start = end + 1;
-  }
+  if (auto packages = packages_around(path); !packages.empty()) out.push_back(std::move(packages));
+  const std::string folder = os::folder_of(path);
+  if (folder.ends_with("/bin")) out.push_back(os::folder_of(folder));
+  out.push_back(folder);
+  out.push_back(path);
   return out;
-}
-
-// The folders of a pattern with one *, those with the highest names first: they are the newest versions.
-void add_folders(const std::string& pattern, std::vector<std::string>& to) {
-  const auto star = pattern.find("/*");
-  if (star == std::string::npos) return to.push_back(pattern);
-  auto names = os::list_folder(pattern.substr(0, star)).value_or(std::vector<std::string>());
-  std::ranges::reverse(names);
-  for (const auto& name : names)
-    to.push_back(os::join(pattern.substr(0, star), name) + pattern.substr(star + 2));
-}
-
-// `path`, each link that it leads to, and its file at last; empty when there is none.
-std::vector<std::string> places_on_the_way(const std::string& path) {
-  constexpr int kLinksMax = 40;  // as many as Linux follows
-  const auto real = os::absolute_path(path);
-  if (!real) return {};
-  std::vector<std::string> out = {path};
-  for (int i = 0; i < kLinksMax; ++i) {
-    std::error_code error;
-    const std::filesystem::path link = out.back();
-    const auto target = std::filesystem::read_symlink(link, error);
-    if (error) break;
-    // A relative target begins in the folder where the link lies in fact.
-    const auto folder = os::absolute_path(link.parent_path());
-    if (!folder) break;
-    out.push_back((std::filesystem::path(*folder) / target).lexically_normal());
-  }
-  if (out.back() != *real) out.push_back(*real);
-  return out;
-}
-
-// The program of `#!/usr/bin/env node` or `#!/opt/python/bin/python3`, as it is looked for; "": no such line.
-std::string interpreter_of(const std::string& program) {
-  constexpr std::size_t kLineBytesMax = 256;  // Linux reads as many (BINPRM_BUF_SIZE)
-  const os::UniqueFd fd(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text(fd ? kLineBytesMax : 0, '\0');
-  const ssize_t got = fd ? read(fd.get(), text.data(), text.size()) : -1;
-  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-  if (!text.starts_with("#!")) return {};
-  std::vector<std::string> words;
-  const auto line = first_line(text);
-  for (std::size_t at = 2; at < line.size();) {
-    const auto end = std::min(line.find_first_of(" \t", at), line.size());
-    if (end > at) words.emplace_back(line.substr(at, end - at));
-    at = end + 1;
-  }
-  if (words.empty()) return {};
-  std::size_t first = words[0].ends_with("/env") ? 1 : 0;
-  if (first == 1 && words.size() > 1 && words[1] == "-S") first = 2;
-  return first < words.size() ? words[first] : "";
 }
 
 class Host {
  public:
-  explicit Host(const plan::Common& plan) : home_(os::environment_value("HOME").value_or("")) {
-    for (const auto& mount : mounts_without_content(plan)) {
-      mounts_.push_back(mount);
-      for (const auto& folder : bins_of_mount(mount)) inside_.push_back(folder.on_host);
+  // `source`: the project of the plan, on this host; "": none.
+  Host(const plan::Common& plan, const std::string& source)
+      : home_(os::environment_value("HOME").value_or("")),
+        mounts_(mounts_without_content(plan)),
+        folders_(program_folders(source)) {
+    std::vector<std::string> last;
+    for (const auto& mount : mounts_) {
+      auto bins = bins_of_mount(mount);
+      std::ranges::move(bins.first, std::back_inserter(inside_));
+      std::ranges::move(bins.last, std::back_inserter(last));
     }
-    for (auto& folder : split_path(sandbox::path_inside().substr(std::string_view("PATH=").size())))
-      inside_.push_back(std::move(folder));
-    folders_ = split_path(os::environment_value("PATH").value_or(""));
-    std::erase_if(folders_,
-                  [](const auto& folder) { return !folder.starts_with('/') || folder.ends_with("/shims"); });
-    if (home_.starts_with('/'))
-      for (const char* below : kOfHomes) add_folders(os::join(home_, below), folders_);
-    for (const char* folder : kOfHosts) add_folders(folder, folders_);
+    std::ranges::move(split_path(sandbox::path_inside().substr(std::string_view("PATH=").size())),
+                      std::back_inserter(inside_));
+    std::ranges::move(last, std::back_inserter(inside_));
   }
 
   // Whether a step finds the program, or could have it at a place that Pawl does not know yet.
   bool is_seen(const std::string& name) const {
     if (name.find('/') == std::string::npos)
       return std::ranges::any_of(inside_,
-                                 [&](const auto& folder) { return is_shown(os::join(folder, name)); });
+                                 [&](const auto& folder) { return is_shown_at(os::join(folder, name)); });
     if (!name.starts_with('/')) return true;  // a file of the workspace
     namespace inside = sandbox::inside;
     for (const char* place : {inside::kWorkspace, inside::kPlan, inside::kPawl})
@@ -156,56 +122,119 @@ class Host {
     return is_of_step(name) && is_program(name) && !is_shown_at(name);
   }
 
-  // Where this host has it; "" when it is nowhere that was looked.
-  std::string find(const std::string& name) const {
-    if (name.starts_with('/')) return is_program(name) ? name : "";
-    for (const auto& folder : folders_)
-      if (auto path = os::join(folder, name); is_program(path)) return path;
-    return {};
-  }
-
+  // The first place where this host has it, and that steps can be shown; else the first place.
   ProgramPlace place_of(const std::string& name, bool hidden = false) const {
-    ProgramPlace out{.host_path = find(name), .is_seen = !hidden && is_seen(name), .mounts = {}};
-    if (out.is_seen || out.host_path.empty()) return out;
-    add_mounts(out.host_path, out);
-    if (!out.mounts.empty()) add_interpreter(out.host_path, out);
+    const auto paths = places_on_host(name);
+    ProgramPlace out{.host_path = paths.empty() ? "" : paths.front(), .is_seen = !hidden && is_seen(name)};
+    if (out.is_seen || paths.empty()) return out;
+    out = place_at(paths.front(), !name.starts_with('/'));
+    for (std::size_t i = 1; i < paths.size() && !can_be_used(out); ++i)
+      if (auto other = place_at(paths[i], true); can_be_used(other)) out = std::move(other);
     return out;
   }
 
- private:
-  // Names what would show the program at `path`, and all that links there lead to.
-  void add_mounts(const std::string& path, ProgramPlace& to) const {
-    std::vector<std::string> tops;
-    const auto is_covered = [&](const std::string& place) {
-      return is_below_shown(place) || std::ranges::any_of(tops, [&](const std::string& top) {
-               return lies_at_or_below(place, top) ||
-                      lies_at_or_below(place, os::absolute_path(top).value_or(top));
-             });
-    };
-    for (const auto& place : places_on_the_way(path)) {
-      if (is_covered(place)) continue;
-      tops.push_back(shown_around(place));
-      if (tops.back().empty()) return;
-    }
-    const std::string top = is_below_shown(path) || tops.empty() ? "" : tops.front();
-    to.is_in_path = top.empty() || top.ends_with("/bin") || path.starts_with(top + "/bin/");
-    for (const auto& each : tops) to.mounts.push_back(spelled(each));
+  // Whether a command needs the program, and no step finds it.
+  bool lacks(const std::vector<std::string>& argv, const std::string& name) const {
+    if (is_seen(name)) return false;
+    return std::ranges::any_of(plan::programs_of(argv), [&](const auto& program) {
+      if (program == name) return true;
+      const auto paths = places_on_host(program);
+      const auto needed = paths.empty() ? std::vector<std::string>() : needed_by(paths.front());
+      return std::ranges::find(needed, name) != needed.end();
+    });
   }
 
-  // A script of npm or pip starts with a line that names Node or Python, perhaps in another folder.
-  void add_interpreter(const std::string& program, ProgramPlace& to) const {
-    const auto name = interpreter_of(program);
+ private:
+  // `by_name`: steps are to find it in PATH.
+  ProgramPlace place_at(const std::string& path, bool by_name) const {
+    ProgramPlace out{.host_path = path};
+    std::vector<std::string> tops;
+    if (!add_tops(path, by_name, tops)) return out;
+    out.is_in_path = !by_name || has_in_path(path, tops);
+    for (const auto& needed : needed_by(path)) add_needed(needed, tops);
+    for (const auto& top : tops) out.mounts.push_back(spelled(top));
+    return out;
+  }
+
+  std::vector<std::string> places_on_host(const std::string& name) const {
+    std::vector<std::string> out;
+    if (name.starts_with('/')) {
+      if (is_program(name)) out.push_back(name);
+      return out;
+    }
+    for (const auto& folder : folders_)
+      if (auto path = os::join(folder, name); is_startable(path)) out.push_back(std::move(path));
+    return out;
+  }
+
+  // Adds what would show the program at `path`, and all that links there lead to. `by_name`: in PATH, where that can
+  // be. False: a part of it may not be shown.
+  bool add_tops(const std::string& path, bool by_name, std::vector<std::string>& tops) const {
+    const auto places = places_on_the_way(path);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const bool by_folder = i > 0 && !is_link(places[i - 1]);
+      if (is_covered(places[i], tops, by_folder)) continue;
+      auto top = shown_around(places[i], tops, by_name && i == 0);
+      if (top.empty()) return false;
+      tops.push_back(std::move(top));
+    }
+    return true;
+  }
+
+  // `by_folder`: the place before leads here because a folder on its way is a link. When that one is a mount, or lies
+  // above a mount, the mount has the file.
+  bool is_covered(const std::string& place, const std::vector<std::string>& tops, bool by_folder) const {
+    return is_below_shown(place) ||
+           std::ranges::any_of(
+               tops,
+               [&](const std::string& top) {
+                 return lies_at_or_below(place, top) ||
+                        (by_folder && lies_at_or_below(place, os::absolute_path(top).value_or(top)));
+               }) ||
+           std::ranges::any_of(mounts_, [&](const auto& mount) {
+             return lies_at_or_below(place, mount.dst) &&
+                    os::absolute_path(mount.dst).value_or("") == mount.src;
+           });
+  }
+
+  // The widest that may be shown, lies apart from `tops`, and has the program in PATH, where that is asked and one
+  // can. "": none may be shown.
+  std::string shown_around(const std::string& path, const std::vector<std::string>& tops,
+                           bool by_name) const {
+    std::vector<std::string> around = tops_around(path);
+    std::erase_if(around, [&](const std::string& top) {
+      return is_too_wide(top) ||
+             std::ranges::any_of(tops, [&](const auto& other) { return lies_at_or_below(other, top); });
+    });
+    if (by_name)
+      std::ranges::stable_partition(around, [&](const auto& top) { return is_in_path(path, top); });
+    const auto found = std::ranges::find_if(
+        around, [](const std::string& top) { return sandbox::check_shown(top).has_value(); });
+    return found == around.end() ? "" : *found;
+  }
+
+  // A script of npm or pip needs Node or Python, perhaps of another folder.
+  void add_needed(const std::string& name, std::vector<std::string>& tops) const {
     // The line names a place of this host, also below /tmp, where a step has files of its own.
-    const bool is_there = name.starts_with('/') ? is_shown_at(name) : is_seen(name);
-    const auto path = name.empty() || is_there ? std::string() : find(name);
-    if (path.empty() || std::ranges::any_of(to.mounts, [&](const auto& mount) {
-          return spelled(path) == mount || spelled(path).starts_with(mount + "/");
-        }))
-      return;
-    ProgramPlace interpreter;
-    add_mounts(path, interpreter);
-    for (auto& mount : interpreter.mounts)
-      if (std::ranges::find(to.mounts, mount) == to.mounts.end()) to.mounts.push_back(std::move(mount));
+    const bool by_name = !name.starts_with('/');
+    if (by_name ? is_seen(name) : is_shown_at(name)) return;
+    const auto path = by_name ? find_beside(name, tops) : name;
+    auto more = tops;
+    if (!path.empty() && add_tops(path, by_name, more)) tops = std::move(more);
+  }
+
+  // The program that the mounts `tops` have in PATH, else the one of this host.
+  std::string find_beside(const std::string& name, const std::vector<std::string>& tops) const {
+    for (const auto& top : tops)
+      for (const auto& path : {os::join(top, name), os::join(os::join(top, "bin"), name)})
+        if (is_program(path) && is_in_path(path, top)) return path;
+    const auto paths = places_on_host(name);
+    return paths.empty() ? "" : paths.front();
+  }
+
+  bool has_in_path(const std::string& path, const std::vector<std::string>& tops) const {
+    return std::ranges::find(inside_, os::folder_of(path)) != inside_.end() ||
+           std::ranges::any_of(tops, [&](const auto& top) { return is_in_path(path, top); });
   }
 
   // Whether a step sees a program at that absolute path.
@@ -231,23 +260,8 @@ class Host {
   }
 
   bool is_too_wide(const std::string& folder) const {
-    return std::ranges::any_of(kTooWide, [&](const char* below) { return folder == os::join(home_, below); });
-  }
-
-  // The widest of these that may be shown: the outermost node_modules, because packages of npm load others
-  // that lie beside them; the folder around `bin`, the file's folder, the file. "": none.
-  std::string shown_around(const std::string& path) const {
-    constexpr std::string_view kPackages = "/node_modules";
-    const std::string folder = os::folder_of(path);
-    std::vector<std::string> tops;
-    if (const auto at = path.find(std::string(kPackages) + "/"); at != std::string::npos)
-      tops.push_back(path.substr(0, at + kPackages.size()));
-    if (folder.ends_with("/bin")) tops.push_back(os::folder_of(folder));
-    tops.push_back(folder);
-    tops.push_back(path);
-    for (const auto& top : tops)
-      if (!is_too_wide(top) && top != "/opt" && sandbox::check_shown(top)) return top;
-    return {};
+    return folder == "/opt" ||
+           std::ranges::any_of(kTooWide, [&](const char* below) { return folder == os::join(home_, below); });
   }
 
   std::string spelled(const std::string& path) const {
@@ -255,15 +269,16 @@ class Host {
   }
 
   const std::string home_;
-  std::vector<sandbox::CopyIn> mounts_;
-  std::vector<std::string> inside_;   // PATH of a step, by the host's folders
-  std::vector<std::string> folders_;  // where people have programs
+  const std::vector<sandbox::CopyIn> mounts_;
+  std::vector<std::string> inside_;         // PATH of a step
+  const std::vector<std::string> folders_;  // where people have programs
 };
 
 struct Command {
   const std::vector<std::string>* argv;
   std::string user;
   plan::Place at;
+  bool is_known = false;  // of an agent program that the plan names by `use` or `acp`
 };
 
 void add_gates(const plan::Plan& plan, std::vector<Command>& to) {
@@ -282,7 +297,10 @@ std::vector<Command> commands_of(const plan::Plan& plan) {
   std::vector<Command> out;
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases) {
-      out.push_back({.argv = &phase.agent.argv, .user = "agent of phase " + phase.id, .at = {}});
+      out.push_back({.argv = &phase.agent.argv,
+                     .user = "agent of phase " + phase.id,
+                     .at = {},
+                     .is_known = plan::is_of_profile(phase.agent.argv)});
       if (!phase.resume.probe.empty())
         out.push_back({.argv = &phase.resume.probe, .user = "probe of phase " + phase.id, .at = {}});
     }
@@ -292,20 +310,44 @@ std::vector<Command> commands_of(const plan::Plan& plan) {
   return out;
 }
 
+// How a profile of the plan says that its program is installed; "": none says it.
+std::string install_of(const plan::Plan& plan, const std::string& program) {
+  for (const auto& [name, text] : plan.profiles) {
+    const auto profile = plan::parse_profile(text, name).profile;
+    if (profile && profile->program() == program) return profile->install;
+  }
+  return {};
+}
+
+// Why a program is not found, and what to do.
+std::string why_unseen(const ProgramPlace& place, const std::string& install) {
+  if (place.host_path.empty())
+    return ", nor is it on this machine: " +
+           (install.empty() ? "install it below /usr, or show the folder that it lies in with `mounts`"
+                            : "`" + install + "` installs it");
+  const std::string mounts = plan::mounts_text(place.mounts);
+  const std::string at = ": it lies at " + place.host_path;
+  if (mounts.empty() && place.is_in_path)
+    return at + ", and no folder around it may be shown: install it below /usr/local";
+  const std::string add = mounts.empty() ? "" : ". Add to the plan: `" + mounts + "`";
+  return at + add +
+         (place.is_in_path ? "" : ", and name it by that path, or make a link to it in ~/.local/bin");
+}
+
 }  // namespace
 
-std::vector<ProgramPlace> find_programs(const std::vector<std::string>& names) {
+std::vector<ProgramPlace> find_programs(const std::vector<std::string>& names, const std::string& source) {
   const plan::Common no_mounts;
-  const Host host(no_mounts);
+  const Host host(no_mounts, source);
   std::vector<ProgramPlace> out;
   for (const auto& name : names) out.push_back(host.place_of(name));
   return out;
 }
 
-std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
-  const Host host(plan);
+std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan, const std::string& source) {
+  const Host host(plan, source);
   std::vector<UnseenProgram> out;
-  std::set<std::pair<std::string, bool>> looked_up;
+  std::set<std::tuple<std::string, bool, bool>> looked_up;
   std::set<std::vector<std::string>> read;
   for (const auto& command : commands_of(plan)) {
     if (read.size() == kCommandsMax) break;
@@ -314,30 +356,54 @@ std::vector<UnseenProgram> unseen_programs(const plan::Plan& plan) {
     for (const auto& name : plan::programs_of(*command.argv)) {
       // A later one may have been made by those before it.
       const bool hidden = name == first && host.is_hidden(name);
-      if (!looked_up.emplace(name, hidden).second || (!hidden && host.is_seen(name))) continue;
-      out.push_back(
-          {.name = name, .user = command.user, .at = command.at, .place = host.place_of(name, hidden)});
+      if (!looked_up.emplace(name, hidden, command.is_known).second || (!hidden && host.is_seen(name)))
+        continue;
+      out.push_back({.name = name,
+                     .user = command.user,
+                     .at = command.at,
+                     .place = host.place_of(name, hidden),
+                     .is_certain = command.is_known,
+                     .install = command.is_known ? install_of(plan, name) : ""});
     }
   }
   return out;
+}
+
+std::string text_of(const UnseenProgram& unseen) {
+  return unseen.user + " starts " + unseen.name + ", which no step finds" +
+         why_unseen(unseen.place, unseen.install);
+}
+
+std::string why_absent(const plan::Common& plan, const std::vector<std::string>& argv,
+                       const std::string& name) {
+  const Host host(plan, plan.source_folder);
+  if (!host.lacks(argv, name)) return {};
+  return name + ", which its command needs, is not in the sandbox" + why_unseen(host.place_of(name), "");
 }
 
 bool can_be_used(const ProgramPlace& place) {
   return place.is_seen || (place.is_in_path && !place.mounts.empty());
 }
 
-Result<std::vector<std::string>> mounts_for(const plan::Plan& plan) {
+std::string why_not_usable(const ProgramPlace& place) {
+  return place.mounts.empty() ? "its folder may not be shown to a step: install it below /usr/local"
+                              : "no mount puts it into PATH of a step: make a link to it in ~/.local/bin";
+}
+
+Result<std::vector<std::string>> mounts_for(const plan::Plan& plan, const std::string& source) {
   std::set<std::string> of_agents;
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       for (auto& name : plan::programs_of(phase.agent.argv)) of_agents.insert(std::move(name));
   std::vector<std::string> out;
-  for (const auto& [name, user, at, place] : unseen_programs(plan)) {
-    if (!can_be_used(place) && of_agents.contains(name))
-      return fail(
-          ErrorKind::kNotFound,
-          name + (place.host_path.empty() ? " is not on this machine"
-                                          : " lies where no step may see it: install it below /usr/local"));
+  for (const auto& unseen : unseen_programs(plan, source)) {
+    const auto& place = unseen.place;
+    if (!can_be_used(place) && of_agents.contains(unseen.name))
+      return fail(ErrorKind::kNotFound,
+                  place.host_path.empty()
+                      ? unseen.name + " is not on this machine" +
+                            (unseen.install.empty() ? "" : "; `" + unseen.install + "` installs it")
+                      : unseen.name + ": " + why_not_usable(place));
     std::ranges::copy_if(place.mounts, std::back_inserter(out),
                          [&](const auto& mount) { return std::ranges::find(out, mount) == out.end(); });
   }

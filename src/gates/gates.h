@@ -193,7 +193,7 @@ struct AttemptFacts {
   bool timeout_retryable = false, oom_retryable = false;
   bool backend_error = false;  // a step ended as setup_failed
   // For a person: why another attempt can't pass. OnBase::stop of a gate, when the attempt ended before an agent was
-  // paid. Otherwise absent_still() of a step, or the reason that StepFacts::refused_line gives, or "".
+  // paid. Otherwise absent_still() of a step, or why the agent's command can't start, or "".
   std::string stop;
   // Gates of the phase that have not passed. The attempt cannot pass while a gate is left.
   std::vector<std::string> open_gates;

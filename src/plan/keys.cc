@@ -62,8 +62,8 @@ const std::map<std::string, std::vector<std::string>>& known_keys() {
       {"replan", with_sandbox({"run", "shell", "max_replans", "network", "egress", "trace"})},
       {"backoff", {"initial_seconds", "max_seconds"}},
       {"profile",
-       {"version", "tested", "run", "acp", "continue", "model_args", "needs_model", "set", "files", "key",
-        "other_keys", "login", "base_url", "egress", "usage", "exit_codes"}},
+       {"version", "tested", "install", "run", "acp", "continue", "model_args", "needs_model", "set", "files",
+        "key", "other_keys", "login", "base_url", "egress", "usage", "exit_codes"}},
       {"profile_base_url", {"default", "set"}},
   };
   return keys;

@@ -58,6 +58,7 @@ class Reader {
     if (const auto version = top_.require("version", problems_); version.IsDefined())
       read_integer(version, "version", {1, 1}, problems_);
     read_text("tested", out_.tested);
+    read_text("install", out_.install);
     if (const auto flag = top_.get("needs_model"); flag.IsDefined())
       out_.needs_model = read_bool(flag, "needs_model", problems_).value_or(false);
     read_words("model_args", {.model = true}, out_.model_args);

@@ -23,7 +23,8 @@ constexpr std::uint64_t kProfileBytesMax = 64 << 10;
 using NamedTexts = std::map<std::string, std::string>;
 
 struct Profile {
-  std::string tested;  // the version that was tested; "": none was
+  std::string tested;   // the version that was tested; "": none was
+  std::string install;  // for people: the command that installs the program; "": not known
   std::vector<std::string> run,
       continued;     // words with placeholders; `continued` goes on in a session, or is empty
   bool acp = false;  // `run` starts an agent that gets its goal by the Agent Client Protocol
@@ -70,6 +71,8 @@ struct ProgramChoice {
 // `continued` of the profile. The same arguments give the same bytes.
 std::string script_of_profile(const Profile& profile, const std::vector<std::string>& words,
                               const ProgramChoice& choice);
+// Whether an argument list has such a script: its program starts in any case.
+bool is_of_profile(const std::vector<std::string>& argv);
 // The entries of `egress` (base/endpoint.h) that the program needs. REQUIRES: check_base_url() of
 // choice.base_url, unless it is "".
 std::vector<std::string> egress_of_profile(const Profile& profile, const ProgramChoice& choice);

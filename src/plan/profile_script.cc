@@ -4,6 +4,7 @@
 
 #include "base/endpoint.h"
 #include "plan/profile.h"
+#include "plan/script.h"
 
 namespace pawl::plan {
 namespace {
@@ -195,6 +196,11 @@ std::vector<std::string> placeholders_in(std::string_view text) {
 std::string script_of_profile(const Profile& profile, const std::vector<std::string>& words,
                               const ProgramChoice& choice) {
   return Script(profile, choice).text(words);
+}
+
+bool is_of_profile(const std::vector<std::string>& argv) {
+  const auto script = script_of(argv);
+  return script && script->starts_with(kPrompt);
 }
 
 std::vector<std::string> egress_of_profile(const Profile& profile, const ProgramChoice& choice) {

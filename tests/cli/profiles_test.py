@@ -249,7 +249,7 @@ class Listed(WithPrograms):
         self.write("home/other/bin/qwen", "#!/bin/sh\nexit 1\n", 0o755)
         found = self.listed(PATH=f"{self.root}/home/other/bin:{os.environ['PATH']}")
         self.assertEqual((found["qwen"]["version"], found["qwen"]["can_be_used"]), ("", True))
-        self.assertEqual((found["pi"]["mounts"], found["pi"]["can_be_used"]), (["~/bin/pi"], False), "the file alone is not in PATH")
+        self.assertEqual((found["pi"]["mounts"], found["pi"]["can_be_used"]), (["~/bin/pi"], False), "not in PATH: it lies below /tmp, where steps write")
         said = self.pawl("agents", env=self.home).stdout
         self.assertRegex(said, r"not on this machine: .*codex \(codex\)")
 

@@ -41,7 +41,7 @@ class ProgramsTest : public ::testing::Test {
   }
   std::vector<UnseenProgram> unseen(const std::vector<std::string>& argv) {
     plan_.tiers[0].phases[0].agent.argv = argv;
-    return unseen_programs(plan_);
+    return unseen_programs(plan_, "");
   }
   void mount(const std::string& src) {
     plan_.mounts.push_back({.src = src, .dst = "", .at = {.line = 1, .column = 1}});
@@ -115,9 +115,9 @@ TEST_F(ProgramsTest, BehindALinkNeedWhatItLeadsTo) {
 // npm makes the middle link; a user's installer, or the user, the first.
 TEST_F(ProgramsTest, BehindSeveralLinksNeedThemAll) {
   make_program("opt/app/node_modules/pkg/cli/tool.js");
-  for (const auto& [target, link] : {std::pair("../pkg/cli/tool.js", "opt/app/node_modules/.bin/tool"),
+  for (const auto& [target, link] : {std::pair("../pkg/cli/tool.js", "opt/app/node_modules/.bin/tool-2"),
                                      std::pair("../../opt/links/tool", "first/bin/tool"),
-                                     std::pair("../app/node_modules/.bin/tool", "opt/links/tool")}) {
+                                     std::pair("../app/node_modules/.bin/tool-2", "opt/links/tool")}) {
     ASSERT_TRUE(os::make_folders(os::folder_of(os::join(home_, link))));
     ASSERT_EQ(symlink(target, os::join(home_, link).c_str()), 0);
   }
@@ -163,14 +163,14 @@ TEST_F(ProgramsTest, ThatAreScriptsNeedTheirInterpreter) {
       first.replace(at, 4, home_ + "/node/bin/nodeish");
     ASSERT_TRUE(os::write_atomically(home_ + "/.local/bin/tool", first + "\n", 0755));
     ASSERT_EQ(setenv("PATH", (home_ + "/node/bin:/usr/bin").c_str(), 1), 0);
-    const auto found = find_programs({"tool", "sh", "no-such-program"});
+    const auto found = find_programs({"tool", "sh", "no-such-program"}, "");
     EXPECT_THAT(found[0].mounts, ElementsAre("~/.local/bin", "~/node")) << line;
     EXPECT_TRUE(found[1].is_seen);
     EXPECT_EQ(found[2].host_path, "");
   }
   for (const char* line : {"#!/bin/sh", "#!/usr/bin/env no-such-program", "#!", "x"}) {
     ASSERT_TRUE(os::write_atomically(home_ + "/.local/bin/tool", std::string(line) + "\n", 0755));
-    EXPECT_THAT(find_programs({"tool"})[0].mounts, ElementsAre("~/.local/bin")) << line;
+    EXPECT_THAT(find_programs({"tool"}, "")[0].mounts, ElementsAre("~/.local/bin")) << line;
   }
 }
 
@@ -181,7 +181,7 @@ TEST_F(ProgramsTest, OfGatesHaveThePlaceOfTheirGate) {
   const auto found = unseen({"no-such-runner"});
   ASSERT_EQ(found.size(), 1U) << "each program once";
   plan_.tiers[0].phases[0].agent.argv = {"true"};
-  const auto of_gate = unseen_programs(plan_);
+  const auto of_gate = unseen_programs(plan_, "");
   ASSERT_EQ(of_gate.size(), 1U);
   EXPECT_EQ(of_gate[0].user, "step unit of gate check");
   EXPECT_EQ(of_gate[0].at, (plan::Place{.line = 3, .column = 4}));

@@ -6,17 +6,17 @@ import re
 from pawl_runs import WithRun
 
 PROGRAMS = {"aider": "aider", "claude_code": "claude", "codex": "codex", "gemini": "gemini", "gemini_acp": "gemini", "mini_swe_agent": "mini", "opencode": "opencode",
-            "openhands": "openhands", "pi": "pi", "qwen": "qwen", "qwen_acp": "qwen"}
+            "opencode_acp": "opencode", "openhands": "openhands", "pi": "pi", "qwen": "qwen", "qwen_acp": "qwen"}
 # By program, the variables that sign it in.
 KEYS_OF = {"claude": ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"], "gemini": ["GEMINI_API_KEY"], "openhands": ["LLM_API_KEY"],
            **{program: ["OPENAI_API_KEY"] for program in ("aider", "codex", "mini", "opencode", "pi", "qwen")}}
 VALUE = "key-Zk3r9Wq7LmX2"
 KEYS = {"ANTHROPIC_API_KEY": VALUE, "GEMINI_API_KEY": VALUE, "LLM_API_KEY": VALUE, "OPENAI_API_KEY": VALUE, "OWN_KEY": VALUE}
 
-# A program that says what it was given, as one line of JSON, and does its work. With --acp it gets its goal by the Agent Client Protocol.
+# A program that says what it was given, as one line of JSON, and does its work. With --acp, or acp, it gets its goal by the Agent Client Protocol.
 HEARS_ACP = r'''
 prompt = {}
-if "--acp" in sys.argv:
+if {"--acp", "acp"} & set(sys.argv):
     for result in ({"protocolVersion": 1}, {"sessionId": "s"}, {"stopReason": "end_turn"}):
         message = json.loads(sys.stdin.readline())
         if message["method"] == "session/prompt":

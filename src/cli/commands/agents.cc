@@ -3,6 +3,7 @@
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
 #include "executor/agent_programs.h"
+#include "os/file.h"
 #include "plan/mounts_text.h"
 #include "views/agent_programs.h"
 
@@ -24,15 +25,14 @@ void print(const AgentProgram& program) {
   say("{}  {}  {}{}\n", program.name, program.version.empty() ? "version unknown" : program.version,
       program.place.host_path, program.own_file.empty() ? "" : "  (" + program.own_file + ")");
   say("  login: {}\n", login_text(program));
-  if (!can_be_used(program.place))
-    return say("  its folder may not be shown to a step: install it below /usr/local\n");
+  if (!can_be_used(program.place)) return say("  {}\n", why_not_usable(program.place));
   say("  plan:  {}\n", views::plan_line(program));
   if (const auto mounts = plan::mounts_text(program.place.mounts); !mounts.empty())
     say("         {}\n", mounts);
 }
 
 int agents(bool json) {
-  const auto programs = executor::agent_programs();
+  const auto programs = executor::agent_programs(os::absolute_path(".").value_or(""));
   Json found = Json::array();
   std::string absent;
   bool good = true;

@@ -115,6 +115,7 @@ int check(const std::string& path, bool json) {
   }
   if (plan->parsed.plan) check_source(path, *plan);
   auto& parsed = plan->parsed;
+  std::ranges::move(plan->unstartable, std::back_inserter(parsed.warnings));
   if (parsed.plan) {
     std::ranges::move(unguarded_gates(path, *parsed.plan), std::back_inserter(parsed.warnings));
     std::ranges::move(defining_files(path, plan->file, *parsed.plan), std::back_inserter(parsed.warnings));

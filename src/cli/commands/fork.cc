@@ -37,6 +37,7 @@ Result<executor::RunInput> other_plan(const std::string& path, bool json) {
   print_problems(file.parsed.problems, "error: ");
   if (!file.parsed.plan) return fail(ErrorKind::kInvalid, "--plan " + path + ": it is not valid");
   print_problems(file.parsed.warnings, "warning: ");
+  print_problems(file.unstartable, "warning: ");
   return executor::RunInput{.plan = *std::move(file.parsed.plan),
                             .plan_text = std::move(file.text),
                             .plan_file = std::move(file.file),

@@ -110,6 +110,13 @@ std::variant<Made, int> made(const RunOptions& options) {
     report(status.error());
     return kUsage;
   }
+  if (!file->unstartable.empty()) {
+    print_problems(file->unstartable, "error: ");
+    tell(
+        "pawl: No attempt was spent, and no run was made. Show the program to the steps, then run the plan "
+        "again.\n");
+    return kNeedsPerson;
+  }
   // A plan that is made here was never seen by `pawl check`.
   if (!options.request.agent.empty())
     print_problems(unguarded_gates(options.plan, *file->parsed.plan), "warning: ");
