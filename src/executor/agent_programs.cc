@@ -1,7 +1,10 @@
 #include "executor/agent_programs.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <thread>
+#include <utility>
 
 #include "executor/credentials.h"
 #include "executor/from_host.h"
@@ -74,6 +77,32 @@ std::string version_of(sandbox::Backend& backend, const std::string& program, co
   return version_in(probed->output);
 }
 
+struct Asked {
+  ProgramPlace place;
+  std::string version;
+};
+
+// Asks each program for its version. Node takes seconds to start on a busy machine, so several are asked at a time.
+void ask(std::map<std::string, Asked>& programs, AskedPrograms& asked) {
+  constexpr std::size_t kAtOnce = 4;
+  const auto backend = sandbox::make_backend(sandbox::default_backend());
+  if (!backend) return;
+  std::vector<std::pair<const std::string, Asked>*> left;
+  for (auto& program : programs)
+    if (program.second.place.is_seen || !program.second.place.mounts.empty()) left.push_back(&program);
+  asked.all = left.size();
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < std::min(kAtOnce, left.size()); ++i)
+    threads.emplace_back([&] {
+      for (auto at = next++; at < left.size(); at = next++) {
+        auto& [name, program] = *left[at];
+        program.version = version_of(**backend, name, program.place);
+        ++asked.done;
+      }
+    });
+}
+
 AgentProgram of_profile(const std::string& name) {
   AgentProgram out{.name = name};
   std::string text(plan::built_in_profile(name).value_or(""));
@@ -121,18 +150,22 @@ Result<std::optional<plan::ProfileText>> own_profile(const std::string& name) {
   return std::unexpected(std::move(text).error());
 }
 
-std::vector<AgentProgram> agent_programs(const std::string& source) {
+std::vector<AgentProgram> agent_programs(const std::string& source, AskedPrograms& asked) {
   std::vector<AgentProgram> out;
   for (const auto& name : profile_names()) out.push_back(of_profile(name));
-  std::vector<std::string> programs;
-  for (const auto& each : out) programs.push_back(each.profile ? each.profile->program() : "");
-  const auto places = find_programs(programs, source);
-  const auto backend = sandbox::make_backend(sandbox::default_backend());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (!out[i].profile) continue;
-    out[i].place = places[i];
-    const bool can_run = places[i].is_seen || !places[i].mounts.empty();
-    if (backend && can_run) out[i].version = version_of(**backend, programs[i], places[i]);
+  std::map<std::string, Asked> programs;  // two profiles may have one program
+  for (const auto& each : out)
+    if (each.profile) programs[each.profile->program()];
+  std::vector<std::string> names;
+  for (const auto& [name, program] : programs) names.push_back(name);
+  const auto places = find_programs(names, source);
+  for (std::size_t i = 0; i < names.size(); ++i) programs[names[i]].place = places[i];
+  ask(programs, asked);
+  for (auto& each : out) {
+    if (!each.profile) continue;
+    const auto& program = programs[each.profile->program()];
+    each.place = program.place;
+    each.version = program.version;
   }
   return out;
 }

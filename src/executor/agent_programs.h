@@ -1,6 +1,7 @@
 // The agent programs of this host: their profiles, places and versions, and whether a login is there. Reads the host.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,13 @@ struct AgentProgram {
   std::vector<std::string> logins;  // logins_of() its profile
 };
 
+// How many programs are asked for their version, and how many have been. Another thread may read it.
+struct AskedPrograms {
+  std::atomic<std::size_t> all = 0, done = 0;
+};
 // All profiles, sorted by name: the user's profiles, and the compiled-in profiles that no user's profile replaces. A
 // program that is found runs once with --version, in a sandbox without network that shows the same files as a step.
 // `source` as for find_programs().
-std::vector<AgentProgram> agent_programs(const std::string& source);
+std::vector<AgentProgram> agent_programs(const std::string& source, AskedPrograms& asked);
 
 }  // namespace pawl::executor

@@ -5,6 +5,7 @@
 import os
 import re
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -361,6 +362,27 @@ class Unseen(WithHome):
         self.pawl("run", "plan.yaml", env=self.env, expect=None)
         phase, = self.pawl_json("status", "last")["phases"]
         self.assertEqual(phase["attempts_total"], 2)
+
+
+class Asked(WithHome):
+    def test_each_program_is_asked_once_and_several_at_a_time(self):
+        # gemini and qwen have two profiles each: one after the other, they would take 18 seconds.
+        for name in ("gemini", "qwen", "codex", "pi"):
+            self.write(f"home/.local/bin/{name}", "#!/bin/sh\nsleep 3\necho 1.2.3\n", 0o755)
+        begin = time.monotonic()
+        with unittest.mock.patch.dict(os.environ, self.env):
+            said = self.on_a_terminal("agents").decode()
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertRegex(said, r"\rasking programs for their versions: \d of 4, \d s")
+        self.assertEqual(said.count("  1.2.3 "), 6)
+
+    def test_another_version_than_the_tested_one_is_told(self):
+        self.write("home/.local/bin/codex", "#!/bin/sh\necho codex 7.8.9\n", 0o755)
+        self.write("home/.local/bin/own-tool", "#!/bin/sh\necho 2.4.1\n", 0o755)
+        self.write("home/.config/pawl/agents/own.yaml", 'version: 1\ntested: "2.4"\nrun: [own-tool, "{args}", "{prompt}"]\n')
+        said = self.pawl("agents", env=self.env).stdout
+        self.assertRegex(said, r"codex  7\.8\.9 \(its profile is for [0-9.]+\)  /")
+        self.assertIn("own  2.4.1  /", said)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 // Agent programs that a plan can name, and what of them is on this machine.
+#include <fmt/format.h>
+
 #include "cli/context.h"
 #include "cli/plan_file.h"
 #include "cli/render/say.h"
+#include "cli/render/waiting.h"
 #include "executor/agent_programs.h"
 #include "os/file.h"
 #include "plan/mounts_text.h"
@@ -21,9 +24,16 @@ std::string login_text(const AgentProgram& program) {
   return out.empty() ? "none known" : out;
 }
 
+std::string version_text(const AgentProgram& program) {
+  const std::string& tested = program.profile->tested;
+  if (program.version.empty()) return "version unknown";
+  if (tested.empty() || (program.version + ".").starts_with(tested + ".")) return program.version;
+  return fmt::format("{} (its profile is for {})", program.version, tested);
+}
+
 void print(const AgentProgram& program) {
-  say("{}  {}  {}{}\n", program.name, program.version.empty() ? "version unknown" : program.version,
-      program.place.host_path, program.own_file.empty() ? "" : "  (" + program.own_file + ")");
+  say("{}  {}  {}{}\n", program.name, version_text(program), program.place.host_path,
+      program.own_file.empty() ? "" : "  (" + program.own_file + ")");
   say("  login: {}\n", login_text(program));
   if (!can_be_used(program.place)) return say("  {}\n", why_not_usable(program.place));
   say("  plan:  {}\n", views::plan_line(program));
@@ -32,7 +42,14 @@ void print(const AgentProgram& program) {
 }
 
 int agents(bool json) {
-  const auto programs = executor::agent_programs(os::absolute_path(".").value_or(""));
+  executor::AskedPrograms asked;
+  std::vector<AgentProgram> programs;
+  {
+    const Waiting waiting("asking programs for their versions", json, [&asked]() -> std::string {
+      return asked.all == 0 ? "" : fmt::format("{} of {}", asked.done.load(), asked.all.load());
+    });
+    programs = executor::agent_programs(os::absolute_path(".").value_or(""), asked);
+  }
   Json found = Json::array();
   std::string absent;
   bool good = true;
