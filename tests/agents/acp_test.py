@@ -50,6 +50,12 @@ class Programs(WithAgent):
     def test_qwen_waits_for_a_person(self):
         self.waits_for_a_person("qwen_acp", {"kind": "unauthorized", "at": 2})
 
+    def test_opencode_does_its_task(self):
+        self.does_its_task("opencode_acp")
+
+    def test_opencode_goes_on(self):
+        self.assertIn("acp: goes on in session", self.goes_on("opencode_acp"))
+
     def test_gemini_goes_on(self):
         # Within the minute of its first start it writes over its own session, and finds none.
         self.assertRegex(self.goes_on("gemini_acp"), "acp: goes on in session|acp: the agent can't load its session, and begins a new one")

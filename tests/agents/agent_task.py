@@ -12,7 +12,8 @@ TURNS = [{"text": "I look.", "calls": [{"read": GREETING}]}, {"calls": [{"write"
 # By profile: the program, a name of a model, and the path below the server's address.
 PROGRAMS = {"claude_code": ("claude", "claude-sonnet-4-5", ""), "codex": ("codex", "gpt-5-codex", "/v1"), "gemini": ("gemini", "gemini-2.5-pro", ""),
             "qwen": ("qwen", "coder", "/v1"), "opencode": ("opencode", "coder", "/v1"), "pi": ("pi", "coder", "/v1"),
-            "gemini_acp": ("gemini", "gemini-2.5-pro", ""), "qwen_acp": ("qwen", "coder", "/v1")}
+            "gemini_acp": ("gemini", "gemini-2.5-pro", ""), "qwen_acp": ("qwen", "coder", "/v1"),
+            "opencode_acp": ("opencode", "coder", "/v1")}
 PLAN = """\
 version: 1
 workflow: agents
