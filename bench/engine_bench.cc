@@ -70,6 +70,7 @@ class InstantSandboxes final : public supervisor::StepRunner {
   Result<supervisor::KeptWork> keep_work(const std::string&, const secrets::Redactor::Values&) override {
     return supervisor::KeptWork{};
   }
+  Status report_usage(const supervisor::PrintedUsage&) override { return {}; }
   void forget(const std::string&) override {}
   void forget_lost(const std::string&) override {}
   Result<std::string> hand_home_on(const std::string&, const std::string&, const std::string&,

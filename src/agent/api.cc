@@ -323,7 +323,7 @@ Api::Handled Api::finish_child(const Call& call, WallTime now) {
 Api::Handled Api::usage(const Call& call, WallTime now) {
   PAWL_TRY(const auto body, Body::parse(call.body));
   PAWL_OK(body.only("id", "model", "input_tokens", "output_tokens", "cached_tokens", "usd"));
-  Usage usage{.source = "agent"};
+  Usage usage{.source = kToldByAgent};
   PAWL_TRY(usage.id, body.id("id"));
   PAWL_TRY(usage.model, body.text("model", kNoteCharactersMax));
   if (hooks_.redact)

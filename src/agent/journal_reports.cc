@@ -66,7 +66,9 @@ Status check_question(const std::string& key, const std::string& text,
 
 Status JournalStore::add_usage(const Usage& usage, WallTime now) {
   PAWL_OK(check_usage(usage));
-  PAWL_TRY(auto transaction, begin("agent_usage", kReportRowBytes));
+  // A full episode must not hold up the recovery of a lost step.
+  const bool is_limited = usage.source == kToldByAgent;
+  PAWL_TRY(auto transaction, begin("agent_usage", is_limited ? kReportRowBytes : 0));
   {
     PAWL_TRY(auto query, connection_->query("usage"));
     PAWL_TRY(const bool row, query.bind(usage.id).next());
@@ -75,7 +77,7 @@ Status JournalStore::add_usage(const Usage& usage, WallTime now) {
       return fail(ErrorKind::kConflict, "usage " + usage.id + " was reported with other numbers");
     }
   }
-  PAWL_OK(count("usage", kUsageRowsMax, "reports of usage"));
+  if (is_limited) PAWL_OK(count("usage", kUsageRowsMax, "reports of usage"));
   spent_.reset();
   // A hundred thousand reports of the largest numbers exceed 63 bits.
   constexpr std::int64_t kSumMax = 1LL << 62;

@@ -20,12 +20,14 @@ struct Spent {
   std::int64_t milliseconds = 0;
 };
 
+inline constexpr char kToldByAgent[] = "agent";  // the source of usage that came over the socket
+
 struct Usage {
   std::string id;  // the agent's, unique in the episode: a repeated report counts once
   std::string model;
   std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
   std::optional<std::int64_t> usd_micros;  // no value: the price file determines it
-  std::string source;                      // `agent`, or the usage reader that found it
+  std::string source;                      // kToldByAgent, or the usage reader that found it
   bool operator==(const Usage&) const = default;
 };
 
@@ -60,7 +62,8 @@ class Reports {
  public:
   virtual ~Reports() = default;
 
-  // A repeated report with the same id counts once. kConflict: with other values.
+  // A repeated report with the same id counts once. kConflict: with other values. The limits of an episode are for
+  // the reports of agents, not for those of usage readers.
   virtual Status add_usage(const Usage& usage, WallTime now) = 0;
   // The sums of the usage rows (tokens are input plus output), and the recorded time.
   virtual Result<Spent> spent() = 0;

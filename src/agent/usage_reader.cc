@@ -21,4 +21,16 @@ ReadUsage* usage_reader(std::string_view name) {
   return found == kReaders.end() ? nullptr : found->second;
 }
 
+namespace {
+
+constexpr std::string_view kUnknown = ".unknown";  // ends the id of such a report
+
+}  // namespace
+
+Usage unknown_usage(const std::string& sandbox_run_id, const std::string& source) {
+  return {.id = sandbox_run_id + std::string(kUnknown), .source = source};
+}
+
+bool is_unknown(const Usage& usage) { return usage.source != kToldByAgent && usage.id.ends_with(kUnknown); }
+
 }  // namespace pawl::agent

@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "agent/server.h"
+#include "agent/usage_reader.h"
 #include "base/money.h"
 #include "base/mutant.h"
+#include "executor/recovery.h"
+#include "os/process.h"
+#include "plan/rows.h"
 #include "plan/words.h"
 #include "store/cost_row.h"
 #include "supervisor/supervisor.h"
@@ -12,8 +16,9 @@
 namespace pawl::executor {
 namespace {
 
-// A mutant (base/mutant.h).
+// Mutants (base/mutant.h).
 bool shares_checkpoints() { return mutant("episodes_share_checkpoints"); }
+bool tells_no_unknown_use() { return mutant("unknown_use_not_told"); }
 
 constexpr std::size_t kAnswerBytesKept = 1024;  // bytes of a person's answer, in the ledger
 
@@ -26,6 +31,16 @@ Json redacted(const secrets::Redactor& redactor, Json details) {
 
 store::Reported::Usage usage_of(const World& world, const Reporter& reporter, const agent::UsageRow& row) {
   const auto& usage = row.usage;
+  if (agent::is_unknown(usage))
+    return {.told_seq = row.seq,
+            .is_unknown = true,
+            .line = store::unknown_usage_line({.workflow_id = reporter.workflow_id,
+                                               .run_id = reporter.key.run_id,
+                                               .phase_id = reporter.key.goal_id,
+                                               .attempt_id = reporter.attempt_id,
+                                               .sandbox_run_id = reporter.sandbox_run_id,
+                                               .source = usage.source,
+                                               .emitted_at = row.at})};
   const auto nanos = usage.usd_micros ? std::optional(*usage.usd_micros * kNanosOfMicro) : std::nullopt;
   return {.told_seq = row.seq,
           .input_tokens = usage.input_tokens,
@@ -47,6 +62,23 @@ store::Reported::Usage usage_of(const World& world, const Reporter& reporter, co
                                      .emitted_at = row.at})};
 }
 
+// The phase's plan and the attempt say how the program's output is read: the spool has no word that a row vouches for.
+Status report_printed(const World& world, const store::StepRow& step, const agent::EpisodeKey& key) {
+  PAWL_TRY(const auto row, world.store.planned_phase(step.run_id, step.phase_id));
+  if (row.empty()) return {};  // the run of an older version, which read no output of such a step
+  PAWL_TRY(const auto phase, plan::phase_of_row(row));
+  if (phase.agent_usage.empty() || tells_no_unknown_use()) return {};
+  PAWL_TRY(const auto attempts, world.store.attempts(step.run_id, step.phase_id));
+  const auto attempt = std::ranges::find(attempts, step.attempt_id, &store::AttemptRow::attempt_id);
+  if (attempt == attempts.end()) return fail(ErrorKind::kForged, "there is no attempt " + step.attempt_id);
+  return world.sandboxes.report_usage(
+      {.sandbox_run_id = step.sandbox_run_id,
+       .key = key,
+       .reader = phase.agent_usage,
+       .model = attempt->model,
+       .same_boot = of_one_boot(attempt->executor, os::to_text(os::this_process()))});
+}
+
 Status settle_usage(const World& world, const store::Unsettled& unsettled) {
   const store::StepRow& step = unsettled.step;
   PAWL_OK(world.sandboxes.abandon(step.sandbox_run_id));
@@ -59,6 +91,7 @@ Status settle_usage(const World& world, const store::Unsettled& unsettled) {
                           .sandbox_run_id = step.sandbox_run_id};
   store::Reported reported;
   if (step.gate_id == store::kAgentGate) {
+    PAWL_OK(report_printed(world, step, reporter.key));
     PAWL_TRY(reported, reported_since(world, reporter, unsettled.told_seq));
   }
   PAWL_OK(world.store.settle_usage(unsettled, reported, world.clock.wall()));
@@ -102,6 +135,16 @@ Result<store::Reported> reported_since(const World& world, const Reporter& repor
         {.event = event.event, .at = event.at, .details = redacted(world.redactor, event.details)});
   for (const auto& row : reported.usage) out.usage.push_back(usage_of(world, reporter, row));
   return out;
+}
+
+Status report_printed_usage(const World& world, const store::Claim& claim, const plan::Phase& phase,
+                            const store::StepStart& step, bool same_boot) {
+  if (step.gate_id != store::kAgentGate || phase.agent_usage.empty() || tells_no_unknown_use()) return {};
+  return world.sandboxes.report_usage({.sandbox_run_id = step.sandbox_run_id,
+                                       .key = episode_of(claim, step.episode),
+                                       .reader = phase.agent_usage,
+                                       .model = claim.attempt.model,
+                                       .same_boot = same_boot});
 }
 
 Status settle_ended_steps(const World& world) {

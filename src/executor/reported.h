@@ -24,6 +24,11 @@ Reporter reporter_of(const store::Claim& claim, const store::StepStart& step);
 // All events and usage after `seq`.
 Result<store::Reported> reported_since(const World& world, const Reporter& reporter, std::int64_t seq);
 
+// Reports what an agent's abandoned step printed of its use, for a program that prints it (StepEnder::report_usage).
+// `same_boot`: as there. Its usage is then in reported_since().
+Status report_printed_usage(const World& world, const store::Claim& claim, const plan::Phase& phase,
+                            const store::StepStart& step, bool same_boot);
+
 // Ends for good the steps that operators ended, and records the reports of their agents until then. Idempotent: after
 // a crash, or beside another caller, each step is settled once. A step that cannot be settled (its agent's data
 // cannot be read) stays unsettled and does not block the others. Returns the first error.

@@ -329,7 +329,7 @@ class Session {
   Result<Done> give_up(ActiveEpisode& one, Loss loss) {
     const Running ended = *std::exchange(one.running, std::nullopt);
     const auto& [step, start, found] = ended;
-    PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+    PAWL_OK(abandon(one, start));
     if (loss.recovery == Recovery::kProbe) {
       PAWL_TRY(auto salvaged, probe(one, *step, start));
       loss.recovery = after_probe(answer_of(salvaged, is_of_this_boot()), start.spent_executions());
@@ -356,6 +356,12 @@ class Session {
     else
       one.lost = lost;
     return Done::kMade;
+  }
+
+  // What the program of an agent printed of its use counts, too.
+  Status abandon(const ActiveEpisode& one, const store::StepStart& start) {
+    PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+    return report_printed_usage(world_, claim_, one.episode.phase(), start, is_of_this_boot());
   }
 
   Result<supervisor::Salvage> probe(const ActiveEpisode& one, const PlannedStep& step,
@@ -403,7 +409,7 @@ class Session {
   Status end_other(ActiveEpisode& one) {
     if (!ends_others_unrecorded()) PAWL_OK(ends_.record());
     const auto start = std::exchange(one.running, std::nullopt)->start;
-    PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
+    PAWL_OK(abandon(one, start));
     auto run = steps_.collect(start.sandbox_run_id, start.sandbox_spec_hash);
     if (run) return ends_.take(one, start, *std::move(run));
     return ends_.lose(one, start,
@@ -423,15 +429,17 @@ class Session {
   // Ends the running steps with a closed marker.
   Status end_unwanted_steps() {
     PAWL_TRY(const auto steps, world_.store.steps(claim_.run.run_id, claim_.phase.phase_id));
+    std::vector<std::string> unwanted;
     for (const auto& one : attempt_.all()) {
       if (!one.running) continue;
       const auto& id = one.running->start.sandbox_run_id;
       const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
       if (row == steps.end() || row->state == store::StepState::kOpen) continue;
       PAWL_OK(world_.sandboxes.abandon(id));
-      world_.sandboxes.forget_lost(id);
+      unwanted.push_back(id);
     }
-    settle_or_report(world_, observer_);
+    settle_or_report(world_, observer_);  // reads what they left
+    for (const auto& id : unwanted) world_.sandboxes.forget_lost(id);
     return {};
   }
 

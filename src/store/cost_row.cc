@@ -22,6 +22,12 @@ constexpr std::array<std::string_view, 14> kUsageKeys = {
     "attempt_id", "cached_tokens", "emitted_at", "entry_type",     "input_tokens", "model", "output_tokens",
     "phase_id",   "run_id",        "source",     "sandbox_run_id", "usage_id",     "usd",   "workflow_id"};
 
+constexpr std::array<std::string_view, 8> kUnknownKeys = {"attempt_id", "emitted_at", "entry_type",
+                                                          "phase_id",   "run_id",     "sandbox_run_id",
+                                                          "source",     "workflow_id"};
+
+constexpr std::string_view kUnknownUsage = "cost.agent.unknown";
+
 // Reads the members of one line, in the order and the bytes of canonical JSON. After the first fault every
 // read returns an empty value, and done() returns the fault. A tree of JSON values would cost ten times as
 // much, and a ledger has one row for each step.
@@ -186,6 +192,36 @@ std::string usage_line(const UsageFacts& facts) {
        {"emitted_at", facts.emitted_at}});
 }
 
+std::string unknown_usage_line(const UsageFacts& facts) {
+  return canonical({{"entry_type", kUnknownUsage},
+                    {"workflow_id", facts.workflow_id},
+                    {"run_id", facts.run_id},
+                    {"phase_id", facts.phase_id},
+                    {"attempt_id", facts.attempt_id},
+                    {"sandbox_run_id", facts.sandbox_run_id},
+                    {"source", facts.source},
+                    {"emitted_at", facts.emitted_at}});
+}
+
+namespace {
+
+Result<UsageFacts> read_unknown_usage_line(std::string_view line) {
+  LineReader reader(line, kUnknownKeys);
+  UsageFacts out{.is_unknown = true};
+  out.attempt_id = reader.text("attempt_id");
+  out.emitted_at = reader.time("emitted_at");
+  reader.constant("entry_type", kUnknownUsage);
+  out.phase_id = reader.text("phase_id");
+  out.run_id = reader.text("run_id");
+  out.sandbox_run_id = reader.text("sandbox_run_id");
+  out.source = reader.text("source");
+  out.workflow_id = reader.text("workflow_id");
+  PAWL_OK(reader.done());
+  return out;
+}
+
+}  // namespace
+
 Result<CostFacts> read_cost_row(std::string_view line) {
   LineReader reader(line, kCostKeys);
   CostFacts out;
@@ -206,6 +242,7 @@ Result<CostFacts> read_cost_row(std::string_view line) {
 }
 
 Result<UsageFacts> read_usage_line(std::string_view line) {
+  if (line.find(kUnknownUsageMark) != line.npos) return read_unknown_usage_line(line);
   LineReader reader(line, kUsageKeys);
   UsageFacts out;
   out.attempt_id = reader.text("attempt_id");

@@ -27,6 +27,9 @@ std::string cost_row(const CostFacts& facts);
 // of order or of another type.
 Result<CostFacts> read_cost_row(std::string_view line);
 
+// A line of cost/agent.jsonl with this text says that the use of an execution is unknown. No other line has it.
+inline constexpr std::string_view kUnknownUsageMark = R"(,"entry_type":"cost.agent.unknown",)";
+
 // The facts of one line of cost/agent.jsonl: the usage of one model call, as the agent reported it.
 struct UsageFacts {
   std::string workflow_id, run_id, phase_id, attempt_id, sandbox_run_id;
@@ -34,9 +37,12 @@ struct UsageFacts {
   std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
   std::optional<std::int64_t> usd_nanos;  // absent: not reported, and usd is ""
   std::string emitted_at;                 // time of the report
+  bool is_unknown = false;                // the line is unknown_usage_line()
 };
 std::string usage_line(const UsageFacts& facts);
-// Accepts exactly the bytes that usage_line() writes. kCorrupt as for read_cost_row().
+// The line that says that an execution used more than was read, an unknown amount: without id, model and numbers.
+std::string unknown_usage_line(const UsageFacts& facts);
+// Accepts exactly the bytes that these two write. kCorrupt as for read_cost_row().
 Result<UsageFacts> read_usage_line(std::string_view line);
 
 }  // namespace pawl::store

@@ -264,24 +264,27 @@ JsonMembers agent_row(const std::string& attempt_id, const Reported::Event& even
 }
 
 JsonMembers usage_row(const StepRow& step, const std::vector<Reported::Usage>& usage) {
-  std::int64_t input = 0, output = 0, cached = 0, usd_nanos = 0;
+  std::int64_t input = 0, output = 0, cached = 0, usd_nanos = 0, unknown = 0;
   std::string lines;
   for (const auto& row : usage) {
     input = sum_at_most_max(input, row.input_tokens);
     output = sum_at_most_max(output, row.output_tokens);
     cached = sum_at_most_max(cached, row.cached_tokens);
     usd_nanos = sum_at_most_max(usd_nanos, row.usd_nanos);
+    unknown += row.is_unknown ? 1 : 0;
     lines += row.line + "\n";
   }
-  return row_of("usage")
-      .text("attempt_id", step.attempt_id)
-      .text("sandbox_run_id", step.sandbox_run_id)
-      .number("rows", static_cast<std::int64_t>(usage.size()))
-      .number("input_tokens", input)
-      .number("output_tokens", output)
-      .number("cached_tokens", cached)
-      .number("cost_usd_nanos", usd_nanos)
-      .text("lines", blake3_hex(lines));
+  auto row = row_of("usage")
+                 .text("attempt_id", step.attempt_id)
+                 .text("sandbox_run_id", step.sandbox_run_id)
+                 .number("rows", static_cast<std::int64_t>(usage.size()))
+                 .number("input_tokens", input)
+                 .number("output_tokens", output)
+                 .number("cached_tokens", cached)
+                 .number("cost_usd_nanos", usd_nanos)
+                 .text("lines", blake3_hex(lines));
+  if (unknown > 0) row.text("known", unknown == std::ssize(usage) ? "nothing" : "part");
+  return row;
 }
 
 JsonMembers phase_sealed_row(const PhaseRow& phase, const ChainHead& end, const std::string& layer) {

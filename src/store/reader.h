@@ -72,6 +72,8 @@ class Reader : public EvidenceReader, public WorkReader {
   virtual Result<std::string> resolve_run(const std::string& text) = 0;
   virtual Result<std::optional<ForkPoint>> fork_of(const std::string& run_id) = 0;
   virtual Result<std::vector<TierRow>> tiers(const std::string& run_id) = 0;
+  // How many executions of agents used an unknown amount (unknown_usage_line()).
+  virtual Result<std::int64_t> unknown_usages(const std::string& run_id) = 0;
   virtual Result<std::vector<BudgetRow>> budgets(const std::string& run_id) = 0;
   virtual Result<std::vector<PhaseRow>> phases(const std::string& run_id) = 0;  // by tier_index, phase_index
   virtual Result<PhaseRow> phase(const std::string& run_id, const std::string& phase_id) = 0;  // kNotFound

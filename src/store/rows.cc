@@ -220,11 +220,12 @@ std::string budget_text(const BudgetRow& row) {
     if (row.unit == kUsdNanos) return "$" + usd_text(value);
     return std::to_string(value);
   };
-  std::string text = amount(row.spent);
+  std::string text = (row.unknown > 0 ? "at least " : "") + amount(row.spent);
   if (row.cap) text += " of " + amount(*row.cap);
   text += row.unit == kSandboxMs ? " seconds in sandboxes are spent"
           : row.unit == kTokens  ? " tokens are spent"
                                  : " are spent";
+  if (row.unknown > 0) text += fmt::format(" (the use of {} execution(s) is unknown)", row.unknown);
   if (row.reserved > 0) text += fmt::format(", {} reserved by steps that run", amount(row.reserved));
   return text;
 }

@@ -208,6 +208,8 @@ struct BudgetRow {
   std::optional<std::int64_t> cap;  // absent: counted but not limited
   std::int64_t spent = 0;
   std::int64_t reserved = 0;  // by open steps, and by unsettled usage
+  // Executions of agents that used more than `spent` says, an unknown amount. Only views::budgets_of() counts them.
+  std::int64_t unknown = 0;
 
   bool is_spent() const { return cap && spent >= *cap; }
   // No step may start. While is_spent() is false, the end of an open step may free a part again.

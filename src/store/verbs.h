@@ -202,7 +202,8 @@ struct Reported {
   struct Usage {
     std::int64_t told_seq = 0;
     std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0, usd_nanos = 0;
-    std::string line;  // for cost/agent.jsonl
+    bool is_unknown = false;  // the amount is unknown, and the members above are 0
+    std::string line;         // for cost/agent.jsonl
   };
   std::int64_t last_seq = 0;  // the newest report; 0: no report
   std::vector<Event> events;  // rows `agent`

@@ -7,10 +7,22 @@
 
 #include "agent/api.h"
 #include "agent/body.h"
+#include "agent/usage_reader.h"
 #include "os/clock.h"
+#include "supervisor/printed_usage.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::supervisor {
+namespace {
+
+// A shell around the agent reports a signal in its exit code.
+bool ended_by_itself(const sandbox::SandboxRun& run) {
+  constexpr std::int64_t kSignaledInShell = 128;  // POSIX, 2.8.2
+  const bool signaled = run.exit_code > kSignaledInShell && run.exit_code < kSignaledInShell + NSIG;
+  return run.outcome == sandbox::Outcome::kExited && !signaled;
+}
+
+}  // namespace
 
 Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
                                       std::function<void(std::string_view)> on_log,
@@ -22,11 +34,8 @@ Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
   out.sandbox_run_id_ = job.sandbox_run_id;
   out.on_log_ = on_log;
   out.redact_ = redact;
-  if (!out.context_.usage.empty()) {
-    out.read_usage_ = agent::usage_reader(out.context_.usage);
-    if (out.read_usage_ == nullptr)
-      return fail(ErrorKind::kInvalid, "usage: this pawl knows no program " + out.context_.usage);
-  }
+  if (!out.context_.usage.empty() && agent::usage_reader(out.context_.usage) == nullptr)
+    return fail(ErrorKind::kInvalid, "usage: this pawl knows no program " + out.context_.usage);
   out.heard_ = std::make_unique<Heard>();
   PAWL_TRY(out.server_,
            agent::Server::start(
@@ -50,7 +59,7 @@ Result<AgentSocket> AgentSocket::open(const Spool& spool, const Job& job,
 }
 
 void AgentSocket::hear(std::string_view printed) {
-  if (read_usage_ == nullptr) return;
+  if (context_.usage.empty()) return;
   printed_ += printed;
   if (printed_.size() > 2 * agent::kPrintedBytesMax)
     printed_.erase(0, printed_.size() - agent::kPrintedBytesMax);
@@ -76,33 +85,28 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
                                    : why + ": what it told could not be saved (durable: required)";
 }
 
-void AgentSocket::close() {
+void AgentSocket::close(const sandbox::SandboxRun& run) {
   server_.reset();
-  if (read_usage_ == nullptr) return;
-  if (const auto reported = report_usage(); !reported)
+  // An agent whose sandbox could not be made used nothing.
+  if (context_.usage.empty() || run.outcome == sandbox::Outcome::kSetupFailed) return;
+  if (const auto reported = report_usage(run); !reported)
     on_log_("pawl: usage: " + reported.error().message + "\n");
 }
 
-Status AgentSocket::report_usage() {
-  const std::string_view printed = printed_;
-  const auto begin = printed.size() - std::min(printed.size(), agent::kPrintedBytesMax);
-  auto used = read_usage_(printed.substr(begin), context_.model);
-  if (used.size() > agent::kUsagesMax)
-    used.erase(used.begin(), used.end() - static_cast<std::ptrdiff_t>(agent::kUsagesMax));
-  if (used.empty())
-    return fail(ErrorKind::kNotFound,
-                "the output has no report of usage as " + context_.usage + " prints it");
+Status AgentSocket::report_usage(const sandbox::SandboxRun& run) {
   PAWL_TRY(const auto path, agent::episode_path(pawl_folder_, context_.key));
   PAWL_TRY(const auto journal, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
-  const os::SystemClock clock;
-  int nth = 0;
-  for (auto& usage : used) {
-    usage.id = sandbox_run_id_ + "." + std::to_string(++nth);  // executions before have ids of their own
-    usage.source = context_.usage;
-    usage.model = redact_(usage.model);
-    PAWL_OK(journal->add_usage(usage, clock.wall()));
-  }
-  return report_over_budget(*journal, clock.wall());
+  PAWL_TRY(const auto reported, report_printed(*journal,
+                                               {.sandbox_run_id = sandbox_run_id_,
+                                                .reader = context_.usage,
+                                                .model = context_.model,
+                                                .is_whole = ended_by_itself(run)},
+                                               printed_, redact_));
+  if (reported.read == 0)
+    return fail(ErrorKind::kNotFound,
+                "the output has no report of usage as " + context_.usage + " prints it");
+  PAWL_OK(reported.stored);
+  return report_over_budget(*journal, os::SystemClock().wall());
 }
 
 // No cap could stop the agent midway: its output is read only after it has ended.

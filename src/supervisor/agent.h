@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "agent/server.h"
-#include "agent/usage_reader.h"
 #include "base/error.h"
 #include "sandbox/spec.h"
 #include "supervisor/spool.h"
@@ -33,22 +32,21 @@ class AgentSocket {
   // Takes the step's standard output, as it comes.
   void hear(std::string_view printed);
   // Responds to the requests that have arrived, then serves no more. Reports the usage that the agent
-  // printed. REQUIRES: every process in the sandbox is dead.
-  void close();
+  // printed before it ended like `run`. REQUIRES: every process in the sandbox is dead.
+  void close(const sandbox::SandboxRun& run);
 
  private:
   struct Heard {  // written by the server's thread
     std::atomic<bool> cap_reached = false, disk_failed = false;
     std::atomic<std::int64_t> unsaved = 0, room_needed = 0;
   };
-  Status report_usage();
+  Status report_usage(const sandbox::SandboxRun& run);
   Status report_over_budget(agent::Reports& reports, WallTime now);
 
   agent::Context context_;
   std::string pawl_folder_, sandbox_run_id_;
   std::function<void(std::string_view)> on_log_;
   std::function<std::string(std::string_view)> redact_;
-  agent::ReadUsage* read_usage_ = nullptr;
   std::string printed_;      // only its end is stored
   std::string over_budget_;  // by the printed usage; "": within its caps
   std::unique_ptr<Heard> heard_;

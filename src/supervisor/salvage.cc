@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "agent/usage_reader.h"
 #include "os/clock.h"
 #include "sandbox/probe.h"
 #include "secrets/redact.h"
 #include "supervisor/collect.h"
+#include "supervisor/printed_usage.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
@@ -103,6 +105,27 @@ Result<KeptWork> keep_work(const Spool& spool, const secrets::Redactor::Values& 
   PAWL_OK(workspace::link_upper(upper, second));
   PAWL_TRY(auto layer, collect_layer(second, seen, false, workspaces, caps_of(*job, credentials)));
   return KeptWork{.layer = std::move(layer.layer_id), .missing = {}};
+}
+
+Status report_usage(const Spool& spool, const PrintedUsage& of) {
+  // The supervisor writes its result after its report.
+  if (spool.read_result_of_any_spec()) return {};
+  // The job is gone when the end of the step is recorded: an executor that lost its lease may still give it up. The
+  // supervisor makes the output before it starts the program, and moves it away after its own report. After a restart
+  // of the machine both may be lost.
+  const std::string file = step_path(spool.pawl_folder(), spool.id(), StepFile::kOutput);
+  const bool is_there = os::exists(spool.path(kJobFile)) && os::exists(file);
+  if (!is_there && of.same_boot) return {};
+  std::string output;
+  if (is_there) {
+    PAWL_TRY(output, os::read_tail(file, agent::kPrintedBytesMax));
+  }
+  PAWL_TRY(const auto path, agent::episode_path(spool.pawl_folder(), of.key));
+  PAWL_TRY(const auto journal, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
+  const Printer printer{.sandbox_run_id = of.sandbox_run_id, .reader = of.reader, .model = of.model};
+  const auto as_it_is = [](std::string_view text) { return std::string(text); };  // the output is redacted
+  PAWL_TRY([[maybe_unused]] const auto reported, report_printed(*journal, printer, output, as_it_is));
+  return {};
 }
 
 Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe,

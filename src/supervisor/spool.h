@@ -106,6 +106,9 @@ std::string home_of(const std::string& pawl_folder, const agent::Context& agent)
 // StepEnder::keep_work. REQUIRES: the step is abandoned.
 Result<KeptWork> keep_work(const Spool& spool, const secrets::Redactor::Values& credentials);
 
+// StepEnder::report_usage. REQUIRES: the step is abandoned.
+Status report_usage(const Spool& spool, const PrintedUsage& of);
+
 // StepRunner::salvage. REQUIRES: the step is abandoned.
 Result<Salvage> salvage(const Spool& spool, const std::vector<std::string>& probe,
                         const secrets::Redactor::Values& credentials);

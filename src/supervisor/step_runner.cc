@@ -116,6 +116,10 @@ class SupervisedSteps final : public StepRunner {
     return supervisor::keep_work(spool_of(sandbox_run_id), credentials);
   }
 
+  Status report_usage(const PrintedUsage& of) override {
+    return supervisor::report_usage(spool_of(of.sandbox_run_id), of);
+  }
+
   void forget(const std::string& sandbox_run_id) override {
     forget_by(sandbox_run_id,
               [](const Spool& spool) { static_cast<void>(os::remove_tree_at_once(spool.folder())); });

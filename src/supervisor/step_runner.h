@@ -55,6 +55,14 @@ struct KeptWork {
   std::string missing;
 };
 
+// An execution of an agent whose program prints its use.
+struct PrintedUsage {
+  std::string sandbox_run_id;
+  agent::EpisodeKey key;
+  std::string reader, model;  // agent/usage_reader.h
+  bool same_boot = false;     // it was started since the machine's last start
+};
+
 // Gives steps up, and keeps or removes what they left. Starts none.
 class StepEnder {  // thread-safe
  public:
@@ -67,6 +75,10 @@ class StepEnder {  // thread-safe
   // REQUIRES: abandon() of the id, and the caller holds the objects until a row or a spool names the layer.
   virtual Result<KeptWork> keep_work(const std::string& sandbox_run_id,
                                      const secrets::Redactor::Values& credentials) = 0;
+  // Reports to the journal of an agent's abandoned step what its output tells of its use, and that the rest is
+  // unknown. When its supervisor has done so and stored the output, or when the step never began, nothing is reported.
+  // A second call changes nothing. REQUIRES: abandon() of the id.
+  virtual Status report_usage(const PrintedUsage& of) = 0;
   // Removes the spool and the work folder of a step whose end is recorded. Not durable, idempotent.
   virtual void forget(const std::string& sandbox_run_id) = 0;
   // The same for a step without a result, but its output, trace and network log stay: users

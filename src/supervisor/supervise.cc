@@ -71,7 +71,7 @@ Result<sandbox::Execution> run_step(const Spool& spool, const Job& job, const sa
   events.held = {lock};
   auto execution = backend->execute(job.spec, folders, events, job.sandbox_run_id);
   os::crash_point("supervisor.executed");
-  agent.close();
+  agent.close(execution.run);
   agent.report(execution.run);
   output.finish();
   return execution;

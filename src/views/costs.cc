@@ -103,6 +103,7 @@ std::int64_t priced(const Sum& sum, const Price& price) {
 }
 
 Sum sum_of(const store::UsageFacts& usage, const Prices& prices) {
+  if (usage.is_unknown) return {.unknown = 1};
   Sum sum{.input_tokens = usage.input_tokens,
           .output_tokens = usage.output_tokens,
           .cached_tokens = usage.cached_tokens};
@@ -188,7 +189,7 @@ Status add_run_costs(store::Reader& store, const std::string& run_id, const Pric
          .isolation = isolation[used.sandbox_run_id],
          .gate = "agent",
          .phase = used.phase_id,
-         .model = used.model,
+         .model = used.is_unknown ? steps[used.sandbox_run_id].model : used.model,
          .at = used.emitted_at},
         sum_of(used, prices), to);
   return {};
@@ -203,6 +204,7 @@ Json to_json(const Sum& sum) {
           {"output_tokens", sum.output_tokens},
           {"cached_tokens", sum.cached_tokens},
           {"usd", usd_text(sum.usd_nanos)},
+          {"unknown_executions", sum.unknown},
           {"unpriced_rows", sum.unpriced}};
 }
 
@@ -231,6 +233,7 @@ void Sum::add(const Sum& other) {
   output_tokens = sum_at_most_max(output_tokens, other.output_tokens);
   cached_tokens = sum_at_most_max(cached_tokens, other.cached_tokens);
   usd_nanos = sum_at_most_max(usd_nanos, other.usd_nanos);
+  unknown += other.unknown;
   unpriced += other.unpriced;
 }
 

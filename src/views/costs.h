@@ -16,6 +16,7 @@ struct Sum {
   std::int64_t steps = 0, lost = 0, sandbox_ms = 0, microvm_ms = 0;
   std::int64_t input_tokens = 0, output_tokens = 0, cached_tokens = 0;
   std::int64_t usd_nanos = 0;
+  std::int64_t unknown = 0;   // executions of agents that used more than the sums say, an unknown amount
   std::int64_t unpriced = 0;  // usage rows without reported money and without a known price
   void add(const Sum& other);
 };

@@ -77,7 +77,7 @@ Status add_run(store::Reader& store, const std::string& run_id, const store::Cla
   PAWL_TRY(const auto phases, store.phases(run_id));
   PAWL_TRY(auto refusals, store.refusals(run_id));
   for (auto& row : refusals) to.refusals.emplace_back(run_id, std::move(row));
-  PAWL_TRY(auto budgets, store.budgets(run_id));
+  PAWL_TRY(auto budgets, budgets_of(store, run_id));
   for (const auto& row : budgets)
     if (row.unit == store::kSandboxMs) to.sandbox_ms += row.spent;
   if (std::ranges::any_of(budgets, [](const auto& row) { return row.cap.has_value(); }))

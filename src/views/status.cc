@@ -60,7 +60,7 @@ Result<RunStatus> status_of(const State& state, const std::string& run_id) {
   PAWL_TRY(out.run, store.run(run_id));
   PAWL_TRY(out.tiers, store.tiers(run_id));
   PAWL_TRY(out.phases, store.phases(run_id));
-  PAWL_TRY(out.budgets, store.budgets(run_id));
+  PAWL_TRY(out.budgets, budgets_of(store, run_id));
   PAWL_TRY(out.forked_from, store.fork_of(run_id));
   PAWL_TRY(out.questions, open_questions(state, run_id));
   add_waits(store, out);

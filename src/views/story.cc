@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "store/ledger_rows.h"
 #include "supervisor/supervisor.h"
+#include "views/budget.h"
 #include "views/decisions.h"
 
 namespace pawl::views {
@@ -161,7 +162,8 @@ Result<Story> story_of(const State& state, const std::string& run_id, const Page
   Story out;
   PAWL_TRY(out.run, store.run(run_id));
   PAWL_TRY(out.fork, store.fork_of(run_id));
-  PAWL_TRY(out.budgets, store.budgets(run_id));
+  PAWL_TRY(out.budgets, budgets_of(store, run_id));
+  PAWL_TRY(out.unknown_executions, store.unknown_usages(run_id));
   PAWL_TRY(out.operators, operators_of_run(store, run_id, kOperatorRowsRead));
   out.seen_in_part = seen_in_part(state, out.run);
   out.not_judged_with = not_judged_with(store, out.run);
@@ -190,6 +192,7 @@ Json to_json(const Story& story) {
     for (const auto& attempt : phase.attempts) shown["attempts"].push_back(to_json(attempt));
     out["phases"].push_back(std::move(shown));
   }
+  if (story.unknown_executions > 0) out["unknown_executions"] = story.unknown_executions;
   if (story.seen_in_part) out["seen_in_part"] = to_json(*story.seen_in_part);
   return out;
 }

@@ -58,7 +58,8 @@ struct Story {
   store::RunRow run;
   std::optional<store::ForkPoint> fork;
   std::vector<store::BudgetRow> budgets;
-  std::vector<Json> operators;  // operators' decisions about the run as a whole
+  std::int64_t unknown_executions = 0;  // executions of agents whose use no row knows
+  std::vector<Json> operators;          // operators' decisions about the run as a whole
   std::vector<PhaseStory> phases;
   bool more_phases = false;  // the run has more phases than the page
   std::optional<SeenInPart> seen_in_part;

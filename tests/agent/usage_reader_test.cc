@@ -40,6 +40,12 @@ TEST(UsageReader, ClaudeCodesEventsBeforeItsResultAreNoUse) {
   EXPECT_EQ(used.size(), 4U) << "two programs, one after the other";
 }
 
+TEST(UsageReader, ClaudeCodeThatCalledNoModelUsedNothing) {
+  const auto used = read("claude_code", R"({"type":"result","is_error":true,"modelUsage":{}})");
+  ASSERT_EQ(used.size(), 1U);
+  EXPECT_EQ(used[0], (Usage{.model = "of the attempt", .usd_micros = 0}));
+}
+
 TEST(UsageReader, CodexSaysWhatAThreadUsed) {
   const auto used = read(
       "codex",

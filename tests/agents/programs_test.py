@@ -73,6 +73,9 @@ class Programs(WithAgent):
                 self.pawl("resume", "last")
             self.assert_passed()
             asked = len(model.calls())
+        unknown = 0 if victim == "executor" else 1
+        self.assertEqual(self.pawl_json("cost", "last")["unknown_executions"], unknown)
+        self.assertEqual("at least" in self.pawl("cost", "last").stdout, unknown > 0)
         print(f"{use:12} {victim:10} in call {call}: {asked} calls, {asked - len(TURNS)} of them again", flush=True)
         self.assertLessEqual(asked - len(TURNS), 0 if victim == "executor" else 1, self.log())
 

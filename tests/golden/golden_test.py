@@ -81,7 +81,7 @@ class Golden(unittest.TestCase):
         page = (ROOT / "docs/ledger-format.md").read_text()
         types = set(re.findall(r"^\| ([a-z_]+) \| (?:run|phase)", page, re.M))
         self.assertGreater(len(types), 10)
-        self.assertEqual({path.stem for path in (HERE / "rows").iterdir()}, types | {"cost.sandbox.run", "cost.agent.usage"})
+        self.assertEqual({path.stem for path in (HERE / "rows").iterdir()}, types | {"cost.sandbox.run", "cost.agent.usage", "cost.agent.unknown"})
 
     def test_every_line_has_the_form_that_is_promised(self):
         def check(pairs):

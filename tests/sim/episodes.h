@@ -42,6 +42,10 @@ class SimEpisodes final : public executor::Journals {
   }
   // Reports a call of a model. Returns what the episode has spent so far.
   agent::Spent tell(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now);
+  // The same, of a report that is made again after a crash.
+  void tell_once(const agent::EpisodeKey& key, const agent::Usage& usage, WallTime now) {
+    if (!told_[key.run_id].contains(usage.id)) tell(key, usage, now);
+  }
   // The agent has stored state from which it can continue.
   void keep(const agent::EpisodeKey& key) { of(key).kept = true; }
   // Every call that was reported in a run, by its id.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "agent/usage_reader.h"
 #include "base/json.h"
 #include "executor/episode_choice.h"
 #include "executor/steps.h"
@@ -378,7 +379,9 @@ void Invariants::check_usage(const SimEpisodes& episodes) {
   const auto& all = episodes.reported(run_id_);
   const auto rows = World::must(store_.usage_rows(run_id_, 0));
   for (const auto& row : rows) {
-    const std::string id(value_of(row, "usage_id"));
+    std::string id(value_of(row, "usage_id"));
+    if (value_of(row, "entry_type") == "cost.agent.unknown")
+      id = agent::unknown_usage(std::string(value_of(row, "sandbox_run_id")), "").id;
     World::require(recorded.insert(id).second, "a call of a model was counted twice: " + id);
     const auto reported = all.find(id);
     World::require(reported != all.end(), "a call of a model that nobody reported: " + id);
@@ -387,6 +390,9 @@ void Invariants::check_usage(const SimEpisodes& episodes) {
   }
   for (const auto& [id, of_call] : all)
     World::require(recorded.contains(id), "a call of a model was not counted: " + id);
+  for (const auto& id : sandboxes_.unheard())
+    World::require(recorded.contains(agent::unknown_usage(id, "").id),
+                   "no row says that the use of a lost execution is unknown: " + id);
   const auto budgets = World::must(store_.budgets(run_id_));
   for (const auto unit : {store::kTokens, store::kUsdNanos}) {
     const auto row = std::ranges::find(budgets, unit, &store::BudgetRow::unit);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "agent/server.h"
+#include "agent/usage_reader.h"
 #include "executor/steps.h"
 #include "supervisor/supervisor.h"
 
@@ -307,6 +308,7 @@ Status SimSandboxes::start(const std::string& sandbox_run_id, const std::string&
     kept_.check_start(steps, *marker, spec, homes_.first_layer(steps, *marker));
     homes_.make(marker->attempt_id);
   }
+  step.prints_usage = agent && !agent->context.usage.empty();
   if (agent) check_base(phase, step.layers);
   if (agent) call_models(agent->context, step);
   if (agent) perhaps_refuse(agent->context, step);
@@ -430,6 +432,16 @@ Result<supervisor::KeptWork> SimSandboxes::keep_work(const std::string& sandbox_
   if (is_open) kept_.note(sandbox_run_id, out);
   world_.pass("kept");
   return out;
+}
+
+Status SimSandboxes::report_usage(const supervisor::PrintedUsage& of) {
+  world_.pass("report_usage");
+  const auto& step = steps_[of.sandbox_run_id];
+  World::require(step.abandoned, "the output of a step that may still run is read");
+  if (step.state == State::kSpooled || step.forgotten || (step.label.empty() && of.same_boot)) return {};
+  episodes_.tell_once(of.key, agent::unknown_usage(of.sandbox_run_id, of.reader), world_.clock.wall());
+  world_.pass("reported_usage");
+  return {};
 }
 
 void SimSandboxes::forget(const std::string& sandbox_run_id) {

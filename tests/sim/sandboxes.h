@@ -58,6 +58,7 @@ class SimSandboxes final : public supervisor::StepRunner {
                                       const secrets::Redactor::Values& credentials) override;
   Result<supervisor::KeptWork> keep_work(const std::string& sandbox_run_id,
                                          const secrets::Redactor::Values& credentials) override;
+  Status report_usage(const supervisor::PrintedUsage& of) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
   Result<std::string> hand_home_on(const std::string&, const std::string& from, const std::string& to,
@@ -77,6 +78,13 @@ class SimSandboxes final : public supervisor::StepRunner {
   std::vector<std::string> unwatched();
   // Ids of steps that ended by themselves, except agents that may continue.
   std::vector<std::string> ended() const;
+  // Ids of executions of agents that print their use, and that were lost before they printed it.
+  std::vector<std::string> unheard() const {
+    std::vector<std::string> out;
+    for (const auto& [id, step] : steps_)
+      if (step.prints_usage && !step.ended) out.push_back(id);
+    return out;
+  }
   // Switches to a run; steps of other runs are over. Results on base stay known, by content.
   void of_run(std::string run_id, GatesOfPhases gates, CapsOfPhases agent_caps);
   void be_hopeless() { hopeless_ = true; }  // from now on no step of an agent or a gate succeeds
@@ -114,6 +122,7 @@ class SimSandboxes final : public supervisor::StepRunner {
     sandbox::SandboxRun run;
     std::optional<OnBase> on_base;
     std::string watcher;  // the executor that started it, or that waits for it since
+    bool prints_usage = false;
     bool abandoned = false;
     bool may_go_on = false;  // an agent that was ended in the middle of its work
     bool ended = false;      // by itself: its result could be collected

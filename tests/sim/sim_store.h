@@ -221,6 +221,9 @@ class SimStore final : public store::Store {
   Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override {
     return real().cost_rows(run_id, skip);
   }
+  Result<std::int64_t> unknown_usages(const std::string& run_id) override {
+    return real().unknown_usages(run_id);
+  }
   Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override {
     return real().usage_rows(run_id, skip);
   }

@@ -46,7 +46,8 @@ std::string cost_again(const std::string& line) {
 }
 std::string usage_again(const std::string& line) {
   const auto facts = read_usage_line(line);
-  return facts ? usage_line(*facts) : "";
+  if (!facts) return "";
+  return facts->is_unknown ? unknown_usage_line(*facts) : usage_line(*facts);
 }
 
 struct Kind {
@@ -54,7 +55,9 @@ struct Kind {
   std::string (*again)(const std::string&);
 };
 std::vector<Kind> kinds() {
-  return {{cost_row(cost_facts()), cost_again}, {usage_line(usage_facts()), usage_again}};
+  return {{cost_row(cost_facts()), cost_again},
+          {usage_line(usage_facts()), usage_again},
+          {unknown_usage_line(usage_facts()), usage_again}};
 }
 
 // The keys of a line, with their values as written.
@@ -141,6 +144,17 @@ TEST(CostRow, EachMemberIsThereOnceInItsPlaceAndOfItsType) {
                                      std::string("[]"), std::string("{\"a\":") + std::string(100'000, '[')})
       EXPECT_EQ(again(other), "") << other.substr(0, 400);
   }
+}
+
+// The count of such lines is a search for the mark.
+TEST(CostRow, OnlyTheLineOfAnUnknownUseHasItsMark) {
+  EXPECT_NE(unknown_usage_line(usage_facts()).find(kUnknownUsageMark), std::string::npos);
+  auto told = usage_facts();
+  told.attempt_id = told.model = told.usage_id = kUnknownUsageMark;
+  EXPECT_EQ(usage_line(told).find(kUnknownUsageMark), std::string::npos);
+  EXPECT_FALSE(read_usage_line(usage_line(told))->is_unknown);
+  told.source = told.attempt_id;
+  EXPECT_EQ(read_usage_line(unknown_usage_line(told))->source, kUnknownUsageMark);
 }
 
 TEST(CostRow, TheFaultIsNamed) {

@@ -53,8 +53,8 @@ class AgentSocketTest : public ::testing::Test {
         spool_, job, [](std::string_view) {}, [](std::string_view text) { return std::string(text); });
     EXPECT_TRUE(socket) << (socket ? "" : socket.error().message);
     EXPECT_TRUE(post_usage(tokens).starts_with("HTTP/1.1 20"));
-    socket->close();
     sandbox::SandboxRun run{.outcome = sandbox::Outcome::kExited, .exit_code = code};
+    socket->close(run);
     socket->report(run);
     return run;
   }

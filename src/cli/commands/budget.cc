@@ -30,7 +30,7 @@ Status budget(const BudgetOptions& options) {
   for (const auto& [unit, cap] : caps)
     PAWL_OK(state.store->operator_budget(run_id, unit, cap, who, os::SystemClock().wall()));
   if (!caps.empty()) PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
-  PAWL_TRY(const auto rows, state.store->budgets(run_id));
+  PAWL_TRY(const auto rows, views::budgets_of(*state.store, run_id));
   if (options.state.json) {
     print_json({{"run_id", run_id}, {"budget", views::to_json(rows)}});
     return {};

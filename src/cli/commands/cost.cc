@@ -32,10 +32,11 @@ std::string csv_field(const std::string& field) {
 
 void print_csv(const Costs& costs) {
   say("dimension,key,steps,lost_steps,sandbox_milliseconds,microvm_milliseconds,input_tokens,output_tokens,"
-      "cached_tokens,usd\r\n");
+      "cached_tokens,usd,unknown_executions\r\n");
   const auto line = [](const std::string& dimension, const std::string& key, const Sum& sum) {
-    say("{},{},{},{},{},{},{},{},{},{}\r\n", dimension, csv_field(key), sum.steps, sum.lost, sum.sandbox_ms,
-        sum.microvm_ms, sum.input_tokens, sum.output_tokens, sum.cached_tokens, usd_text(sum.usd_nanos));
+    say("{},{},{},{},{},{},{},{},{},{},{}\r\n", dimension, csv_field(key), sum.steps, sum.lost,
+        sum.sandbox_ms, sum.microvm_ms, sum.input_tokens, sum.output_tokens, sum.cached_tokens,
+        usd_text(sum.usd_nanos), sum.unknown);
   };
   line("total", "", costs.total);
   for (std::size_t i = 0; i < kDimensions.size(); ++i)
@@ -54,11 +55,12 @@ std::string bar(std::int64_t value, std::int64_t most) {
   return out + kEighths[eighths % 8];
 }
 
-// For example "1200 in, 300 out, $0.05"; "" when no model was used.
+// For example "1200 in, 300 out, $0.05", or "at least 1200 in, ..."; "" when no model was used.
 std::string usage_text(const Sum& sum) {
   if (sum.input_tokens == 0 && sum.output_tokens == 0 && sum.cached_tokens == 0 && sum.usd_nanos == 0)
-    return "";
-  std::string text = fmt::format("{} in, {} out", sum.input_tokens, sum.output_tokens);
+    return sum.unknown > 0 ? "an unknown use" : "";
+  std::string text =
+      fmt::format("{}{} in, {} out", sum.unknown > 0 ? "at least " : "", sum.input_tokens, sum.output_tokens);
   if (sum.cached_tokens > 0) text += fmt::format(", {} cached", sum.cached_tokens);
   return text + fmt::format(", ${}{}", usd_text(sum.usd_nanos), sum.unpriced > 0 ? " and unpriced" : "");
 }
@@ -67,6 +69,9 @@ void print(const Costs& costs, bool plot) {
   say("{} in sandboxes, {} step(s), {} of them lost\n", duration_text(costs.total.sandbox_ms),
       costs.total.steps, costs.total.lost);
   if (const auto usage = usage_text(costs.total); !usage.empty()) say("{} of models\n", usage);
+  if (costs.total.unknown > 0)
+    say("{} execution(s) of agents used more than is known: they ended before they had told it\n",
+        costs.total.unknown);
   if (costs.total.unpriced > 0)
     say("{} call(s) told no money: name their models' prices with --prices FILE\n", costs.total.unpriced);
   const auto per = [&](const char* what, std::int64_t count) {

@@ -82,6 +82,12 @@ class StoryReporter {
       else if (budget.unit == store::kSandboxMs)
         rows.push_back({{"cost"}, {duration_text(budget.spent) + " in sandboxes"}});
     }
+    if (story.unknown_executions > 0)
+      rows.push_back({{"unknown"},
+                      {fmt::format("the use of {} execution(s) of agents is unknown: they ended before "
+                                   "they had told it",
+                                   story.unknown_executions),
+                       Colour::kYellow}});
     if (story.fork)
       rows.push_back({{"forked"},
                       {fmt::format("from {} at attempt {} of {}", story.fork->run_id, story.fork->attempt,

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "store/cost_row.h"
 #include "store/verbs/run_store.h"
 
 namespace pawl::store::verbs {
@@ -248,6 +249,13 @@ Result<std::vector<std::string>> ReadingStore::usage_rows(const std::string& run
   if (!run_id.empty()) query.bind(run_id);
   query.bind(skip);
   return all_rows<std::string>(query, [](const Query& row) -> Result<std::string> { return row.text(0); });
+}
+
+Result<std::int64_t> ReadingStore::unknown_usages(const std::string& run_id) {
+  PAWL_TRY(auto query, database_->query("unknown_usages"));
+  query.bind(run_id).bind(kUnknownUsageMark);
+  PAWL_TRY([[maybe_unused]] const bool row, query.next());
+  return query.number(0);
 }
 
 namespace {

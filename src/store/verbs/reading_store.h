@@ -59,6 +59,7 @@ class ReadingStore : public Store {
                                         std::int64_t first_seq, std::size_t most) override;
   Result<std::optional<Head>> head(const std::string& run_id) override;
   Result<std::vector<std::string>> cost_rows(const std::string& run_id, std::int64_t skip) override;
+  Result<std::int64_t> unknown_usages(const std::string& run_id) override;
   Result<std::vector<std::string>> usage_rows(const std::string& run_id, std::int64_t skip) override;
   Result<std::optional<std::string>> inventory(const std::string& key) override;
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "contract/store/contract.h"
+#include "store/cost_row.h"
 
 namespace pawl::store {
 namespace {
@@ -36,6 +37,40 @@ class Reports : public StoreContract {
     return {};
   }
 };
+
+TEST_P(Reports, AnUnknownUseIsCountedAndItsRowSaysSo) {
+  const std::string run = create({{"a"}});
+  const Claim held = claim();
+  begin(held, agent("one"));
+  Reported told = reported(1, 1);
+  told.last_seq = 2;
+  told.usage.push_back(
+      {.told_seq = 2, .is_unknown = true, .line = "{\"a\":1" + std::string(kUnknownUsageMark) + "\"z\":1}"});
+  auto again = agent("two");
+  again.execution = 2;
+  ASSERT_TRUE(store_->begin_step(held.lease, again,
+                                 {.resume = ResumeDecision{.sandbox_run_id = "one",
+                                                           .label = "x",
+                                                           .found = RecoveryFound::kNothing,
+                                                           .decision = RecoveryDecision::kReExecute,
+                                                           .lost_cost_row = "{}",
+                                                           .reported = told}},
+                                 now_));
+  EXPECT_EQ(*store_->unknown_usages(run), 1);
+  EXPECT_EQ(*store_->unknown_usages("another"), 0);
+  EXPECT_EQ(budget(run, kTokens).spent, 100) << "of the part that was told";
+  auto end = ended("two");
+  end.reported = reported(3, 3);
+  ASSERT_TRUE(store_->end_step(held.lease, {.result = end}, now_));
+  std::vector<std::string> known;
+  const auto rows = *store_->ledger(run, "a", 1, 100);
+  for (const auto& row : rows) {
+    const Json json = *parse_json(row.line);
+    if (text_in(json, "type") != "usage") continue;
+    known.push_back(json.contains("known") ? text_in(json, "known") : "all");
+  }
+  EXPECT_EQ(known, (std::vector<std::string>{"part", "all"}));
+}
 
 TEST_P(Reports, IsWrittenDownWithTheEndOfTheStepAndNeverTwice) {
   const std::string run = create({{"a"}});

@@ -2,6 +2,8 @@
 SELECT line FROM cost WHERE run_id = ?1 ORDER BY cost_seq LIMIT -1 OFFSET ?2;
 -- name: usage_of_run
 SELECT line FROM usage WHERE run_id = ?1 ORDER BY usage_seq LIMIT -1 OFFSET ?2;
+-- name: unknown_usages
+SELECT COUNT(*) FROM usage WHERE run_id = ?1 AND instr(line, ?2) > 0;
 -- name: run_ids_like
 SELECT run_id FROM runs WHERE substr(run_id, 1, length(?1)) = ?1 OR substr(run_id, -length(?1)) = ?1 LIMIT 2;
 -- name: open_chain
