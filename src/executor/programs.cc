@@ -278,7 +278,7 @@ struct Command {
   const std::vector<std::string>* argv;
   std::string user;
   plan::Place at;
-  bool is_known = false;  // of an agent program that the plan names by `use` or `acp`
+  bool is_known = false;  // its program is an agent's, which the plan names by `use` or `acp`
 };
 
 void add_gates(const plan::Plan& plan, std::vector<Command>& to) {

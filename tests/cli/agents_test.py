@@ -315,7 +315,8 @@ echo done >>file
                          "of both executions, what the last turn says of the thread")
         self.pawl("export", "last", self.root / "evidence")
         rows = [json.loads(line) for line in (self.root / "evidence/cost/agent.jsonl").read_text().splitlines()]
-        self.assertEqual([(row["model"], row["source"]) for row in rows], [("codex", "codex")] * 2)
+        self.assertEqual([(row.get("model", "unknown"), row["source"]) for row in rows], [("codex", "codex"), ("unknown", "codex"), ("codex", "codex")],
+                         "the first execution was killed")
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
     def test_what_a_known_program_prints_beyond_its_budget_is_told(self):

@@ -303,10 +303,10 @@ class InPath(WithHome):
                 self.assertEqual("it is the own tool\n" in self.pawl("logs", "last", "p1").stdout, found)
 
     def test_programs_by_a_link_of_etc_are_those_of_the_system(self):
-        if not os.path.islink("/usr/bin/awk"):
-            self.skipTest("awk is no link here")
-        self.make('run: "awk 1 greeting"')
-        self.assertNotIn("no step finds", self.pawl("check", "plan.yaml", env=self.env).stderr)
+        links = [each for each in os.scandir("/usr/bin") if each.is_symlink() and os.readlink(each).startswith("/etc/alternatives/")]
+        for name in sorted(each.name for each in links if os.path.isfile(each) and re.fullmatch("[a-z]+", each.name))[:3]:
+            self.make(f"run: {name}")
+            self.assertNotIn("no step finds", self.pawl("check", "plan.yaml", env=self.env).stderr, name)
 
 
 class Unseen(WithHome):

@@ -71,9 +71,10 @@ TEST(Profiles, AKeyIsWantedWhereThePlanGivesNone) {
 }
 
 TEST(Profiles, ThatAreCompiledInAreGood) {
-  EXPECT_EQ(built_in_profiles(),
-            (std::vector<std::string>{"aider", "claude_code", "codex", "gemini", "gemini_acp",
-                                      "mini_swe_agent", "opencode", "openhands", "pi", "qwen", "qwen_acp"}));
+  EXPECT_EQ(
+      built_in_profiles(),
+      (std::vector<std::string>{"aider", "claude_code", "codex", "gemini", "gemini_acp", "mini_swe_agent",
+                                "opencode", "opencode_acp", "openhands", "pi", "qwen", "qwen_acp"}));
   for (const auto& name : built_in_profiles()) {
     const auto profile = read(std::string(*built_in_profile(name)));
     EXPECT_FALSE(profile.key.empty()) << name;
