@@ -358,7 +358,7 @@ class Session {
     return Done::kMade;
   }
 
-  // What the program of an agent printed of its use counts, too.
+  // The use that an agent's program had printed counts, too.
   Status abandon(const ActiveEpisode& one, const store::StepStart& start) {
     PAWL_OK(world_.sandboxes.abandon(start.sandbox_run_id));
     return report_printed_usage(world_, claim_, one.episode.phase(), start, is_of_this_boot());

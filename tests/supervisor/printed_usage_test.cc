@@ -1,4 +1,4 @@
-// What is told of the use of an agent whose supervisor died, under real supervisors.
+// The use of an agent whose supervisor died, under real supervisors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
