@@ -29,6 +29,7 @@ class PrintedObject {
   // A number of dollars, rounded down to millionths; no value: not such a number.
   std::optional<std::int64_t> usd_micros(std::string_view name) const;
   bool has(std::string_view name) const { return body_.has(name); }
+  bool is_empty() const { return body_.names().empty(); }
   // Any JSON; no value: it is not there, or has more bytes.
   std::optional<std::string> json(std::string_view name, std::size_t bytes_max) const;
   std::optional<PrintedObject> object(std::string_view name) const;

@@ -161,7 +161,7 @@ TEST_F(Journals, AGroupIsAllOrNothing) {
   ASSERT_TRUE(journal_->begin_group());
   ASSERT_TRUE(save(*journal_, "a", state_text(50'000)));
   ASSERT_TRUE(journal_->begin_step({.key = "k", .session = "s"}, kNow));
-  ASSERT_TRUE(journal_->add_usage({.id = "u", .input_tokens = 4}, kNow));
+  ASSERT_TRUE(journal_->add_usage({.id = "u", .input_tokens = 4, .source = kToldByAgent}, kNow));
   EXPECT_TRUE(journal_->load("a", {}, kNow)) << "it sees what it did";
   journal_->roll_back();
   EXPECT_EQ(journal_->load("a", {}, kNow).error().kind, ErrorKind::kNotFound);
@@ -182,7 +182,8 @@ TEST_F(Journals, AVerbThatFailsInAGroupLeavesNothingOfItself) {
   sql("UPDATE totals SET value = 3999998 WHERE name = 'counted_checkpoints'");
   sql("UPDATE totals SET value = 1 << 62 WHERE name = 'tokens'");
   ASSERT_TRUE(journal_->begin_group());
-  EXPECT_EQ(journal_->add_usage({.id = "u", .input_tokens = 4}, kNow).error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(journal_->add_usage({.id = "u", .input_tokens = 4, .source = kToldByAgent}, kNow).error().kind,
+            ErrorKind::kExhausted);
   ASSERT_TRUE(save(*journal_, "a", state_text(2049, 1), 0));
   ASSERT_TRUE(save(*journal_, "a", state_text(2049, 2), 0));
   EXPECT_EQ(save(*journal_, "a", state_text(50'000), 0).error().kind, ErrorKind::kExhausted);
@@ -205,13 +206,14 @@ TEST_F(Journals, AVerbAloneInItsGroupIsTakenBackWithIt) {
   ASSERT_TRUE(journal_->begin_group(true));
   EXPECT_FALSE(journal_->complete_step("none", "1", kNow));
   EXPECT_FALSE(journal_->must_roll_back()) << "it had written nothing";
-  EXPECT_EQ(journal_->add_usage({.id = "u", .input_tokens = 4}, kNow).error().kind, ErrorKind::kExhausted);
+  EXPECT_EQ(journal_->add_usage({.id = "u", .input_tokens = 4, .source = kToldByAgent}, kNow).error().kind,
+            ErrorKind::kExhausted);
   EXPECT_TRUE(journal_->must_roll_back());
   EXPECT_FALSE(journal_->commit());
   EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'usage'"), 0);
   sql("UPDATE totals SET value = 0 WHERE name = 'tokens'");
   ASSERT_TRUE(journal_->begin_group(true));
-  ASSERT_TRUE(journal_->add_usage({.id = "u", .input_tokens = 4}, kNow));
+  ASSERT_TRUE(journal_->add_usage({.id = "u", .input_tokens = 4, .source = kToldByAgent}, kNow));
   EXPECT_FALSE(journal_->must_roll_back());
   ASSERT_TRUE(journal_->commit());
   EXPECT_EQ(number("SELECT value FROM totals WHERE name = 'usage'"), 1);
@@ -275,7 +277,7 @@ TEST_F(Journals, WhatACommitLostIsNotRemembered) {
   ASSERT_TRUE(journal_->begin_group());
   ASSERT_TRUE(save(*journal_, "a", state));
   ASSERT_TRUE(journal_->begin_step({.key = "k", .session = "s"}, kNow));
-  ASSERT_TRUE(journal_->add_usage({.id = "u", .input_tokens = 4}, kNow));
+  ASSERT_TRUE(journal_->add_usage({.id = "u", .input_tokens = 4, .source = kToldByAgent}, kNow));
   EXPECT_EQ(journal_->spent()->tokens, 4);
   {
     const SmallFiles small(1 << 16);

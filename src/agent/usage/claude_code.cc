@@ -12,9 +12,7 @@ std::vector<Usage> claude_code(std::string_view printed, const std::string& mode
   for (const auto& result : printed_objects(printed, {"\"modelUsage\""})) {
     const auto models = result.object("modelUsage");
     if (result.text("type") != "result" || !models) continue;
-    bool called = false;
     models->each_object([&](const std::string& name, const PrintedObject& used) {
-      called = true;
       // Tokens written to the cache cost as much as input, and a little more.
       out.push_back(
           {.model = name,
@@ -24,7 +22,7 @@ std::vector<Usage> claude_code(std::string_view printed, const std::string& mode
            .usd_micros = used.usd_micros("costUSD")});
     });
     // Its provider refused the first call: it used nothing, and that is known.
-    if (!called) out.push_back({.model = model.empty() ? "claude_code" : model, .usd_micros = 0});
+    if (models->is_empty()) out.push_back({.model = model.empty() ? "claude_code" : model, .usd_micros = 0});
   }
   return out;
 }
