@@ -14,11 +14,11 @@ Result<std::vector<store::BudgetRow>> budgets_of(store::Reader& store, const std
 
 Json to_json(const std::vector<store::BudgetRow>& rows) {
   Json out = Json::object();
-  for (const auto& row : rows)
-    out[row.unit] = {{"cap", row.cap ? Json(*row.cap) : Json()},
-                     {"spent", row.spent},
-                     {"reserved", row.reserved},
-                     {"unknown_executions", row.unknown}};
+  for (const auto& row : rows) {
+    out[row.unit] = {
+        {"cap", row.cap ? Json(*row.cap) : Json()}, {"spent", row.spent}, {"reserved", row.reserved}};
+    if (row.unit != store::kSandboxMs) out[row.unit]["unknown_executions"] = row.unknown;
+  }
   return out;
 }
 

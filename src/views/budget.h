@@ -12,7 +12,8 @@ namespace pawl::views {
 // The budgets of a run, with the executions whose use of tokens and money is unknown.
 Result<std::vector<store::BudgetRow>> budgets_of(store::Reader& store, const std::string& run_id);
 
-// {UNIT: {cap, spent, reserved, unknown_executions}}; a null cap means that the unit is not limited.
+// {UNIT: {cap, spent, reserved}}, with unknown_executions for tokens and money; a null cap means that the unit is not
+// limited.
 Json to_json(const std::vector<store::BudgetRow>& rows);
 
 // Returns the spent budget of a run that can't go on before a person raises its cap. No value: it can go on.
