@@ -90,7 +90,7 @@ class Known(WithPrograms):
                 self.make("use: claude_code", "use: gemini_acp", gate="exit 1")
                 text = (self.root / "plan.yaml").read_text().replace("  - phases:", "  - on_failure: continue\n    phases:")
                 self.write("plan.yaml", text.replace("""'the "goal" of $HOME `id`'""", json.dumps(goal)))
-                self.pawl("run", "plan.yaml", env=self.home, expect=11)
+                self.pawl("run", "plan.yaml", env=self.with_keys, expect=11)
                 for prompts in ([given["argv"][2] for given in self.given("p1")], [given["prompt"] for given in self.given("p2")]):
                     first, second = prompts
                     self.assertEqual(first, "Your task:\n\n" + goal)
