@@ -1,8 +1,8 @@
 // The seam between the verbs and a database. The stores of store/verbs/ own a Database, and decide. A driver
 // implements it: it locks, runs named statements and commits. The room sqlite has classes of the same names (Query,
 // Transaction) over one connection, which the driver for SQLite wraps (store/sqlite/database.h).
-// A statement is a block `-- name: NAME` of src/store/sql/*.sql (with_columns() completes it), or the driver's
-// own block of the same name.
+// A statement is a block `-- name: NAME` of src/store/sql/*.sql (with_columns() completes it), or, where the
+// SQL depends on the database, a block of the driver's own file (sqlite/sql/dialect.sql).
 // A driver has each statement that the verbs name; an unknown name aborts the process. Columns and parameters
 // are in the order of the statement. Errors have the kinds of store/store.h: kUnavailable (busy for too
 // long), kExhausted (disk full), kDenied (read-only), kConflict (a constraint), kCorrupt, kIndeterminate.
@@ -102,14 +102,14 @@ class Database {
   // back. A driver that cannot know gives each transaction a new number.
   virtual std::int64_t epoch() const = 0;
   // True: several verbs share the open transaction. The driver then calls RunStore::sign_heads() before it
-  // commits, and begin() opens a part of it.
+  // commits, and begin() joins it.
   virtual bool shares_transaction() const { return false; }
 
   // Until end_reading(), all reads see one state of the store. REQUIRES: no transaction is open.
   virtual Status begin_reading() = 0;
   virtual Status end_reading() = 0;
 
-  // EvidenceReader::check_storage() has the contract.
+  // EvidenceReader::check_storage() in reader.h has the contract.
   virtual Status check_storage() = 0;
   // The part of check_storage() for the tables that a claim reads, in time that does not grow with the ledger. Called
   // before a claim and before a signature. kForged: the tables contradict themselves. A driver checks once for each

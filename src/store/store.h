@@ -2,8 +2,8 @@
 //
 // A verb is named for what happens and is ONE transaction: when it returns, all of its changes are durable,
 // or none was made. kIndeterminate: either may be true; read to find out. A verb of a lease holder checks the
-// lease's fence. kConflict: the lease is lost or the phase is terminal. The verb changed no row, but
-// begin_step, end_step, wait, note_resume, finish and judge_again record a row in `refusals`. Other errors
+// lease's fence. kConflict: the lease is lost or the phase is terminal. The verb had no effect, except that
+// begin_step, end_step, wait, note_resume, finish and judge_again add a row to `refusals`. Other errors
 // change no row. A RowSealer seals ledger rows inside these transactions, so state and evidence agree.
 // kForged: the tables differ from the ledger's rows, or the rows from the signed head. kUnavailable:
 // busy for too long. kExhausted: disk full, or a limit is reached. kDenied: read-only. kCorrupt: not a
