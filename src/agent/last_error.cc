@@ -33,8 +33,23 @@ std::optional<LastError> error_of(std::int64_t status, std::string_view message)
                    .retry_after_seconds = std::nullopt};
 }
 
+// {"error":{"message":"...","code":503}}, alone or behind "got status: UNAVAILABLE. ": so the client of Google
+// writes an error.
+std::optional<LastError> error_of_google(std::string_view said) {
+  if (!said.starts_with('{') && !said.starts_with("got status: ")) return std::nullopt;
+  const auto begin = said.find('{'), end = said.rfind('}');
+  if (begin == said.npos || end == said.npos || end < begin) return std::nullopt;
+  const auto answer = PrintedObject::parse(std::string(said.substr(begin, end + 1 - begin)));
+  const auto error = answer ? answer->object("error") : std::nullopt;
+  if (!error) return std::nullopt;
+  auto out = error_of(error->count("code"), error->text("message", kMessageMax));
+  if (out) out->is_of_credential = said.find("API_KEY_INVALID") != said.npos;
+  return out;
+}
+
 // "429 Rate limit reached": so the clients of OpenAI and Anthropic write an error with a status.
 std::optional<LastError> error_with_status(std::string_view said) {
+  if (auto of_google = error_of_google(said)) return of_google;
   constexpr std::size_t kDigits = 3;
   const auto space = said.find(' ');
   const auto status = space == kDigits ? digits(said.substr(0, kDigits)).value_or(0) : 0;
@@ -54,11 +69,17 @@ std::optional<LastError> last_error_of_acp(std::string_view tail) {
 }
 
 // {"type":"result","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 3pm (UTC)"}
+// Anthropic answers with 400 to the key of an account that has no credit or is disabled.
 std::optional<LastError> last_error_of_claude_code(std::string_view tail) {
   const auto event = last_event(tail);
   if (!event || event->text("type") != "result" || event->json("is_error", sizeof "true") != "true")
     return std::nullopt;
-  return error_of(event->count("api_error_status"), event->text("result", kMessageMax));
+  const std::string said = event->text("result", kMessageMax);
+  auto out = error_of(event->count("api_error_status"), said);
+  if (out)
+    out->is_of_credential = said.starts_with("Credit balance is too low") ||
+                            said.starts_with("Your ANTHROPIC_API_KEY belongs to a disabled organization");
+  return out;
 }
 
 // {"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: ..."}}, or "error" with a message.
@@ -136,6 +157,7 @@ std::optional<LastError> last_error_of_qwen_code(std::string_view tail) {
     });
   if (failed == 0) return std::nullopt;
   const auto message = std::string_view(said).substr(kBefore.size());
+  if (auto of_google = error_of_google(message)) return of_google;
   return error_with_status(message.substr(0, message.find_first_of("\n]")));
 }
 

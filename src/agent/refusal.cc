@@ -13,6 +13,15 @@ using enum RefusalKind;
 
 constexpr std::int64_t kRetryAfterSecondsMax = 30LL * 24 * 3600;  // more than any provider's window
 
+// 408 is a timeout. With 520 to 524 and 530 Cloudflare says that it got no answer.
+constexpr std::array<std::int64_t, 13> kLimits = {408, 429, 500, 502, 503, 504, 520,
+                                                  521, 522, 523, 524, 529, 530};
+// With 402 the account has no money left: a person decides, as about a key that is refused.
+constexpr std::array<std::int64_t, 3> kForAPerson = {401, 402, 403};
+
+// So OpenAI says it within a stream, where it has no status.
+constexpr const char* kErrorOfOpenAi = "The server had an error while processing your request";
+
 using NamedSigns = std::pair<std::string_view, RefusalSigns>;
 
 // Older versions print these lines, and have no status in their last event.
@@ -27,13 +36,38 @@ std::vector<RefusalSigns::Line> lines_of_claude_code() {
       {kUnauthorized, 401, {"OAuth token has expired"}}};
 }
 
+std::vector<RefusalSigns::Line> errors_of_claude_code() {
+  return {{kLimited, 0, {"API Error: Unable to connect to API"}},
+          {kLimited, 0, {"API Error: Connection to the API was lost"}},
+          {kLimited, 408, {"Request timed out"}},
+          {kLimited, 504, {"API Error: Stream idle timeout"}},
+          {kLimited, 529, {"Repeated 529 Overloaded errors"}},
+          {kLimited, 529, {"is experiencing high load, please use /model"}}};
+}
+
+// A stream that broke off was an answer, so it has a status. Without one, a host that the egress refused beside
+// it would make it a failed attempt.
 std::vector<RefusalSigns::Line> errors_of_codex() {
-  return {{kLimited, 0, {"stream disconnected before completion", "error sending request"}},
-          {kLimited, 0, {"stream disconnected before completion", "error decoding response body"}},
-          {kLimited, 500, {"currently experiencing high demand"}},
-          {kLimited, 502, {"unexpected status 502"}},
-          {kLimited, 503, {"unexpected status 503"}},
-          {kLimited, 504, {"unexpected status 504"}}};
+  std::vector<RefusalSigns::Line> out = {
+      {kLimited, 0, {"stream disconnected before completion", "error sending request"}},
+      {kLimited, 0, {"stream disconnected before completion", "error decoding response body"}},
+      {kLimited, 502, {"stream disconnected before completion", "before response.completed"}},
+      {kLimited, 504, {"stream disconnected before completion", "idle timeout waiting for"}},
+      {kLimited, 500, {"currently experiencing high demand"}},
+      {kLimited, 503, {"Selected model is at capacity"}},
+      {kLimited, 503, {"capacity is unavailable. Please try again later"}},
+      {kUnauthorized, 402, {"unexpected status 402"}},
+      {kUnauthorized, 402, {"last status: 402"}},
+      {kUnauthorized, 402, {"Quota exceeded. Check your plan and billing details"}},
+      {kUnauthorized, 402, {"Your workspace is out of credits"}},
+      {kUnauthorized, 402, {"You hit your spend cap"}},
+      {kUnauthorized, 402, {"To use Codex with your ChatGPT plan, upgrade"}}};
+  for (const auto status : kLimits) {
+    if (status == 429) continue;  // one of the older lines may name the reset
+    for (const auto* before : {"unexpected status ", "last status: "})
+      out.push_back({kLimited, status, {before + std::to_string(status)}});
+  }
+  return out;
 }
 
 std::vector<RefusalSigns::Line> lines_of_acp() {
@@ -55,15 +89,48 @@ std::vector<RefusalSigns::Line> lines_of_acp() {
           {kUnauthorized, 401, {"invalid x-api-key"}}};
 }
 
+// opencode gives the provider's text without its status. The words are common, so they count in the error of a
+// turn alone, never in another line.
 std::vector<RefusalSigns::Line> errors_of_acp() {
-  return {{kLimited, 0, {"fetch failed"}},
-          {kLimited, 0, {"connection error"}},
-          {kLimited, 0, {"internal error: terminated"}},
-          {kLimited, 500, {"an internal error has occurred"}},
-          {kLimited, 500, {"internal error: 500"}},
-          {kLimited, 502, {"502"}},
-          {kLimited, 503, {"503"}},
-          {kLimited, 504, {"504"}}};
+  std::vector<RefusalSigns::Line> out = {
+      {kLimited, 0, {"fetch failed"}},
+      {kLimited, 0, {"connection error"}},
+      {kLimited, 0, {"cannot connect to api"}},
+      {kLimited, 0, {"unable to connect to api"}},
+      {kLimited, 0, {"connection to the api was lost"}},
+      {kLimited, 0, {"connection reset by server"}},
+      {kLimited, 0, {"error sending request"}},
+      {kLimited, 0, {"internal error: terminated"}},
+      {kUnauthorized, 402, {"payment required"}},
+      {kUnauthorized, 402, {"insufficient balance"}},
+      {kUnauthorized, 402, {"insufficient credits"}},
+      {kUnauthorized, 402, {"requires more credits"}},
+      {kUnauthorized, 402, {"credit balance is too low"}},
+      {kUnauthorized, 402, {"quota exceeded. check your plan and billing details"}},
+      {kUnauthorized, 402, {"402"}},
+      {kLimited, 429, {"too many requests"}},
+      {kLimited, 429, {"exceeded your current quota"}},
+      {kLimited, 500, {"an internal error has occurred"}},
+      {kLimited, 500, {"internal error: 500"}},
+      {kLimited, 500, {"internal error: internal server error"}},
+      {kLimited, 500, {"internal error: server error"}},
+      {kLimited, 500, {"the server had an error while processing your request"}}};
+  for (const auto status : kLimits)
+    if (status != 429 && status != 500 && status != 529)  // each is a sign of its own
+      out.push_back({kLimited, status, {std::to_string(status)}});
+  out.insert(out.end(), {{kLimited, 408, {"request timed out"}},
+                         {kLimited, 408, {"request timeout"}},
+                         {kLimited, 502, {"bad gateway"}},
+                         {kLimited, 502, {"before response.completed"}},
+                         {kLimited, 503, {"service unavailable"}},
+                         {kLimited, 503, {"selected model is at capacity"}},
+                         {kLimited, 504, {"gateway timeout"}},
+                         {kLimited, 504, {"sse read timed out"}},
+                         {kLimited, 504, {"response headers timed out"}},
+                         {kLimited, 504, {"idle timeout waiting for"}},
+                         {kUnauthorized, 401, {"unauthorized"}},
+                         {kUnauthorized, 403, {"forbidden"}}});
+  return out;
 }
 
 // Recorded lines of the programs:
@@ -78,8 +145,7 @@ const std::array<NamedSigns, 4>& signs_in_words() {
        {.provider = "anthropic",
         .lines = lines_of_claude_code(),
         .last_error = &last_error_of_claude_code,
-        .errors = {{kLimited, 0, {"API Error: Unable to connect to API"}},
-                   {kLimited, 0, {"API Error: Connection to the API was lost"}}}}},
+        .errors = errors_of_claude_code()}},
       {"codex",
        {.provider = "openai",
         .lines = {{kLimited, 429, {"hit your usage limit"}},
@@ -121,16 +187,27 @@ const std::array<NamedSigns, 3>& signs_in_events() {
       {"opencode",
        {.provider = "opencode's provider",
         .last_error = &last_error_of_opencode,
-        .errors = {{kLimited, 0, {"Cannot connect to API"}}}}},
+        .errors = {{kLimited, 0, {"Cannot connect to API"}},
+                   {kLimited, 0, {"Connection reset by server"}},
+                   {kLimited, 500, {kErrorOfOpenAi}},
+                   {kLimited, 504, {"SSE read timed out"}},
+                   {kLimited, 504, {"Provider response headers timed out"}},
+                   {kUnauthorized, 402, {"Quota exceeded. Check your plan and billing details"}}}}},
       {"pi",
        {.provider = "pi's provider",
         .last_error = &last_error_of_pi,
-        .errors = {{kLimited, 0, {"Connection error."}}, {kLimited, 0, {"terminated"}}},
+        .errors = {{kLimited, 0, {"Connection error."}},
+                   {kLimited, 0, {"terminated"}},
+                   {kLimited, 408, {"Request timed out"}},
+                   {kLimited, 500, {kErrorOfOpenAi}}},
         .may_end_with_0 = true}},
       {"qwen_code",
        {.provider = "Qwen Code's provider",
         .last_error = &last_error_of_qwen_code,
-        .errors = {{kLimited, 0, {"Connection error."}}, {kLimited, 0, {"terminated (cause:"}}},
+        .errors = {{kLimited, 0, {"Connection error."}},
+                   {kLimited, 0, {"terminated (cause:"}},
+                   {kLimited, 408, {"Request timeout after"}},
+                   {kLimited, 500, {kErrorOfOpenAi}}},
         .may_end_with_0 = true}},
   }};
   return all;
@@ -187,9 +264,8 @@ std::vector<std::string_view> last_lines(std::string_view text) {
 }
 
 std::optional<RefusalKind> kind_of(std::int64_t http_status) {
-  constexpr std::array<std::int64_t, 6> kLimits = {429, 500, 502, 503, 504, 529};
   if (std::ranges::find(kLimits, http_status) != kLimits.end()) return kLimited;
-  if (http_status == 401 || http_status == 403) return kUnauthorized;
+  if (std::ranges::find(kForAPerson, http_status) != kForAPerson.end()) return kUnauthorized;
   return std::nullopt;
 }
 

@@ -75,10 +75,14 @@ void print_next(std::FILE* out, const store::RunRow& run, const std::vector<stor
   const std::string id = run.run_id;
   const auto& spent = waits.spent;
   const auto lacks = [](const auto& each) { return views::has_no_credential(each.second); };
+  const auto has_no_money = [](const auto& each) { return views::has_no_money(each.second); };
   if (!spent && std::ranges::any_of(waits.providers, lacks))
     return say_to(out, "Next: pawl cancel {}{}   then a new run whose plan has `credentials`\n", id, where);
   if (!spent && views::any_is_for_a_person(waits.providers))
-    return say_to(out, "Next: set the credential right, then pawl resume {}{} --now\n", id, where);
+    return say_to(out, "Next: {}, then pawl resume {}{} --now\n",
+                  std::ranges::any_of(waits.providers, has_no_money) ? "pay, or set the credential right"
+                                                                     : "set the credential right",
+                  id, where);
   if (spent)
     return say_to(out, "Next: pawl budget {0}{1} {2}   then pawl resume {0}{1}\n", id, where,
                   cap_option(*spent));

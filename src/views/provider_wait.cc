@@ -35,7 +35,11 @@ ProviderWaits provider_waits(store::Reader& store, const std::vector<store::Phas
 
 bool is_for_a_person(const store::Wait& wait) { return wait.not_before == store::kUntilAPerson; }
 
-bool has_no_credential(const store::Wait& wait) { return is_for_a_person(wait) && wait.credential.empty(); }
+bool has_no_money(const store::Wait& wait) { return is_for_a_person(wait) && wait.status == 402; }
+
+bool has_no_credential(const store::Wait& wait) {
+  return is_for_a_person(wait) && !has_no_money(wait) && wait.credential.empty();
+}
 
 bool any_is_for_a_person(const ProviderWaits& waits) {
   return std::ranges::any_of(waits, [](const auto& each) { return is_for_a_person(each.second); });

@@ -21,6 +21,8 @@ using ProviderWaits = std::vector<std::pair<std::string, store::Wait>>;
 ProviderWaits provider_waits(store::Reader& store, const std::vector<store::PhaseRow>& phases);
 
 bool is_for_a_person(const store::Wait& wait);
+// The account of the credential has no money left (HTTP status 402).
+bool has_no_money(const store::Wait& wait);
 // It is for a person, and the plan names no credential that could be set right: the agent can't go on.
 bool has_no_credential(const store::Wait& wait);
 bool any_is_for_a_person(const ProviderWaits& waits);

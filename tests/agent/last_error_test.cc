@@ -240,6 +240,146 @@ TEST(LastError, AProviderThatCannotBeReachedIsSaidWithoutAStatus) {
             "");
 }
 
+using SaidAndWords = std::initializer_list<std::pair<std::string, std::string>>;
+
+// These words are in the program itself, at the versions of tests/agents.
+TEST(LastError, ClaudeCodeSaysThatItGotNoAnswerOrThatTheAccountIsEmpty) {
+  const std::string none = R"("is_error":true,"api_error_status":null)";
+  const std::string bad = R"("is_error":true,"api_error_status":400)";
+  for (const auto& [said, words] : SaidAndWords{
+           {"Request timed out", "limited 408"},
+           {"API Error: Request timed out. Check your internet connection and proxy settings", "limited 408"},
+           {"API Error: Stream idle timeout - no chunks received", "limited 504"},
+           {"API Error: Repeated 529 Overloaded errors", "limited 529"},
+           {"Opus is experiencing high load, please use /model to switch to Sonnet", "limited 529"},
+           {"Prompt is too long", ""}})
+    EXPECT_EQ(words_of_refusal(last_refusal("claude_code", claude_end(none, said))), words) << said;
+  for (const auto& [said, words] : SaidAndWords{
+           {"Credit balance is too low", "unauthorized 400"},
+           {"Your ANTHROPIC_API_KEY belongs to a disabled organization · Update it", "unauthorized 400"},
+           {"API Error: 400 the text says: Credit balance is too low", ""}})
+    EXPECT_EQ(words_of_refusal(last_refusal("claude_code", claude_end(bad, said))), words) << said;
+  for (const std::string said : {"Request timed out", "Credit balance is too low"}) {
+    EXPECT_EQ(words_of_refusal(last_refusal("claude_code", claude_end(R"("is_error":false)", said))), "");
+    EXPECT_EQ(words_of_refusal(last_refusal("claude_code", said + "\n" + claude_end(none, "It failed"))), "");
+  }
+}
+
+TEST(LastError, CodexSaysItWithoutAStatusOrInWords) {
+  const auto refusal_of = [](const std::string& tail) {
+    return words_of_refusal(refusal_in(*refusal_signs("codex"), 1, tail, kEndOfProgram));
+  };
+  const std::string cut = "stream disconnected before completion: ";
+  SaidAndWords all = {
+      {"Selected model is at capacity. Please try a different model.", "limited 503"},
+      {"Policy-restricted capacity is unavailable. Please try again later.", "limited 503"},
+      {"Quota exceeded. Check your plan and billing details.", "unauthorized 402"},
+      {"Your workspace is out of credits. Add credits to continue.", "unauthorized 402"},
+      {"You hit your spend cap set in your workspace. Increase it to continue.", "unauthorized 402"},
+      {"To use Codex with your ChatGPT plan, upgrade to Plus: https://example.org/plus.", "unauthorized 402"},
+      {cut + "stream closed before response.completed", "limited 502"},
+      {cut + "websocket closed by server before response.completed", "limited 502"},
+      {cut + "idle timeout waiting for SSE", "limited 504"},
+      {cut + "idle timeout waiting for websocket", "limited 504"},
+      {cut + "Incomplete response returned, reason: content_filter", ""},
+      {"exceeded retry limit, last status: 500 Internal Server Error", "limited 500"},
+      {"exceeded retry limit, last status: 502 Bad Gateway", "limited 502"},
+      {"exceeded retry limit, last status: 504 Gateway Timeout", "limited 504"},
+      {"unexpected status 402 Payment Required: Insufficient Balance", "unauthorized 402"},
+      {"unexpected status 408 Request Timeout", "limited 408"},
+      {"unexpected status 500 Internal Server Error", "limited 500"},
+      {"unexpected status 522 <unknown status code>", "limited 522"},
+      {"unexpected status 400 Bad Request: no such model", ""}};
+  for (const auto& [said, words] : all) {
+    const std::string event = R"({"type":"turn.failed","error":{"message":")" + said + "\"}}\n";
+    EXPECT_EQ(refusal_of(event), words) << said;
+    for (const std::string kind : {"agent_message", "command_execution"})
+      EXPECT_EQ(refusal_of(R"({"type":"item.completed","item":{"type":")" + kind + R"(","text":")" + said +
+                           "\"}}\n" + R"({"type":"turn.failed","error":{"message":"no such model"}})" + "\n"),
+                "")
+          << said;
+  }
+}
+
+TEST(LastError, AStatusIsOfTheCredentialOfAnOutageOrOfNoRefusal) {
+  const auto gemini = [](int status) {
+    return refusal_in(*refusal_signs("gemini_cli"), 1,
+                      gemini_error("got status: " + std::to_string(status), status), kEndOfProgram);
+  };
+  for (const auto& [status, kind] : std::initializer_list<std::pair<int, std::string>>{{402, "unauthorized"},
+                                                                                       {408, "limited"},
+                                                                                       {520, "limited"},
+                                                                                       {521, "limited"},
+                                                                                       {522, "limited"},
+                                                                                       {523, "limited"},
+                                                                                       {524, "limited"},
+                                                                                       {530, "limited"},
+                                                                                       {404, ""},
+                                                                                       {422, ""},
+                                                                                       {501, ""},
+                                                                                       {525, ""}}) {
+    const auto code = std::to_string(status);
+    const auto words = kind.empty() ? "" : kind + " " + code;
+    EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode_error("No", status, ""))), words);
+    EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error(code + " status code (no body)")))), words);
+    EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", qwen_end("[API Error: " + code + " No]", 1))),
+              words);
+    EXPECT_EQ(words_of_refusal(gemini(status)), words);
+    EXPECT_EQ(words_of_refusal(last_refusal(
+                  "claude_code",
+                  claude_end(R"("is_error":true,"api_error_status":)" + code, "API Error: " + code + " No"))),
+              words);
+  }
+}
+
+TEST(LastError, AStreamThatFailsHasNoStatus) {
+  const auto opencode = [](const std::string& message) {
+    return R"({"type":"error","error":{"name":"APIError","data":{"message":")" + message + "\"}}}\n";
+  };
+  const std::string of_openai = "The server had an error while processing your request. Sorry about that!";
+  for (const auto& [said, words] :
+       SaidAndWords{{"Connection reset by server", "limited 0"},
+                    {of_openai, "limited 500"},
+                    {"SSE read timed out", "limited 504"},
+                    {"Provider response headers timed out after 300000ms", "limited 504"},
+                    {"Quota exceeded. Check your plan and billing details.", "unauthorized 402"},
+                    {"Invalid prompt.", ""}}) {
+    EXPECT_EQ(words_of_refusal(last_refusal("opencode", opencode(said))), words) << said;
+    EXPECT_EQ(words_of_refusal(last_refusal(
+                  "opencode", R"({"type":"text","part":{"text":")" + said + "\"}}\n" + opencode("No"))),
+              "");
+  }
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_retried("Request timed out."))), "limited 408");
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_retried(of_openai))), "limited 500");
+  EXPECT_EQ(words_of_refusal(last_refusal(
+                "qwen_code", qwen_end("[API Error: Request timeout after 120s. Try reducing input]", 1))),
+            "limited 408");
+  EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", qwen_end("[API Error: " + of_openai + "]", 1))),
+            "limited 500");
+  const std::string talk = R"({"type":"text","text":"Request timed out. )" + of_openai + "\"}";
+  EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_message(talk, R"("stopReason":"stop")")))), "");
+}
+
+// pi and Qwen Code write the answer of Google as its client has it.
+TEST(LastError, AnAnswerOfGoogleHasItsStatusWithin) {
+  const auto busy = google_error(503, "The model is overloaded.", "X");
+  const auto key = google_error(400, "API key not valid.", "API_KEY_INVALID");
+  for (const auto& [said, words] :
+       SaidAndWords{{busy, "limited 503"},
+                    {"got status: UNAVAILABLE. " + busy, "limited 503"},
+                    {google_error(429, "Quota exceeded. Please retry in 35s.", "X"), "limited 429 in 35 s"},
+                    {key, "unauthorized 400"},
+                    {google_error(400, "Bad", "OTHER"), ""},
+                    {"a text with " + busy, ""},
+                    {R"({\"error\":7})", ""},
+                    {"{", ""}}) {
+    EXPECT_EQ(words_of_refusal(last_refusal("pi", pi_end(pi_error(said)))), words) << said;
+    const auto in_qwen = "[API Error: " + said + R"(]\nPlease wait and try again later.)";
+    EXPECT_EQ(words_of_refusal(last_refusal("qwen_code", qwen_end(in_qwen, 1))), words) << said;
+  }
+  EXPECT_EQ(last_refusal("pi", pi_end(pi_error(busy)))->line, "The model is overloaded.");
+}
+
 // Lines of standard error stand behind what the client said last.
 TEST(LastError, TheClientOfAcpSaysItBeforeItsLastLine) {
   std::string tail =
@@ -267,6 +407,57 @@ TEST(LastError, TheClientOfAcpSaysItBeforeItsLastLine) {
                   "acp: error " + said + "\n{\"exit_code\":26,\"type\":\"acp_end\"}\n", kEndOfProgram)),
               words)
         << said;
+}
+
+// opencode gives the provider's text without its status.
+TEST(LastError, AnAgentWithAcpSaysItInWordsOfTheErrorOfItsTurn) {
+  const auto refusal_of = [](const std::string& lines) {
+    return words_of_refusal(refusal_in(*refusal_signs("acp"), 26,
+                                       lines + "{\"exit_code\":26,\"type\":\"acp_end\"}\n", kEndOfProgram));
+  };
+  for (const auto& [said, words] : SaidAndWords{
+           {"Cannot connect to API: The socket connection was closed unexpectedly.", "limited 0"},
+           {"Connection reset by server", "limited 0"},
+           {"API Error: Unable to connect to API (ECONNRESET)", "limited 0"},
+           {"Too Many Requests", "limited 429"},
+           {"Too Many Requests: Please try again in 20s", "limited 429 in 20 s"},
+           {"You exceeded your current quota, please check your plan and billing details.", "limited 429"},
+           {"Unauthorized", "unauthorized 401"},
+           {"Unauthorized: request was blocked by a gateway or proxy.", "unauthorized 401"},
+           {"Forbidden: request was blocked by a gateway or proxy.", "unauthorized 403"},
+           {"Payment Required", "unauthorized 402"},
+           {"Insufficient Balance", "unauthorized 402"},
+           {"Insufficient credits. Add more", "unauthorized 402"},
+           {"This request requires more credits, or fewer max_tokens.", "unauthorized 402"},
+           {"Credit balance is too low", "unauthorized 402"},
+           {"Quota exceeded. Check your plan and billing details.", "unauthorized 402"},
+           {"Internal Server Error", "limited 500"},
+           {"Server error.", "limited 500"},
+           {"The server had an error while processing your request. Sorry about that!", "limited 500"},
+           {"Bad Gateway: upstream", "limited 502"},
+           {"stream disconnected before completion: stream closed before response.completed", "limited 502"},
+           {"Service Unavailable", "limited 503"},
+           {"Selected model is at capacity. Please try a different model.", "limited 503"},
+           {"Gateway Timeout", "limited 504"},
+           {"SSE read timed out", "limited 504"},
+           {"Provider response headers timed out after 300000ms", "limited 504"},
+           {"Request Timeout", "limited 408"},
+           {"Request timed out.", "limited 408"},
+           {"API Error: 522 status code (no body)", "limited 522"},
+           {"402 Insufficient funds", "unauthorized 402"},
+           {"unauthorizedfunction is not defined", ""},
+           {"no_bad gateways: not_forbidden", ""},
+           {"a pre-paid subunauthorized word", ""},
+           {"port 4080 or 15220", ""},
+           {"no such tool", ""}}) {
+    const std::string error = "acp: error -32603: Internal error: " + said + "\n";
+    EXPECT_EQ(refusal_of(error), words) << said;
+    EXPECT_EQ(refusal_of(error + "acp: error 404: no such model\n"), "") << "an earlier error: " << said;
+    for (const auto* who : {"agent", "thought", "tool", "tool failed", "plan", "acp: data of the error"})
+      EXPECT_EQ(refusal_of(std::string(who) + ": " + said + "\nacp: error 404: no such model\n"), "")
+          << who << ": " << said;
+    EXPECT_EQ(refusal_of("agent: " + error + "acp: error 404: no such model\n"), "") << said;
+  }
 }
 
 TEST(LastError, TheErrorIsSaidInOneLineWithItsStatus) {

@@ -38,6 +38,7 @@ echo '[{"type":"result","is_error":false,"result":"[API Error: 429 Please try ag
 TALK = """\
 echo '{"type":"agent_end","messages":[{"role":"assistant","stopReason":"stop","content":[{"type":"text","text":"429 Slow down"}]}]}'"""
 OVERLOADED = """echo 'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'"""
+NO_MONEY = """echo '{"type":"auto_retry_end","success":false,"attempt":3,"finalError":"402 Insufficient Balance"}'"""
 NO_KEY = """echo 'Invalid API key · Please run /login'"""
 
 PROVIDERS = {"claude_code": "anthropic", "codex": "openai", "opencode": "opencode's provider", "pi": "pi's provider", "qwen_code": "Qwen Code's provider"}
@@ -118,8 +119,9 @@ class Limited(Waits):
                 self.assertTrue(refused.startswith("working\n"), refused)
                 self.assertNotIn("working", last)
 
+    @at_once.waits
     def test_a_kill_of_everything_does_not_change_that(self):
-        self.make(CLAUDE, seconds=9)
+        self.make(CLAUDE, seconds=45)  # a busy machine with sanitizers takes 20 s to the resume
         self.kill_all(self.begin_to_wait())
         reset = seconds_of(self.rows_of("waited")[0]["reset"])
         self.assertLess(time.time(), reset, "the machine is too slow for this test")
@@ -189,6 +191,7 @@ class Outages(Waits):
         "qwen_code": ('[{"type":"result","is_error":false,"result":"[API Error: Connection error. (cause: fetch failed)]",'
                       '"stats":{"models":{"m":{"api":{"totalErrors":1}}}}}]', 0)}
     FAILED = {
+        "codex": ('{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 500 Internal Server Error"}}', 1, 500),
         "claude_code": ('{"type":"result","is_error":true,"api_error_status":500,"result":"API Error: 500 Internal server error"}', 1, 500),
         "opencode": ('{"type":"error","error":{"name":"APIError","data":{"message":"Bad Gateway","statusCode":502}}}', 1, 502),
         "pi": ('{"type":"auto_retry_end","success":false,"attempt":3,"finalError":"504 Gateway Timeout"}', 0, 504)}
@@ -219,7 +222,7 @@ class Outages(Waits):
 
     def test_an_agent_that_only_talks_of_one_does_not_wait(self):
         words = "API Error: Unable to connect to API; stream disconnected before completion: error sending request; fetch failed; Connection error.; " \
-                "Cannot connect to API"
+                "Cannot connect to API; Request timed out; Selected model is at capacity. Please try a different model.; last status: 500"
         for program, event in (("claude_code", {"type": "result", "is_error": False, "result": words}),
                                ("codex", {"type": "item.completed", "item": {"type": "agent_message", "text": words}}),
                                ("gemini_cli", {"session_id": "s", "response": words}),
@@ -265,6 +268,15 @@ class Unauthorized(Waits):
         self.assert_nothing_spent()
         row, = self.rows_of("waited")
         self.assertEqual((row["refusal"], row["source"]), ("unauthorized", "person"))
+
+    def test_an_account_without_money_waits_for_a_person_too(self):
+        self.make(NO_MONEY, "pi", code=0)
+        said = self.pawl("run", "plan.yaml", expect=11).stdout
+        self.assertIn("has no money left (402: Insufficient Balance); pay there, or raise its limit\n", said)
+        self.assertRegex(said, r"\nNext: pay, or set the credential right, then pawl resume \S+ --now\n")
+        self.assertEqual(self.columns("state", "attempts_used"), ("EXECUTING", 1))
+        row, = self.rows_of("waited")
+        self.assertEqual((row["refusal"], row["source"], row["status"]), ("unauthorized", "person", 402))
 
     def test_a_plan_without_a_credential_can_only_be_run_anew(self):
         """No login that the program has elsewhere is in a sandbox."""

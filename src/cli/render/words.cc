@@ -148,6 +148,11 @@ std::string wait_text(const std::string& phase_id, const store::Wait& wait) {
   std::string why = wait.status == 0 ? "" : std::to_string(wait.status);
   if (!wait.message.empty()) why += (why.empty() ? "" : ": ") + wait.message;
   if (!why.empty()) why = " (" + why + ")";
+  if (views::has_no_money(wait))
+    return fmt::format(
+        "phase {} waits for a person, and nothing is spent: the account of its agent at {} has no money "
+        "left{}; pay there, or raise its limit",
+        phase_id, wait.provider, why);
   if (views::is_for_a_person(wait))
     return fmt::format(
         "phase {} waits for a person, and nothing is spent: {} refused the credential of its agent{}; {}",
