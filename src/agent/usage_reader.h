@@ -16,7 +16,8 @@ constexpr std::size_t kPrintedBytesMax = 4 << 20;  // the end of a step's standa
 constexpr std::size_t kUsagesMax = 100;            // the last usages of a step
 
 // One Usage per model or conversation, without an id. Empty: `printed`, which an attacker may have written,
-// has no usage of this program. Tokens from a cache are not input tokens. `model`: the model of a program that does
+// has no usage of this program. Tokens from a cache are not input tokens. An unknown_usage() says that the program
+// printed a part of its use. `model`: the model of a program that does
 // not print it.
 using ReadUsage = std::vector<Usage>(std::string_view printed, const std::string& model);
 

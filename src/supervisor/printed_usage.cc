@@ -29,6 +29,7 @@ Result<ReportedUsage> report_printed(agent::Journal& journal, const Printer& pri
     return fail(ErrorKind::kInvalid, "usage: this pawl knows no program " + printer.reader);
   const os::SystemClock clock;
   auto used = usages_in(printed, read, printer.model);
+  const bool is_part = std::erase_if(used, agent::is_unknown) > 0;
   ReportedUsage out{.read = used.size(), .stored = {}};
   PAWL_OK(journal.begin_group());
   int nth = 0;
@@ -40,7 +41,7 @@ Result<ReportedUsage> report_printed(agent::Journal& journal, const Printer& pri
     if (auto stored = journal.add_usage(usage, clock.wall()); !stored && out.stored)
       out.stored = std::move(stored);
   }
-  if (used.empty() || !printer.is_whole || !out.stored) {
+  if (used.empty() || is_part || !printer.is_whole || !out.stored) {
     const auto unknown = agent::unknown_usage(printer.sandbox_run_id, printer.reader);
     if (auto stored = journal.add_usage(unknown, clock.wall()); !stored) {
       journal.roll_back();

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/acp/client.h"
-#include "agent/usage_reader.h"
-#include "base/json.h"
+#include "support/acp_peer.h"
 
 namespace pawl::agent::acp {
 namespace {
@@ -13,56 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr char kCapable[] =
-    R"({"protocolVersion":1,"agentInfo":{"name":"tool","version":"2"},"agentCapabilities":{"loadSession":true}})";
-
-// An agent, and what it was asked.
-class Agent {
- public:
-  explicit Agent(Session before = {}, std::string model = {})
-      : client(
-            {.prompt = "fix it", .model = std::move(model), .folder = "/work", .before = std::move(before)}) {
-  }
-
-  Client client;
-
-  Json next() {
-    unread_ += client.take_messages();
-    const auto end = unread_.find('\n');
-    if (end == std::string::npos) return {};
-    auto out = parse_json(unread_.substr(0, end));
-    EXPECT_TRUE(out) << unread_;
-    unread_.erase(0, end + 1);
-    return out.value_or(Json());
-  }
-  void say(std::string_view line) { client.hear(std::string(line) + "\n"); }
-  void answer(const Json& request, std::string_view result) {
-    say(R"({"jsonrpc":"2.0","id":)" + request["id"].dump() + R"(,"result":)" + std::string(result) + "}");
-  }
-  void refuse(const Json& request, std::string_view error) {
-    say(R"({"jsonrpc":"2.0","id":)" + request["id"].dump() + R"(,"error":)" + std::string(error) + "}");
-  }
-  void update(std::string_view update, std::string_view session = "s1") {
-    say(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":")" + std::string(session) +
-        R"(","update":)" + std::string(update) + "}}");
-  }
-  // Until the goal is there. Returns its request.
-  Json open(std::string_view session = R"({"sessionId":"s1"})") {
-    answer(next(), kCapable);
-    client.take_lines();
-    answer(next(), session);
-    return next();
-  }
-  std::string end(const Json& prompt, const std::string& more = "", std::string_view reason = "end_turn") {
-    answer(prompt, R"({"stopReason":")" + std::string(reason) + "\"" + more + "}");
-    return client.take_lines();
-  }
-  std::vector<Usage> usage() const { return usage_reader("acp")(client.last_line(), "of the attempt"); }
-
- private:
-  std::string unread_;
-};
 
 TEST(AcpClient, OpensASessionAndGivesItTheGoal) {
   Agent agent;
@@ -337,50 +285,6 @@ TEST(AcpClient, PeopleSeeWhatTheAgentDoes) {
             "make\ntool failed: other: new\n"
             "agent: I have it.\nagent: All\nplan: 1 of 2 done; mend\nacp: done\n");
   EXPECT_THAT(agent.client.last_line(), HasSubstr(R"("tool_calls":2,"tool_calls_failed":2)"));
-}
-
-TEST(AcpClient, UsageIsReadWhereAgentsHaveIt) {
-  Agent turn;
-  turn.end(
-      turn.open(R"({"sessionId":"s1","models":{"currentModelId":"large"}})"),
-      R"(,"usage":{"totalTokens":1170,"inputTokens":100,"outputTokens":50,"thoughtTokens":7,"cachedReadTokens":1000,"cachedWriteTokens":13})");
-  EXPECT_THAT(
-      turn.usage(),
-      ElementsAre(Usage{.model = "large", .input_tokens = 113, .output_tokens = 57, .cached_tokens = 1000}));
-  Agent gemini;
-  gemini.end(
-      gemini.open(),
-      R"(,"_meta":{"quota":{"token_count":{"input_tokens":30,"output_tokens":7},"model_usage":[)"
-      R"({"model":"pro","token_count":{"input_tokens":20,"output_tokens":5}},{"model":"flash","token_count":{"input_tokens":10,"output_tokens":2}}]}})");
-  EXPECT_THAT(gemini.usage(), ElementsAre(Usage{.model = "pro", .input_tokens = 20, .output_tokens = 5},
-                                          Usage{.model = "flash", .input_tokens = 10, .output_tokens = 2}));
-  Agent qwen;
-  const Json prompt = qwen.open(
-      R"({"sessionId":"s1","configOptions":[{"id":"m","category":"model","currentValue":"coder"}]})");
-  for (int call = 0; call < 2; ++call)
-    qwen.update(
-        R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":100,"outputTokens":10,"cachedReadTokens":40}}})");
-  qwen.end(prompt);
-  EXPECT_THAT(
-      qwen.usage(),
-      ElementsAre(Usage{.model = "coder", .input_tokens = 120, .output_tokens = 20, .cached_tokens = 80}));
-  Agent silent;
-  silent.end(silent.open());
-  EXPECT_TRUE(silent.usage().empty());
-}
-
-TEST(AcpClient, TheCostIsThatOfThisExecution) {
-  constexpr std::string_view kCost =
-      R"({"sessionUpdate":"usage_update","used":5,"size":9,"cost":{"amount":0.0450009,"currency":"USD"}})";
-  Agent agent({.id = "s1", .usd_micros = 20'000});
-  agent.answer(agent.next(), kCapable);
-  agent.answer(agent.next(), "null");
-  const Json prompt = agent.next();
-  agent.update(kCost);
-  agent.update(R"({"sessionUpdate":"usage_update","used":5,"size":9,"cost":{"amount":9,"currency":"EUR"}})");
-  agent.end(prompt);
-  EXPECT_THAT(agent.usage(), ElementsAre(Usage{.model = "of the attempt", .usd_micros = 25'000}));
-  EXPECT_EQ(agent.client.left().usd_micros, 45'000);
 }
 
 TEST(AcpClient, WhatAnotherSessionDoesIsNotOfTheAttempt) {

@@ -85,6 +85,8 @@ def hostile(session, id):
     if SCENARIO == "many":
         for n in range(20000):
             update(session, "tool_call", toolCallId=str(n), title="y" * 500, kind="read")
+# So opencode ends a turn in which its provider failed.
+FAILS = {"unreachable": "Cannot connect to API: The socket connection was closed unexpectedly.", "too_many": "Too Many Requests: Please try again in 3s"}
 can = {"resumes": {"loadSession": True, "sessionCapabilities": {"resume": {}}}, "forgets": {}}
 while True:
     message = hear()
@@ -113,6 +115,10 @@ while True:
             say(session, "said before")
         send(id=id, result=None if method == "session/load" else {})
     elif method == "session/prompt":
+        if SCENARIO in FAILS and not (home / "refused").exists():
+            (home / "refused").touch()
+            send(id=id, error={"code": -32603, "message": "Internal error: " + FAILS[SCENARIO], "data": {"errorName": "APIError"}})
+            continue
         if SCENARIO == "dies":
             os._exit(9)
         if SCENARIO == "leaves":
@@ -291,6 +297,27 @@ class Refused(WithAcp):
         self.assert_passed()
         row, = self.rows_of("waited")
         self.assertEqual((row["refusal"], row["source"], row["status"]), ("limited", "provider", 429))
+
+    def test_the_words_of_a_turn_that_failed_count_without_a_status(self):
+        self.make("too_many")
+        self.pawl("run", "plan.yaml")
+        self.assert_passed()
+        row, = self.rows_of("waited")
+        self.assertEqual((row["refusal"], row["source"], row["status"]), ("limited", "provider", 429))
+
+    def waits_for_a_time(self):
+        said = self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout
+        return said.startswith("{") and json.loads(said).get("waits_for") == "not_before"
+
+    def test_so_does_a_provider_that_it_cannot_reach(self):
+        self.make("unreachable", agent='network: scoped, egress: ["127.0.0.1:9"], acp: [python3, /plan/acp_agent.py, %s]')
+        process = self.start("run", "plan.yaml")
+        self.wait_until(self.waits_for_a_time, "it waits")
+        self.kill_all(process)
+        row, = self.rows_of("waited")
+        self.assertEqual((row["refusal"], row["source"], row["status"]), ("limited", "backoff", 0))
+        self.pawl("resume", "last", "--now")
+        self.assert_passed()
 
 
 class GoesOn(WithAcp):

@@ -37,6 +37,7 @@ void Used::see_update(const PrintedObject& update) {
     const auto cost = update.object("cost");
     const auto amount = cost && cost->text("currency") == "USD" ? cost->usd_micros("amount") : std::nullopt;
     if (amount) cost_ = amount;
+    context_ = update.count("used");
     return;
   }
   // Qwen Code: `_meta.usage` of an empty message after each call.
@@ -54,6 +55,13 @@ void Used::see_end(const PrintedObject& result) {
   if (const auto usage = result.object("usage")) add_usage(ended_, of_turn(*usage, model_));
   const auto meta = result.object("_meta");
   if (ended_.empty() && meta) add_of_gemini(*meta, ended_);
+}
+
+bool Used::has_last_call_alone() const {
+  std::int64_t input = 0;
+  for (const auto& each : ended_)
+    input = sum_at_most_max(input, sum_at_most_max(each.input_tokens, each.cached_tokens));
+  return !ended_.empty() && input <= context_;
 }
 
 std::vector<Usage> Used::by_model() const {

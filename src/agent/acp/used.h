@@ -23,12 +23,16 @@ class Used {
 
   // The usage by model, without an id. Model "": the agent does not name it.
   std::vector<Usage> by_model() const;
+  // Whether the usage at the end of a turn of several calls is that of the last call alone, as opencode 1.18.33 reports
+  // it: no more input than that call's context, which a message on the way has.
+  bool has_last_call_alone() const;
   // The cost of the session in all executions, in millionths of a dollar.
   std::int64_t cost_of_session() const { return cost_.value_or(reported_); }
 
  private:
   std::int64_t reported_ = 0;
   std::optional<std::int64_t> cost_;  // the session's, cumulated
+  std::int64_t context_ = 0;          // tokens of the newest call; 0: not known
   std::string model_;
   std::vector<Usage> ended_, on_the_way_;
 };

@@ -19,6 +19,7 @@ std::vector<Usage> acp(std::string_view printed, const std::string& model) {
                       .cached_tokens = used.count("cached_tokens"),
                       .usd_micros = cost ? std::optional(used.count("usd_micros")) : std::nullopt});
     }
+    if (end.json("usage_is_part", 4) == "true") out.push_back(unknown_usage("", "acp"));
   }
   return out;
 }
