@@ -28,6 +28,7 @@ constexpr std::string_view kKeyNames[] = {
     ".pypirc",
     ".htpasswd",
     ".vault-token",
+    ".claude.json",
     ".git-credentials",
     ".s3cfg",
     ".my.cnf",
@@ -41,9 +42,48 @@ constexpr std::string_view kKeyNames[] = {
     "ledger.key",  // a state folder may have any name
     "redaction.key",
 };
+// The last components of paths.
 constexpr std::string_view kKeyPaths[] = {
-    "**/.config/gcloud",   "**/.config/gh/hosts.yml",      "**/.cargo/credentials.toml",
-    "**/.m2/settings.xml", "**/.m2/settings-security.xml", "**/.claude/.credentials.json"};
+    ".config/gcloud",
+    ".config/gh/hosts.yml",
+    ".config/glab-cli/config.yml",
+    ".config/git/credentials",
+    ".config/containers/auth.json",
+    ".config/composer/auth.json",
+    ".config/rclone/rclone.conf",
+    ".config/sops/age",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".composer/auth.json",
+    ".gem/credentials",
+    ".kaggle/kaggle.json",
+    ".local/share/keyrings",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    // Logins of agent programs. Each `login` of a profile in src/plan/profiles is here.
+    ".aider/oauth-keys.env",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".config/cursor/auth.json",
+    ".config/github-copilot/apps.json",
+    ".config/github-copilot/hosts.json",
+    ".config/goose/secrets.yaml",
+    ".copilot/config.json",
+    ".gemini/mcp-oauth-tokens.json",
+    ".gemini/oauth_creds.json",
+    ".local/share/amp/secrets.json",
+    ".local/share/crush/crush.json",
+    ".local/share/opencode/auth.json",
+    ".local/share/opencode/mcp-auth.json",
+    ".openhands/agent_settings.json",
+    ".openhands/secrets.json",
+    ".openhands/settings.json",
+    ".pi/agent/auth.json",
+    ".qwen/mcp-oauth-tokens.json",
+    ".qwen/oauth_creds.json",
+};
 // Folders that are shown for other reasons have such files, too: certificates, a project's .npmrc.
 constexpr std::string_view kLikelyNames[] = {
     ".git",      ".env.*",       "*.env",        ".envrc",      ".npmrc",      ".yarnrc.yml",
@@ -110,6 +150,11 @@ bool is_data_of_secrets(std::string_view name, const std::vector<std::string_vie
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// No glob: a hundred thousand paths of a mount are compared with each of the list.
+bool has_last_components(std::string_view path, std::string_view last) {
+  return path.ends_with(last) && (path.size() == last.size() || path[path.size() - last.size() - 1] == '/');
+}
+
 bool matches_any(const auto& patterns, std::string_view text) {
   return std::ranges::any_of(patterns, [&](auto pattern) { return glob_matches(pattern, text); });
 }
@@ -129,7 +174,8 @@ bool has_pem_key(std::string_view text) {
 
 bool is_key_name(std::string_view path) {
   const std::string lower = lower_case(path);
-  return is_in(kKeyNames, last_component(lower)) || matches_any(kKeyPaths, lower);
+  return is_in(kKeyNames, last_component(lower)) ||
+         std::ranges::any_of(kKeyPaths, [&](auto last) { return has_last_components(lower, last); });
 }
 
 bool may_be_key_name(std::string_view path) {

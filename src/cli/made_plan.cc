@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/render/say.h"
 #include "executor/agent_programs.h"
 #include "executor/program_keys.h"
 #include "executor/programs.h"
@@ -145,6 +146,8 @@ Result<std::string> make_plan(const PlanRequest& request, const StateOptions& st
   PAWL_OK(os::make_private_folder(made));
   const std::string file = os::join(made, "plan.yaml");
   PAWL_OK(os::write_durably("plan.made", file, text_of(request, source, mounts)));
+  // One may be the project's own node_modules, whose program gets the key.
+  if (!mounts.empty()) tell("pawl: steps see {}\n", fmt::format("{}", fmt::join(mounts, ", ")));
   return file;
 }
 

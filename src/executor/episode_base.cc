@@ -169,7 +169,8 @@ std::string Episode::absent_still(const PlannedStep& step, const gates::StepFact
 }
 
 std::string Episode::refused_by_agent(const gates::StepFacts& facts) const {
-  constexpr std::string_view kWhatToDo = "; correct it in the plan, then start a new run";
+  constexpr std::string_view kWhatToDo =
+      "; install it below /usr, then `pawl retry`, or correct the plan, then start a new run";
   constexpr std::int64_t kNotFound = 127;
   if (!facts.is_agent || !agent_layer().empty()) return "";
   if (!facts.refused_line.empty()) return gates::refused_command_line_reason(facts.refused_line);

@@ -27,8 +27,15 @@ constexpr std::array kOfHomes = {"bin",
                                  ".deno/bin",
                                  ".opencode/bin",
                                  ".npm-global/bin",
+                                 ".npm-packages/bin",
+                                 ".yarn/bin",
+                                 "n/bin",
+                                 ".claude/local/node_modules/.bin",
                                  ".linuxbrew/bin",
+                                 ".nix-profile/bin",
+                                 ".guix-profile/bin",
                                  ".nvm/versions/node/*/bin",
+                                 ".config/nvm/versions/node/*/bin",
                                  ".local/share/fnm/node-versions/*/installation/bin",
                                  ".fnm/node-versions/*/installation/bin",
                                  ".volta/tools/image/packages/*/bin",
@@ -38,16 +45,29 @@ constexpr std::array kOfHomes = {"bin",
                                  ".local/share/pnpm/bin",
                                  ".pyenv/versions/*/bin",
                                  ".nodenv/versions/*/bin",
+                                 ".proto/tools/*/*/bin",
                                  ".asdf/installs/*/*/bin",
                                  ".local/share/mise/installs/*/*/bin",
                                  ".local/share/mise/installs/*/*",
                                  ".local/share/uv/tools/*/bin",
                                  ".local/share/pipx/venvs/*/bin"};
+// Folders of Conda below a home: programs, and environments with programs.
+constexpr std::array kCondas = {"miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda"};
 // The same in the folder of a version manager, whose shims find out at each start which version they start.
-constexpr std::array kBesideShims = {"versions/*/bin", "installs/*/*/bin", "installs/*/*"};
-constexpr std::array kOfHosts = {"/opt/*/bin", "/opt/bin", "/snap/bin", "/home/linuxbrew/.linuxbrew/bin"};
+constexpr std::array kBesideShims = {"versions/*/bin", "installs/*/*/bin", "installs/*/*", "tools/*/*/bin"};
+constexpr std::array kOfHosts = {"/opt/*/bin", "/opt/bin", "/home/linuxbrew/.linuxbrew/bin",
+                                 "/nix/var/nix/profiles/default/bin"};
+// Stores of Nix and Guix.
+constexpr std::array kStores = {"/nix/store", "/gnu/store"};
 
 constexpr std::string_view kShims = "/shims";
+
+std::string store_around(const std::string& path) {
+  for (const std::string store : kStores)
+    if (const auto at = path.find(store + "/"); at != std::string::npos)
+      return path.substr(0, at + store.size());
+  return {};
+}
 
 class Folders {
  public:
@@ -69,8 +89,12 @@ class Folders {
   }
 
   void add_known() {
-    if (!home_.empty())
+    if (!home_.empty()) {
       for (const char* below : kOfHomes) add_matches(os::join(home_, below));
+      for (const char* below : kCondas)
+        for (const char* programs : {"bin", "envs/*/bin"})
+          add_matches(os::join(os::join(home_, below), programs));
+    }
     for (const char* folder : kOfHosts) add_matches(folder);
   }
 
@@ -78,6 +102,8 @@ class Folders {
   void add(const std::string& folder) {
     auto real = os::absolute_path(folder);
     if (!real) return;
+    // A profile of Nix is a link into the store. Only as the link can a mount have it beside the store.
+    if (!store_around(*real).empty()) *real = folder;
     if (!real_home_.empty() && real->starts_with(real_home_ + "/"))
       *real = home_ + real->substr(real_home_.size());
     if (std::ranges::find(found, *real) == found.end()) found.push_back(*std::move(real));
@@ -146,6 +172,20 @@ void add_of_shim(const std::string& text, const std::string& folder, std::vector
   to.push_back(std::filesystem::path(folder + below).lexically_normal());
 }
 
+// The program of the last line `exec "/opt/tool/bin/tool" "$@"` of a shell's script; "": there is none. A
+// local install of Claude Code has such a script.
+std::string started_by_script(const std::string& text) {
+  constexpr std::string_view kExec = "exec ";
+  const auto start = text.rfind(kExec);
+  if (start == std::string::npos) return {};
+  auto line = first_line(std::string_view(text).substr(start + kExec.size()));
+  const bool is_quoted = line.starts_with('"') || line.starts_with('\'');
+  const char end = is_quoted ? line.front() : ' ';
+  if (is_quoted) line.remove_prefix(1);
+  std::string path(line.substr(0, line.find(end)));
+  return path.starts_with('/') && is_program(path) ? path : "";
+}
+
 // Adds the Python of a virtual environment, and the one that it was made of, where its library lies.
 void add_of_environment(const std::string& folder, std::vector<std::string>& to) {
   constexpr std::string_view kHome = "home = ";
@@ -155,6 +195,21 @@ void add_of_environment(const std::string& folder, std::vector<std::string>& to)
     to.push_back(os::join(folder, "python"));
     to.push_back(os::join(std::string(line.substr(kHome.size())), "python3"));
   }
+}
+
+// Adds what the program needs. Returns the one that it starts in its own place; "": none.
+std::string add_needed_by(const std::string& program, std::vector<std::string>& to) {
+  const std::string real = os::absolute_path(program).value_or(program);
+  const std::string text = start_of(real);
+  std::string next;
+  if (const auto name = interpreter_of(text); !name.empty()) {
+    to.push_back(name);
+    add_of_shim(text, os::folder_of(real), to);
+    if (name.ends_with("sh")) next = started_by_script(text);
+    if (!next.empty()) to.push_back(next);
+  }
+  add_of_environment(os::folder_of(real), to);
+  return next;
 }
 
 }  // namespace
@@ -182,7 +237,15 @@ bool is_program(const std::string& path) {
 }
 
 bool is_startable(const std::string& path) {
-  return is_program(path) && !os::absolute_path(path).value_or("").ends_with("/volta-shim");
+  const auto real = os::absolute_path(path).value_or("");
+  return is_program(path) && !real.ends_with("/volta-shim") && !real.ends_with("/snap");
+}
+
+std::string whole_around(const std::string& path) {
+  if (auto store = store_around(path); !store.empty()) return store;
+  for (auto folder = os::folder_of(path); folder.size() > 1; folder = os::folder_of(folder))
+    if (os::is_folder(os::join(folder, "conda-meta"))) return folder;
+  return {};
 }
 
 std::vector<std::string> places_on_the_way(const std::string& path) {
@@ -205,12 +268,10 @@ std::vector<std::string> places_on_the_way(const std::string& path) {
 }
 
 std::vector<std::string> needed_by(const std::string& program) {
-  const std::string real = os::absolute_path(program).value_or(program);
-  const std::string text = start_of(real);
+  constexpr int kScriptsMax = 4;  // each may start the next
   std::vector<std::string> out;
-  if (auto name = interpreter_of(text); !name.empty()) out.push_back(std::move(name));
-  if (!out.empty()) add_of_shim(text, os::folder_of(real), out);
-  add_of_environment(os::folder_of(real), out);
+  std::string at = program;
+  for (int i = 0; i < kScriptsMax && !at.empty(); ++i) at = add_needed_by(at, out);
   return out;
 }
 

@@ -29,9 +29,26 @@ constexpr std::size_t kCommandsMax = 2000;  // different ones; more of them repe
 constexpr std::array kShownByAll = {"/usr",   "/bin",   "/sbin",   "/lib",
                                     "/lib32", "/lib64", "/libx32", "/etc/alternatives"};
 
-// Folders below a home with more than programs, of which a mount would show far too much.
-constexpr std::array kTooWide = {".local", ".local/share", ".local/share/pnpm", ".config", ".cache", ".cargo",
-                                 "go"};
+// Folders below a home with more than programs, of which a mount would show far too much. The folders of
+// agent programs have sessions, and sooner or later a login.
+constexpr std::array kTooWide = {
+    ".local",
+    ".local/share",
+    ".local/share/opencode",
+    ".local/share/pnpm",
+    ".config",
+    ".cache",
+    ".cargo",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".openhands",
+    ".pi",
+    ".pi/agent",
+    ".proto",
+    ".qwen",
+    "go",
+};
 
 bool lies_at_or_below(const std::string& path, const std::string& folder) {
   return !folder.empty() && (path == folder || path.starts_with(folder + "/"));
@@ -78,6 +95,7 @@ std::string packages_around(const std::string& path) {
 
 // Folders and files that show the program at `path`, the widest first.
 std::vector<std::string> tops_around(const std::string& path) {
+  if (auto whole = whole_around(path); !whole.empty()) return {std::move(whole)};
   std::vector<std::string> out;
   if (auto packages = packages_around(path); !packages.empty()) out.push_back(std::move(packages));
   const std::string folder = os::folder_of(path);
@@ -184,12 +202,14 @@ class Host {
   // `by_folder`: the place before leads here because a folder on its way is a link. When that one is a mount, or lies
   // above a mount, the mount has the file.
   bool is_covered(const std::string& place, const std::vector<std::string>& tops, bool by_folder) const {
+    const auto whole = whole_around(place);
+    const auto& needed = whole.empty() ? place : whole;
     return is_below_shown(place) ||
            std::ranges::any_of(
                tops,
                [&](const std::string& top) {
                  return lies_at_or_below(place, top) ||
-                        (by_folder && lies_at_or_below(place, os::absolute_path(top).value_or(top)));
+                        (by_folder && lies_at_or_below(needed, os::absolute_path(top).value_or(top)));
                }) ||
            std::ranges::any_of(mounts_, [&](const auto& mount) {
              return lies_at_or_below(place, mount.dst) &&

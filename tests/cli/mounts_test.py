@@ -88,6 +88,18 @@ class Mounts(WithRun):
         said = self.pawl("check", "plan.yaml", env=self.home, expect=2).stderr
         self.assertRegex(said, r"it has a (ledger|redaction)\.key in it: .*/source/state/keys/\1\.key", "a state folder of any name")
 
+    def test_no_login_of_an_agent_program_is_shown(self):
+        for folder, login in ((".codex", "auth.json"), (".gemini", "oauth_creds.json"), (".pi", "agent/auth.json"),
+                              (".local/share/opencode", "auth.json")):
+            self.write(f"home/{folder}/{login}", "{}")
+            name = login.split("/")[-1]
+            for src, said in ((folder, f"it has a {name} in it: .*/{folder}/{login}"), (f"{folder}/{login}", f"it is or is below a {name}")):
+                with self.subTest(src):
+                    self.make(f"[{{src: ~/{src}}}]")
+                    for command in ("check", "run"):
+                        self.assertRegex(self.pawl(command, "plan.yaml", env=self.home, expect=2).stderr,
+                                         rf"plan\.yaml:4:10: error: mounts: ~/{src}: .* is not shown in a sandbox: {said}")
+
     def test_a_program_that_no_step_finds_is_named_with_the_mount_that_shows_it(self):
         self.write("home/.local/share/agent/v1/my-agent", TOOL % "agent", 0o755)
         (self.root / "home/.local/bin").mkdir(parents=True)

@@ -4,6 +4,7 @@
 
 import os
 import re
+import subprocess
 import tempfile
 import time
 import unittest
@@ -11,13 +12,23 @@ import unittest.mock
 
 import yaml
 from pawl_runs import WithRun
-from pawl_testing import PAWL, plan
+from pawl_testing import PAWL, TIMEOUT_S, plan
 
 WORK = '#!%s\nimport pathlib\npathlib.Path("greeting").write_text("hello, world\\n")\n'
 SYSTEM_PYTHON = "/usr/bin/python3"
 # In the place of Node or Python of a version manager.
 RUNTIME = f'#!/bin/sh\nexec {SYSTEM_PYTHON} "$@"\n'
 NPM = "lib/node_modules/@openai/codex/bin/codex.js"
+
+# Folders of programs below a home, and the part of each that a mount shows.
+PLACES = [("bin", "bin"), ("go/bin", "go/bin"), (".bun/bin", ".bun"), (".deno/bin", ".deno"), (".opencode/bin", ".opencode"),
+          (".npm-global/bin", ".npm-global"), (".npm-packages/bin", ".npm-packages"), (".yarn/bin", ".yarn"), ("n/bin", "n"),
+          (".config/nvm/versions/node/v22.1.0/bin", ".config/nvm/versions/node/v22.1.0"),
+          (".fnm/node-versions/v22.1.0/installation/bin", ".fnm/node-versions/v22.1.0/installation"),
+          (".nodenv/versions/22.1.0/bin", ".nodenv/versions/22.1.0"), (".proto/tools/npm/11.1.0/bin", ".proto/tools/npm/11.1.0"),
+          (".local/share/pipx/venvs/own/bin", ".local/share/pipx/venvs/own"), ("anaconda3/bin", "anaconda3"),
+          ("miniforge3/envs/own/bin", "miniforge3/envs/own"), ("mambaforge/envs/own/bin", "mambaforge/envs/own"),
+          (".conda/envs/own/bin", ".conda/envs/own")]
 
 # As pnpm writes them in the place of links. %s: from the folder of the script to the package's own.
 PNPM_9 = """\
@@ -90,7 +101,8 @@ class WithHome(WithRun):
 
 class Found(WithHome):
     def works(self, mounts):
-        self.pawl("run", "--agent", "codex", "--goal", "Greet.", "--gate", "sh test.sh", cwd="source", env=self.env)
+        said = self.pawl("run", "--agent", "codex", "--goal", "Greet.", "--gate", "sh test.sh", cwd="source", env=self.env).stderr
+        self.assertIn(f"pawl: steps see {', '.join(mounts)}\n", said)
         made, = (self.root / "source/.pawl/plans").glob("*/plan.yaml")
         self.assertEqual([mount["src"] for mount in yaml.safe_load(made.read_text())["mounts"]], mounts)
         self.assertEqual(self.pawl_json("status", "last", cwd="source")["phases"][0]["attempts_total"], 1)
@@ -194,6 +206,83 @@ class Found(WithHome):
         self.runtime(f"{brew}/Cellar/node/22.1.0/bin/node")
         self.link(f"{brew}/opt/node", "../Cellar/node/22.1.0")
         self.works(["~/.linuxbrew"])
+
+    def test_each_plain_place_has_its_mount(self):
+        """One plan starts a program of each, since a run for each would take half a minute."""
+        for number, (folder, _) in enumerate(PLACES):
+            self.write(f"home/{folder}/tool-{number}", f"#!/bin/sh\necho started {folder}\n", 0o755)
+        run = 'run: "%s && echo hello, world >greeting"' % " && ".join(f"tool-{number}" for number in range(len(PLACES)))
+        self.make(run)
+        said = self.pawl("check", "plan.yaml", env=self.env).stderr
+        found = dict(re.findall(r"starts tool-(\d+), which no step finds: it lies at .*\. Add to the plan: `mounts: (\[.*\])`\n", said))
+        for number, (folder, shown) in enumerate(PLACES):
+            with self.subTest(folder):
+                self.assertEqual(found.get(str(number)), f"[{{src: ~/{shown}}}]", said)
+        self.make(run, mounts="[%s]" % ", ".join(f"{{src: ~/{shown}}}" for _, shown in PLACES))
+        self.assertNotIn("no step finds", self.pawl("run", "plan.yaml", env=self.env).stderr)
+        said = self.pawl("logs", "last", "p1").stdout
+        for folder, _ in PLACES:
+            self.assertIn(f"started {folder}\n", said)
+
+    def test_opt(self):
+        self.program("opt/tools/bin/codex")
+        self.program("opt/bin/own-tool")
+        self.make('run: "codex && own-tool"')
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"mount --bind opt /opt && '{PAWL}' check plan.yaml"],
+                              cwd=self.root, capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment(self.env))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for shown in ("/opt/tools", "/opt/bin"):
+            self.assertIn(f"Add to the plan: `mounts: [{{src: {shown}}}]`\n", done.stderr)
+
+    def test_beside_a_login(self):
+        self.program("home/.codex/bin/codex")
+        self.write("home/.codex/auth.json", '{"tokens": {}}')
+        self.path("home/.codex/bin")
+        self.works(["~/.codex/bin"])
+
+    def test_a_local_install_of_claude_code(self):
+        local, shown = "home/.claude/local", "~/.claude/local/node_modules"
+        self.link(f"{local}/node_modules/.bin/codex", "../@openai/codex/bin/codex.js")
+        self.program(f"{local}/node_modules/@openai/codex/bin/codex.js", "env own-node")
+        self.write("home/.claude/.credentials.json", "{}")
+        node = self.node_of_nvm()
+        self.assertEqual(self.mounts_of_check(), [shown, node], "not in PATH")
+        self.write(f"{local}/codex", f'#!/bin/sh\nexec "{self.root}/{local}/node_modules/.bin/codex" "$@"\n', 0o755)
+        self.path(local)
+        self.works(["~/.claude/local/codex", shown, node])
+
+    def test_conda_is_shown_whole_or_not_at_all(self):
+        python = self.runtime("home/miniconda3/bin/python3.12")
+        self.program("home/miniconda3/bin/codex", str(python))
+        self.write("home/miniconda3/conda-meta/history", "")
+        self.works(["~/miniconda3"])
+        self.write("home/miniconda3/.env", "SECRET=1\n")
+        said = self.pawl("check", "plan.yaml", env=self.env).stderr
+        self.assertIn("/miniconda3/bin/codex, and no folder around it may be shown: install it below /usr/local\n", said)
+
+    def test_a_profile_of_nix_is_shown_with_the_store(self):
+        self.runtime("home/nix/store/three-python/bin/python3")
+        self.program("home/nix/store/two-codex/bin/codex", "home/nix/store/three-python/bin/python3")
+        self.link("home/nix/store/one-profile/bin/codex", self.root / "home/nix/store/two-codex/bin/codex")
+        self.link("home/.nix-profile", "nix/store/one-profile")
+        self.works(["~/.nix-profile", "~/nix/store"])
+
+    def test_proto_behind_its_shim(self):
+        self.write("home/.proto/shims/codex", "#!/bin/sh\nexit 1\n", 0o755)
+        self.path("home/.proto/shims")
+        self.link("home/.proto/tools/node/22.1.0/bin/codex", f"../{NPM}")
+        self.program(f"home/.proto/tools/node/22.1.0/{NPM}", "env own-node")
+        self.runtime("home/.proto/tools/node/22.1.0/bin/own-node")
+        self.works(["~/.proto/tools/node/22.1.0"])
+
+    def test_an_entry_of_snap_is_passed_over(self):
+        self.write("snapd/snap", "#!/bin/sh\nexit 1\n", 0o755)
+        self.link("snap/bin/codex", self.root / "snapd/snap")
+        self.path("snap/bin")
+        self.make()
+        self.assertIn("starts codex, which no step finds, nor is it on this machine: ", self.pawl("check", "plan.yaml", env=self.env).stderr)
+        self.program("home/.local/bin/codex")
+        self.works(["~/.local/bin"])
 
     def test_cargo(self):
         self.program("home/.cargo/bin/codex")
@@ -336,7 +425,7 @@ class Unseen(WithHome):
         self.assertIn("the agent can't start: ", self.pawl("run", "plan.yaml", env=self.env, expect=11).stdout)
         phase, = self.pawl_json("status", "last")["phases"]
         self.assertEqual((phase["outcome"], phase["attempts_total"]), ("escalate", 1))
-        for word in (*words, "; correct it in the plan, then start a new run"):
+        for word in (*words, "; install it below /usr, then `pawl retry`, or correct the plan, then start a new run"):
             self.assertIn(word, phase["last_failure_reason"])
 
     def test_a_command_that_can_not_start_has_one_attempt(self):

@@ -153,6 +153,58 @@ TEST_F(ProgramsTest, BesideKeysAreShownAlone) {
   EXPECT_FALSE(found[0].place.is_in_path);
 }
 
+// A login may come after the plan, and sessions are there before.
+TEST_F(ProgramsTest, BelowTheFolderOfAnAgentAreShownWithoutIt) {
+  for (const std::string folder : {".codex", ".gemini", ".qwen", ".claude", ".pi/agent"}) {
+    make_program(folder + "/bin/tool");
+    setenv("PATH", os::join(home_, folder + "/bin:/usr/bin").c_str(), 1);
+    EXPECT_THAT(unseen({"tool"})[0].place.mounts, ElementsAre("~/" + folder + "/bin"));
+  }
+}
+
+TEST_F(ProgramsTest, ThatOnlyAServiceOfTheHostStartsArePassedOver) {
+  make_program("snapd/snap");
+  ASSERT_TRUE(os::make_folders(home_ + "/bin"));
+  ASSERT_EQ(symlink("../snapd/snap", (home_ + "/bin/tool").c_str()), 0);
+  EXPECT_EQ(unseen({"tool"})[0].place.host_path, "");
+  make_program("go/bin/tool");
+  EXPECT_THAT(unseen({"tool"})[0].place.mounts, ElementsAre("~/go/bin"));
+}
+
+TEST_F(ProgramsTest, StartedByAScriptAreShownWithWhatTheyNeed) {
+  make_program(".nvm/versions/node/v22.1.0/bin/nodeish");
+  const auto write = [&](const std::string& below_home, const std::string& text) {
+    ASSERT_TRUE(os::make_folders(os::folder_of(os::join(home_, below_home))));
+    ASSERT_TRUE(os::write_atomically(os::join(home_, below_home), text, 0755));
+  };
+  write("app/node_modules/.bin/tool", "#!/usr/bin/env nodeish\n");
+  const auto starts = [&](const std::string& words) {
+    write(".local/bin/tool", "#!/bin/bash\n" + words + "\n");
+    return unseen({"tool"})[0].place.mounts;
+  };
+  const std::string at = home_ + "/app/node_modules/.bin/tool";
+  for (const auto& words : {"exec \"" + at + "\" \"$@\"", "exec '" + at + "'", "exec " + at + " \"$@\""})
+    EXPECT_THAT(starts(words),
+                ElementsAre("~/.local/bin", "~/app/node_modules", "~/.nvm/versions/node/v22.1.0"))
+        << words;
+  for (const std::string words : {"exec \"$HOME/app/node_modules/.bin/tool\"", "exec /no/such/tool", "exec ",
+                                  "exec \"", "exec nodeish"})
+    EXPECT_THAT(starts(words), ElementsAre("~/.local/bin")) << words;
+  EXPECT_THAT(starts("exec " + home_ + "/.local/bin/tool"), ElementsAre("~/.local/bin")) << "itself";
+}
+
+// Libraries of Conda lie anywhere below its prefix, those of Nix anywhere in the store.
+TEST_F(ProgramsTest, OfCondaAndNixAreShownWithAllThatMayBeALibrary) {
+  make_program("miniforge3/envs/own/bin/tool");
+  ASSERT_TRUE(os::make_folders(home_ + "/miniforge3/envs/own/conda-meta"));
+  EXPECT_THAT(unseen({"tool"})[0].place.mounts, ElementsAre("~/miniforge3/envs/own"));
+  ASSERT_TRUE(os::write_atomically(home_ + "/miniforge3/envs/own/.env", "KEY=1"));
+  EXPECT_THAT(unseen({"tool"})[0].place.mounts, IsEmpty()) << "a part of it does not start";
+  make_program("nix/store/one-tool/bin/tool");
+  ASSERT_EQ(symlink((home_ + "/nix/store/one-tool").c_str(), (home_ + "/.nix-profile").c_str()), 0);
+  EXPECT_THAT(unseen({"tool"})[0].place.mounts, ElementsAre("~/.nix-profile", "~/nix/store"));
+}
+
 TEST_F(ProgramsTest, ThatAreScriptsNeedTheirInterpreter) {
   make_program("node/bin/nodeish");
   make_program(".local/bin/tool");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/private_names.h"
 #include "plan/keys.h"
 #include "plan/script.h"
 
@@ -84,6 +85,18 @@ TEST(Profiles, ThatAreCompiledInAreGood) {
     EXPECT_NE(std::ranges::find(programs, profile.program()), programs.end()) << name;
   }
   EXPECT_FALSE(built_in_profile("nobody"));
+}
+
+// Else a mount for the program would show every step how its user signs in.
+TEST(Profiles, LoginsOfThoseCompiledInAreShownToNoStep) {
+  std::size_t logins = 0;
+  for (const auto& name : built_in_profiles()) {
+    const auto profile = read(std::string(*built_in_profile(name)));
+    for (const auto& file : profile.login)
+      EXPECT_TRUE(is_key_name(file)) << name << ": " << file << " is to be in src/base/private_names.cc";
+    logins += profile.login.size();
+  }
+  EXPECT_GE(logins, 9U);
 }
 
 // The command at the end of the script.
