@@ -134,6 +134,20 @@ class Credentials(WithRun):
         self.assert_complete(FIRST, 2)
         self.assert_nowhere()
 
+    def test_a_variable_is_in_no_other_environment_while_steps_run(self):
+        """The variable of the user's shell: `pawl run` itself has it, and no process that it starts but the agent's command."""
+        self.make(source="{env: MY_KEY}", agent=AGENT.replace("sleep 60", "sleep 2"), gate=f"{GATE}; echo judging >&2; sleep 2")
+        run = self.start("run", "plan.yaml", env={"MY_KEY": FIRST})
+        self.wait_until_at_work()
+        self.assertIn("sleep", self.holders("environ"))
+        self.assertLessEqual(set(self.holders("environ")), {"sleep", "sh", "bash", "pawl-engine"})
+        self.assertEqual(self.holders("cmdline"), [])
+        self.wait_for_output("judging", ".check.")
+        self.assertEqual(self.holders("environ"), ["pawl-engine"])
+        self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
+        self.assert_complete(FIRST, 1)
+        self.assert_nowhere()
+
     def test_a_value_of_the_environment_reaches_no_other_step(self):
         self.make(source="{env: MY_KEY}", doctor='{run: "env >&2; cat; env", after_failures: 1}',
                   agent=AGENT.replace("sleep 60", "echo done >made; exit 1"), max_attempts=2)

@@ -229,7 +229,7 @@ class Listed(WithPrograms):
         self.assertEqual((own["mounts"], own["login"]["is_set"], own["egress"]), (["~/.own"], True, ["api.example.org:443"]))
         self.assertTrue(own["own_file"].endswith("/agents/own.yaml"))
         said = self.pawl("agents", env=self.home | {"PATH": path, "OWN_KEY": "another secret"}).stdout
-        self.assertRegex(said, r"claude_code  3\.1\.4-beta \(its profile is for [0-9.]+\)  \S+/home/\.local/bin/claude\n  login: ANTHROPIC_API_KEY is not set, ~/\.claude/\.credentials\.json\n"
+        self.assertRegex(said, r"claude_code  3\.1\.4-beta \(its profile is for [0-9.]+\)  \S+/home/\.local/bin/claude\n  login: ANTHROPIC_API_KEY is not set, ~/\.claude/\.credentials\.json \(no step sees it\)\n"
                                r"  plan:  agent: \{use: claude_code\}\n         mounts: \[\{src: ~/\.local/bin\}\]\n")
         self.assertIn("OWN_KEY is set", said)
         self.assertNotIn("secret", said + json.dumps(found))

@@ -20,7 +20,8 @@ bool is_found(const AgentProgram& program) { return !program.place.host_path.emp
 std::string login_text(const AgentProgram& program) {
   std::string out = program.key.empty() ? program.profile->key : program.key + " is set";
   if (!out.empty() && program.key.empty()) out += " is not set";
-  for (const auto& file : program.logins) out += (out.empty() ? "" : ", ") + file;
+  for (const auto& file : program.logins)
+    out += (out.empty() ? "" : ", ") + file + (program.key.empty() ? " (no step sees it)" : "");
   return out.empty() ? "none known" : out;
 }
 
