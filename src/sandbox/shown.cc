@@ -63,9 +63,9 @@ class ShownTree {
   }
 
  private:
-  static constexpr std::int64_t kMicrosMax = 5'000'000;
+  static constexpr std::int64_t kMicrosMax = 30'000'000;  // enough for a busy machine or a slow network
   static constexpr char kTooMuch[] =
-      "it has more in it than can be looked through for keys and sockets (100,000 entries, five seconds): "
+      "it has more in it than can be looked through for keys and sockets (100,000 entries, 30 seconds): "
       "name the folders of it that are needed";
 
   static unsigned char type_of(const dirent& entry, const std::string& path) {
