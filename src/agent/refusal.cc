@@ -169,7 +169,7 @@ const std::array<NamedSigns, 4>& signs_in_words() {
                   {kLimited, 429, {"Suggested retry after"}},
                   {kLimited, 429, {"quota will reset after"}}},
         .last_error = &last_error_of_gemini_cli,
-        .errors = {{kLimited, 0, {"fetch failed"}}}}},
+        .errors = {{kLimited, 0, {"fetch failed"}}, {kLimited, 0, {"terminated"}}}}},
       {"acp",
        {.provider = "the agent's provider",
         .whole_behind = "acp: error ",

@@ -208,6 +208,7 @@ TEST(LastError, GeminiCliSaysTheAnswerOfGoogle) {
   EXPECT_EQ(words_of_refusal(refusal_of(gemini_error(google_error(500, "Oh", "X"), 500), 244)),
             "limited 500");
   EXPECT_EQ(words_of_refusal(refusal_of(gemini_error("got status: 502. {}", 502), 246)), "limited 502");
+  EXPECT_EQ(words_of_refusal(refusal_of(gemini_error("terminated", 1), 1)), "limited 0") << "a cut stream";
   EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), gemini_error("No session", 42)), "No session");
   EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), "{\n  \"response\": \"an \\\"error\\\"\"\n}\n"), "");
 }
