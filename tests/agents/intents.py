@@ -10,6 +10,7 @@ NAMES = {
     "read": ("read", "readfile"),
     "write": ("write", "writefile"),
     "edit": ("edit", "replace"),
+    "search": ("grep", "grepsearch", "searchfilecontent"),
     "shell": ("bash", "runshellcommand", "execcommand", "shellcommand", "shell"),
 }
 # Arguments by the names that programs have for them, without "_" and in small letters.
@@ -18,9 +19,12 @@ ARGUMENTS = {
     "text": ("content",),
     "old": ("oldstring", "oldtext"),
     "new": ("newstring", "newtext"),
+    "pattern": ("pattern",),
     "command": ("command", "cmd"),
     "why": ("description", "instruction"),
 }
+# The argument that an intent begins with; of the others it is "path".
+MEANS = {"shell": "command", "search": "pattern"}
 PATCH = "apply_patch"
 
 
@@ -36,7 +40,7 @@ def call_of(intent, tools):
     """The pair (tool, arguments) for an intent such as {"edit": path, "old": text, "new": text}."""
     kind = next(iter(intent))
     values = {"why": "As the script says", **intent}
-    values["command" if kind == "shell" else "path"] = intent[kind]
+    values[MEANS.get(kind, "path")] = intent[kind]
     name = tool_for(kind, tools)
     if name:
         return name, arguments(tools[name], values)
@@ -80,6 +84,7 @@ def replacing(values):
 # Commands for programs that have no tool for an intent.
 COMMANDS = {
     "read": lambda values: shlex.join(["cat", values["path"]]),
+    "search": lambda values: shlex.join(["grep", "-rn", values["pattern"], "."]),
     "write": lambda values: shlex.join(["printf", "%s", values["text"]]) + " >" + shlex.quote(values["path"]),
     "edit": replacing,
 }

@@ -333,6 +333,7 @@ class Tools(unittest.TestCase):
                 ({"shell": "ls"}, {"run_shell_command": self.schema("command", is_background={"type": "boolean"})},
                  ("run_shell_command", {"command": "ls", "is_background": False})),
                 ({"shell": "ls"}, {"exec_command": self.schema("cmd")}, ("exec_command", {"cmd": "ls"})),
+                ({"search": "a b"}, {"grep": self.schema("pattern")}, ("grep", {"pattern": "a b"})),
                 ({"shell": "ls"}, {"shell": self.schema(command={"type": "array"})}, ("shell", {"command": ["bash", "-c", "ls"]}))):
             with self.subTest(expected[0]):
                 self.assertEqual(intents.call_of(intent, tools), expected)
