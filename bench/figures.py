@@ -101,6 +101,8 @@ GROUPS = (
     )),
     Group("programs", "real agent programs with a scripted model, against the same outside of Pawl", (
         part("a task for each of six programs, inside and outside in turns", programs.measure, [PAWL, PROGRAMS], *programs.FIGURES),
+        part("the first `pawl run` in a repository, to its model's first call, and the same program outside in turns", programs.first_calls,
+             [PAWL, PROGRAMS], *programs.FIRST_CALL_FIGURES),
         part(f"a usage limit of {programs.WAIT_S} s for each of them, left alone and killed", programs.resets, [PAWL, PROGRAMS],
              *programs.RESET_FIGURES),
     )),

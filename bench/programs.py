@@ -1,5 +1,6 @@
 """Real agent programs with a scripted model: in a sandbox of Pawl, and outside of it with the same script."""
 
+import dataclasses
 import json
 import os
 import re
@@ -17,10 +18,14 @@ sys.path.insert(0, str(ROOT / "tests/agents"))
 import agent_task  # noqa: E402
 from scripted_model import ScriptedModel  # noqa: E402
 
+KEY = "sk-scripted"
 SIX = ("claude_code", "codex", "gemini", "qwen", "opencode", "pi")
-ROUNDS = 5
+PART = float(os.environ.get("PAWL_BENCH_PART", 1))  # as in bench/amount.h
+ROUNDS = max(1, round(5 * PART))
 FIGURES = tuple((f"programs.{use}_by_outside", "ratio", "<= 1.05") for use in SIX)
 
+FIRST_CALL_ROUNDS = max(1, round(3 * PART))
+FIRST_CALL_FIGURES = tuple((f"programs.{use}_first_call_s", "s", "<= 2") for use in SIX)
 
 WAIT_S = 90
 RESET_FIGURES = tuple((f"programs.{use}_after_reset_s", "s", "<= 5") for use in SIX)
@@ -45,8 +50,36 @@ def measure(place):
         ratios = []
         for number in range(ROUNDS):  # in turns: the machine is shared
             folder = place.fresh(f"{use}{number}")
-            ratios.append(inside_ms(place, folder, use) / outside_ms(folder, use))
+            ratios.append(inside_ms(place, folder, use) / outside(folder, use).ms)
         yield f"programs.{use}_by_outside", statistics.median(ratios)
+
+
+def first_calls(place):
+    """How much later the first call is than that of the same program outside, from the start of a user's first `pawl run` in a repository."""
+    for use in SIX:
+        later = []
+        for number in range(FIRST_CALL_ROUNDS):
+            folder = place.fresh(f"{use}_first{number}")
+            inside = first_call_of_new_user_s(place, folder, use)
+            later.append(inside - outside(folder, use).first_call_s)
+        yield f"programs.{use}_first_call_s", statistics.median(later)
+
+
+def first_call_of_new_user_s(place, folder, use):
+    """One command, in a repository and a home without a file of Pawl."""
+    _, name, path = agent_task.PROGRAMS[use]
+    agent_task.write_source(folder)
+    source, home = folder / "source", folder / "new_home"
+    home.mkdir()
+    as_somebody = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "base"]):
+        subprocess.run([*as_somebody, *words], cwd=source, check=True)
+    environment = {**os.environ, "HOME": str(home), "PATH": f"{agent_task.MODULES}/.bin:{os.environ['PATH']}", agent_task.KEYS[use]: KEY}
+    with ScriptedModel(folder / "first_model", agent_task.TURNS) as model:
+        started = time.time()
+        subprocess.run([place.pawl, "run", "--agent", use, "--model", name, "--base-url", model.address + path, "--goal", agent_task.GOAL,
+                        "--gate", "sh test.sh"], cwd=source, env=environment, check=True, capture_output=True)
+        return model.calls()[0]["at"] - started
 
 
 def inside_ms(place, folder, use):
@@ -59,7 +92,13 @@ def inside_ms(place, folder, use):
     return step["run"]["duration_ms"]
 
 
-def outside_ms(folder, use):
+@dataclasses.dataclass(frozen=True)
+class Outside:
+    ms: float
+    first_call_s: float  # since the start
+
+
+def outside(folder, use):
     """The same command, which the plan's rows have, with a repository and a HOME of its own."""
     with sqlite3.connect(folder / "source/.pawl/pawl.db") as database:
         phase = json.loads(database.execute("SELECT row FROM planned_phases").fetchone()[0])
@@ -73,13 +112,13 @@ def outside_ms(folder, use):
         places = {"/home/agent": str(home), "directories /pawl": f"directories {home}", url_in(phase): model.address}
         command = [replaced(word, places) for word in phase["agent"]["argv"]]
         environment = {"HOME": str(home), "PATH": f"{folder}/tools/bin:{os.environ['PATH']}", "LANG": "C.UTF-8", "IS_SANDBOX": "1",
-                       "PAWL_GOAL": phase["goal"], "PAWL_FEEDBACK": "", "PAWL_MODEL": phase["agent_model"]}
-        started = time.monotonic()
+                       agent_task.KEYS[use]: KEY, "PAWL_GOAL": phase["goal"], "PAWL_FEEDBACK": "", "PAWL_MODEL": phase["agent_model"]}
+        at, started = time.time(), time.monotonic()
         subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True, stdin=subprocess.DEVNULL)
         took = time.monotonic() - started
         if "hello" not in (source / "greeting").read_text():
             raise RuntimeError(f"{use} did not do its task outside")
-    return took * 1000
+        return Outside(took * 1000, model.calls()[0]["at"] - at)
 
 
 def replaced(word, places):
