@@ -70,8 +70,7 @@ void print(const Costs& costs, bool plot) {
       costs.total.steps, costs.total.lost);
   if (const auto usage = usage_text(costs.total); !usage.empty()) say("{} of models\n", usage);
   if (costs.total.unknown > 0)
-    say("{} execution(s) of agents used more than is known: they ended before they told it, or they told a "
-        "part\n",
+    say("{} execution(s) of agents used more than is known: they told a part of it, or nothing\n",
         costs.total.unknown);
   if (costs.total.unpriced > 0)
     say("{} call(s) told no money: name their models' prices with --prices FILE\n", costs.total.unpriced);
