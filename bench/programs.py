@@ -34,7 +34,8 @@ WAITED = re.compile(r"^(\w+) +(?:killed|left alone) *: (-?[0-9.]+) s after the r
 
 def resets(place):
     """The later one of two runs: one is left alone, and everything of the other is killed while it waits. All run at once."""
-    environment = {**os.environ, "WAIT_SECONDS": str(WAIT_S), "PAWL": str(place.pawl), "PYTHONPATH": str(ROOT / "tests/support")}
+    environment = {**os.environ, "WAIT_SECONDS": str(WAIT_S), "WAIT_PROGRAMS": " ".join(SIX), "PAWL": str(place.pawl),
+                   "PYTHONPATH": str(ROOT / "tests/support")}
     done = subprocess.run([sys.executable, ROOT / "tests/agents/waits_test.py"], env=environment, stdout=subprocess.PIPE, text=True)
     seconds = {}
     for use, late in WAITED.findall(done.stdout):

@@ -3,7 +3,7 @@
 was killed before. A line for each says how late its first call was; scripts/bench has the bound for it.
 
     waits_test.py                    two programs that end when they are refused, and a refusal of SHORT_S
-    WAIT_SECONDS=90 waits_test.py    all six"""
+    WAIT_SECONDS=90 WAIT_PROGRAMS="codex pi" waits_test.py"""
 
 import os
 import time
@@ -76,7 +76,7 @@ def add(use, is_killed):
     setattr(Waits, f"test_{use}_{'is_killed_and_' if is_killed else ''}goes_on_at_the_reset", test)
 
 
-for program in REFUSALS if "WAIT_SECONDS" in os.environ else ("claude_code", "codex"):
+for program in os.environ.get("WAIT_PROGRAMS", "claude_code codex").split():
     for killed in (False, True):
         add(program, killed)
 

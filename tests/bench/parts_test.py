@@ -26,7 +26,7 @@ agents.STEPS_SECONDS, agents.HOSTILE_SECONDS = 1, 1
 sandboxes.COMMANDS, sandboxes.FILES, sandboxes.ROUNDS_MIN, sandboxes.ROUNDS_S = 3, 1, 2, 0
 sandboxes.CLIENT = sandboxes.CLIENT.replace("4 << 30", "4 << 20")
 large.COMMITS, large.ROUNDS = 1, 1
-programs.WAIT_S = 20
+programs.SIX, programs.WAIT_S = ("codex",), 20  # a run of each takes half a minute on a busy machine
 large.WRITES = large.WRITES.replace(f"range({large.NEW_FILES // 100})", "range(3)")
 runs.PHASES, runs.LEDGER_ROWS, runs.GATED_FOLDERS = 2, 1000, 1
 runs.RESTARTED = {name: 10 * number for number, name in enumerate(runs.RESTARTED, 1)}
@@ -44,7 +44,8 @@ class Parts(unittest.TestCase):
             for part in (part for group in figures.GROUPS if group.name not in LEFT_OUT for part in group.parts):
                 with self.subTest(part.says):
                     found = dict(part.measure(place))
-                    self.assertEqual(set(found), {figure.name for figure in part.figures})
+                    names = {figure.name for figure in part.figures}
+                    self.assertEqual(set(found), {name for name in names if name.startswith("programs.codex_") or not name.startswith("programs.")})
                     self.assertTrue(all(value > 0 for figure, value in found.items() if not figure.endswith(DIFFERENCES)), found)
 
 
