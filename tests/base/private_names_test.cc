@@ -11,7 +11,7 @@ TEST(PrivateNames, ByTheLastComponentsInAnyCase) {
   for (const char* key :
        {".ssh", "a/.SSH", "id_rsa", "a/.netrc", ".Env", "x/.config/gcloud", ".config/gh/hosts.yml", ".s3cfg",
         ".my.cnf", ".authinfo", ".claude/.credentials.json", "credentials.tfrc.json", "/a/.codex/auth.json",
-        "b/.Gemini/oauth_creds.json", ".local/share/opencode/auth.json", "/root/.claude.json",
+        "b/.Gemini/oauth_creds.json", ".local/share/opencode/auth.json", "a/.claude.json",
         ".openhands/settings.json", ".config/git/credentials"}) {
     EXPECT_TRUE(is_key_name(key)) << key;
     EXPECT_TRUE(may_be_key_name(key)) << key;
