@@ -1,6 +1,7 @@
 """Plans that tests of the commands share: an agent that fails a gate and then fixes its work, and the smallest plans."""
 
 import contextlib
+import json
 import os
 import pty
 import select
@@ -96,3 +97,27 @@ class WithRun(PawlTest):
 
     def run_id(self):
         return self.pawl_json("status")["runs"][0]["run_id"]
+
+
+class WithAttempts(WithRun):
+    """What the attempts of the newest run left. `index` is that of a phase."""
+    def phase(self, index=0):
+        return self.pawl_json("inspect", "last")["phases"][index]
+
+    def attempts(self, index=0):
+        return self.phase(index)["attempts"]
+
+    def labels(self, index=0):
+        return [step["label"] for attempt in self.attempts(index) for step in attempt["steps"]]
+
+    def failing(self, index=0):
+        return [sorted(f"{one['gate_id']}.{one['kind']}" for one in attempt["signals"] if not one["passed"])
+                for attempt in self.attempts(index)]
+
+    def outcome(self, phase="p1"):
+        with sqlite3.connect(f"file:{self.root}/source/.pawl/pawl.db?mode=ro", uri=True) as db:
+            return db.execute("SELECT outcome FROM phases WHERE phase_id = ? ORDER BY run_id DESC", (phase,)).fetchone()[0]
+
+    def rows(self, kind, phase="p1"):
+        path = self.root / f"source/.pawl/runs/{self.run_id()}/phases/{phase}/attempts.jsonl"
+        return [row for row in map(json.loads, path.read_text().splitlines()) if row["type"] == kind]

@@ -232,9 +232,8 @@ for i in range(8):
     child = subprocess.Popen([sys.executable, "-c", "import os; os.rename('big', 'big2')"])
     time.sleep(0.03 + 0.01 * i); child.kill(); child.wait()
     if os.path.exists("big2"): os.rename("big2", "big")
-def settle():  # what a killed one has asked for goes on for a while
-    while any(".pawl" in n for f, ds, fs in os.walk(".") for n in ds): time.sleep(0.01)
-settle()
+os.rename("full", "full2")  # the init prepares folders one after another: all that the killed ones asked for is over
+no_leftovers()
 same(sum(len(os.listdir("big/" + n)) for n in os.listdir("big")), 800)
 # Whatever is the same user's and can be stopped or killed is.
 def attack(number):
