@@ -85,7 +85,7 @@ void read_used_program(const Mapping& mapping, const Profile& profile, const Def
   step.argv = command_of(mapping, profile, profile.run, choice, problems);
   if (!profile.continued.empty())
     phase.agent_continue = command_of(mapping, profile, profile.continued, choice, problems);
-  step.limits = defaults.limits;
+  step.limits = defaults.program_limits;
   read_limits(mapping, kAgentSecondsMax, step.limits, problems);
   read_network(mapping, egress_of_profile(profile, choice), step, problems);
 }
@@ -109,7 +109,7 @@ void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase,
   step.name = "run";
   step.shell = Shell::kSh;
   step.argv = script_argv(Shell::kSh, script_of_profile(profile, profile.run, choice));
-  step.limits = context.defaults.limits;
+  step.limits = context.defaults.program_limits;
   read_limits(mapping, kAgentSecondsMax, step.limits, problems);
   read_network(mapping, {}, step, problems);
   check_goal(words, "acp", phase, problems);

@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::size_t kListMax = 1000;  // for source.exclude and models
 constexpr std::int64_t kReplansMax = 100;
+// V8 makes its heap half of what a cgroup allows. With 2 GiB, agent programs of Node collect garbage a fifth of their time
+// (measured by bench/programs.py); more than 4 GiB makes no difference.
+constexpr std::int64_t kProgramMemoryMib = 4096;
 constexpr std::int64_t kBackoffSecondsMax = 86'400, kBackoffSecondsDefault = 300;
 
 void read_source(const Mapping& top, Plan& plan, Problems& problems) {
@@ -90,6 +93,18 @@ void read_budget(const Mapping& top, Plan& plan, Problems& problems) {
   if (const auto amount = budget.get("sandbox_seconds"); amount.IsDefined())
     plan.budget.sandbox_seconds = read_integer(amount, "sandbox_seconds", {1, kBudgetSecondsMax}, problems);
   read_spending(budget, plan.budget.of_agents, problems);
+}
+
+void read_sandbox(const Mapping& top, Defaults& defaults, Problems& problems) {
+  const auto node = top.get("sandbox");
+  bool says_memory = false;
+  if (node.IsDefined()) {
+    const Mapping sandbox(node, "sandbox", "sandbox", problems);
+    read_limits(sandbox, kAgentSecondsMax, defaults.limits, problems);
+    says_memory = sandbox.valid() && sandbox.get("memory_limit_mib").IsDefined();
+  }
+  defaults.program_limits = defaults.limits;
+  if (!says_memory) defaults.program_limits.memory_limit_mib = kProgramMemoryMib;
 }
 
 void read_hooks(const Mapping& top, const Defaults& defaults, Plan& plan, Problems& problems) {
@@ -205,8 +220,7 @@ Plan read_plan(const YAML::Node& root, const Surroundings& around, Problems& pro
   read_mounts(top, plan, problems);
   Defaults defaults;
   defaults.host_has_bash = around.host_has_bash;
-  if (const auto node = top.get("sandbox"); node.IsDefined())
-    read_limits(Mapping(node, "sandbox", "sandbox", problems), kAgentSecondsMax, defaults.limits, problems);
+  read_sandbox(top, defaults, problems);
   if (const auto node = top.get("max_attempts"); node.IsDefined())
     defaults.max_attempts =
         read_integer(node, "max_attempts", {1, kMaxAttemptsMax}, problems).value_or(defaults.max_attempts);

@@ -332,7 +332,7 @@ Step read_program(const Mapping& mapping, const Defaults& defaults, Problems& pr
   read_shell(mapping, step, problems);
   if (const auto run = mapping.require("run", problems); run.IsDefined())
     step.argv = read_command(run, "run", step.shell, problems);
-  step.limits = defaults.limits;
+  step.limits = defaults.program_limits;
   read_limits(mapping, kAgentSecondsMax, step.limits, problems);
   read_network(mapping, {}, step, problems);
   return step;

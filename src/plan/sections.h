@@ -16,8 +16,9 @@ constexpr std::int64_t kGateSecondsMax = 600;      // ten minutes
 constexpr std::int64_t kAgentSecondsMax = 86'400;  // a day
 constexpr std::size_t kPhasesMax = 100'000, kGatesMax = 1'000, kStepsMax = 100;
 
-struct Defaults {  // from the top of the plan, for every phase
-  Limits limits;
+struct Defaults {         // from the top of the plan, for every phase
+  Limits limits;          // for gates
+  Limits program_limits;  // for agents, the doctor and the replanner
   std::int64_t max_attempts = 5;
   std::optional<Resume> resume;  // no value: the plan does not say it
   OnRetry on_retry = OnRetry::kFresh;

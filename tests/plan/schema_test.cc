@@ -155,6 +155,29 @@ TEST(Parse, WarnsOfPipelinesWhereTheHostHasNoBash) {
   EXPECT_EQ(warnings[1].line, 7);
 }
 
+TEST(Parse, GivesProgramsTwiceTheMemoryOfGatesUnlessThePlanSaysAny) {
+  struct Case {
+    std::string sandbox, agent;
+    std::int64_t of_gate, of_doctor, of_agent;
+  };
+  for (const Case& one :
+       {Case{"", "", 2048, 4096, 4096}, Case{"sandbox: {pids_limit: 100}\n", "", 2048, 4096, 4096},
+        Case{"sandbox: {memory_limit_mib: 300}\n", "", 300, 300, 300},
+        Case{"sandbox: {memory_limit_mib: 300}\n", ", memory_limit_mib: 64", 300, 300, 64},
+        Case{"", ", memory_limit_mib: 64", 2048, 4096, 64}})
+    for (const std::string program : {"run: a", "use: codex", "acp: [a]"}) {
+      const auto parsed =
+          parse("version: 1\nworkflow: w\nsource: {path: .}\ndoctor: {run: ask}\n" + one.sandbox +
+                    "gates: {g: {steps: [{name: s, run: t}]}}\ntiers: [{phases: [{id: p, goal: g, agent: {" +
+                    program + one.agent + "}, gates: [g]}]}]\n",
+                "plan.yaml");
+      ASSERT_TRUE(parsed.plan) << to_text(parsed.problems.at(0));
+      EXPECT_EQ(parsed.plan->gates.at("g").steps[0].limits.memory_limit_mib, one.of_gate);
+      EXPECT_EQ(parsed.plan->doctor->step.limits.memory_limit_mib, one.of_doctor);
+      EXPECT_EQ(parsed.plan->find_phase("p")->agent.limits.memory_limit_mib, one.of_agent) << program;
+    }
+}
+
 TEST(Parse, ReadsHooksBackoffAndProbes) {
   const auto parsed = parse(
       "version: 1\nworkflow: w\nsource: {path: .}\nresume: {probe: [test, -e, done]}\ndurable: best_effort\n"
