@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/json.h"
 #include "http/socket_path.h"
+#include "os/process.h"
 
 namespace pawl::agent {
 namespace {
@@ -92,6 +93,25 @@ class BeastClient final : public Client {
 Result<std::unique_ptr<Client>> Client::connect(const std::string& socket_path) {
   PAWL_TRY(auto fd, http::connect_to(socket_path));
   return std::make_unique<BeastClient>(std::move(fd));
+}
+
+Result<std::unique_ptr<Client>> Client::connect_as_agent() {
+  const auto socket = os::environment_value("PAWL_SOCKET");
+  if (!socket || socket->empty())
+    return fail(ErrorKind::kInvalid,
+                "PAWL_SOCKET is not set. Agents of `pawl run` have it; elsewhere start `pawl agentd`, "
+                "which says what to set it to");
+  auto client = connect(*socket);
+  if (!client) return std::unexpected(std::move(client).error().in("PAWL_SOCKET"));
+  Headers headers;
+  const auto send = [&](const char* variable, const char* header) {
+    if (const auto value = os::environment_value(variable); value && !value->empty())
+      headers.emplace_back(header, *value);
+  };
+  send("PAWL_GOAL_ID", "Pawl-Goal");
+  send("PAWL_EPISODE_ID", "Pawl-Episode");
+  (*client)->always_send(std::move(headers));
+  return client;
 }
 
 Result<Response> Client::ask_for_success(std::string_view method, const std::string& target, std::string body,

@@ -26,6 +26,9 @@ class Client {
 
   // kNotFound, kDenied, kUnavailable: no process serves this socket, or it is not accessible.
   static Result<std::unique_ptr<Client>> connect(const std::string& socket_path);
+  // To the socket of the agent that this process is, or belongs to: by its variables PAWL_SOCKET, PAWL_GOAL_ID and
+  // PAWL_EPISODE_ID. kInvalid: there is no PAWL_SOCKET.
+  static Result<std::unique_ptr<Client>> connect_as_agent();
   virtual ~Client() = default;
 
   // `headers` go with every request: Pawl-Goal, Pawl-Episode, Pawl-Session.

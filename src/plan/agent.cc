@@ -103,7 +103,9 @@ void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase,
   profile.acp = true;
   read_model(mapping, phase, problems);
   check_models(mapping, "acp", context, phase, problems);
-  const ProgramChoice choice{.args = read_command(words, "acp", Shell::kSh, problems)};
+  ProgramChoice choice{.args = read_command(words, "acp", Shell::kSh, problems)};
+  if (const auto node = mapping.get("permissions"); node.IsDefined())
+    choice.asks_person = read_word(node, "permissions", {"allow", "ask"}, problems) == "ask";
   if (words[0].IsScalar()) check_program_name(words[0], "acp", words[0].Scalar(), problems);
   Step& step = phase.agent;
   step.name = "run";
@@ -199,6 +201,11 @@ void Profiles::read(const std::string& name, const YAML::Node& use, Problems& pr
 void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems) {
   constexpr std::int64_t kChildrenMax = 1000;  // the most that an episode stores
   const Profile* profile = nullptr;
+  if (mapping.get("permissions").IsDefined() && !mapping.get("acp").IsDefined())
+    problems.add(
+        mapping.key_node("permissions"),
+        "permissions: needs `acp`: Pawl hears the requests of a program that speaks the Agent Client "
+        "Protocol. The command of a profile tells its program to ask nothing");
   if (mapping.get("acp").IsDefined()) {
     read_acp(mapping, context, phase, problems);
   } else if (mapping.get("use").IsDefined()) {

@@ -65,7 +65,8 @@ std::optional<std::string_view> built_in_profile(std::string_view name);
 // The plan's own words about the program.
 struct ProgramChoice {
   std::vector<std::string> args;
-  std::string base_url;  // "": the profile's default
+  std::string base_url;      // "": the profile's default
+  bool asks_person = false;  // for each permission, by the Agent Client Protocol
 };
 // The script, for sh, that starts the program on PAWL_GOAL, PAWL_FEEDBACK and PAWL_MODEL. `words`: `run` or
 // `continued` of the profile. The same arguments give the same bytes.

@@ -131,6 +131,7 @@ class Script {
       out += " " + std::string(kAcpClient) + " --prompt=\"${prompt}\"";
       const bool by_argument = profile_.needs_model || !profile_.model_args.empty();
       if (!by_argument) out += " --model=\"${PAWL_MODEL}\"";
+      if (choice_.asks_person) out += " --permissions=ask";
       out += " --";
     }
     for (const auto& each : words) {

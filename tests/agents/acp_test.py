@@ -12,7 +12,54 @@ from scripted_model import ScriptedModel
 GOES_ON = "acp: goes on in session"
 
 
+# Gemini CLI without --yolo: it asks before it writes a file or runs a command.
+ASKS = """\
+mkdir -p ~/.gemini
+echo '{"security": {"auth": {"selectedType": "gemini-api-key"}}}' >~/.gemini/settings.json
+exec gemini --acp --skip-trust --model gemini-2.5-pro
+"""
+
+
 class Programs(WithAgent):
+    def asks_a_person(self, choice):
+        """Gemini CLI, whose requests all get this answer. Returns the questions."""
+        with ScriptedModel(self.model_folder(), TURNS) as model:
+            top = f"env: {{set: {{GOOGLE_GEMINI_BASE_URL: \"{model.address}\"}}}}"
+            self.make("gemini_acp", model.address, top)
+            used = f'use: gemini_acp, model: gemini-2.5-pro, base_url: "{model.address}", '
+            asks = ("acp: [sh, /plan/asks.sh], permissions: ask, credentials: {GEMINI_API_KEY: {env: GEMINI_API_KEY}}, network: scoped, "
+                    f'egress: ["{model.address.removeprefix("http://")}"], ')
+            plan = (self.root / "plan.yaml").read_text().replace("max_attempts: 2", "max_attempts: 1")
+            self.assertIn(used, plan)
+            self.write("plan.yaml", plan.replace(used, asks))
+            self.write("asks.sh", ASKS)
+            run = self.start("run", "plan.yaml", env={"GEMINI_API_KEY": "sk-scripted"})
+            answered = {}
+            while True:
+                self.wait_until(lambda: self.open_questions() or run.poll() is not None, "it asks, or ends")
+                if run.poll() is not None:
+                    return list(answered.values())
+                for question in self.open_questions():
+                    answered[question["key"]] = question["question"]
+                    self.pawl("answer", "last", "fix", question["key"], choice, expect=None)  # the agent may end meanwhile
+
+    def open_questions(self):
+        done = self.pawl("answer", "last", "--json", expect=None)
+        every = json.loads(done.stdout) if done.stdout.startswith("[") else []
+        return [one for one in every if "answer" not in one]
+
+    def test_a_person_allows_what_gemini_asks_for(self):
+        questions = self.asks_a_person("allow_once")
+        self.assert_passed()
+        self.assertEqual(len(questions), 2, questions)
+        for question, word in zip(questions, ("greeting", "test.sh")):
+            self.assertIn(word, question)
+
+    def test_a_person_rejects_what_gemini_asks_for(self):
+        self.asks_a_person("reject_once")
+        self.assertIn("acp: reject_once, says a person: ", self.log())
+        self.assertEqual(self.pawl("diff", "last", "fix", expect=None).stdout, "")
+
     def does_its_task(self, use):
         with ScriptedModel(self.model_folder(), TURNS) as model:
             self.make(use, model.address, goal=f"/fix {GOAL}")  # as a command of the agent begins

@@ -50,11 +50,11 @@ def turn(session, prompt):
             paid.write(f"{n}\n")
         if SCENARIO in ("killed", "resumes", "forgets") and n == 3:
             wait_once("waited")
-        answer = ask("session/request_permission", {"sessionId": session, "toolCall": {"toolCallId": f"c{n}"}, "options": [
+        answer = ask("session/request_permission", {"sessionId": session, "toolCall": {"toolCallId": f"c{n}", "rawInput": {"step": n}}, "options": [
             {"optionId": "no", "name": "No", "kind": "reject_once"}, {"optionId": "yes", "name": "Yes", "kind": "allow_once"}]})
-        assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "yes"}, answer
+        assert answer["result"]["outcome"]["outcome"] == "selected", answer
         with open(work, "a") as used:
-            used.write(f"{n}\n")
+            used.write(f"{n}\n" if answer["result"]["outcome"]["optionId"] == "yes" else "-\n")
         update(session, "tool_call_update", toolCallId=f"c{n}", status="completed")
         store(session, n)
     say(session, "all is done")
@@ -199,7 +199,7 @@ class Turns(WithAcp):
         self.pawl("run", "plan.yaml")
         self.assert_passed()
         log = self.log()
-        for line in ("acp: scripted 1", "tool: edit: step 1", "acp: allowed: Yes", "agent: all is done", "acp: done"):
+        for line in ("acp: scripted 1", "tool: edit: step 1", "acp: allowed: edit: step 1", "agent: all is done", "acp: done"):
             self.assertIn(f"\n{line}\n", "\n" + log)
         self.assertRegex(log, r'\{"exit_code":0,"session":"s0","stop_reason":"end_turn","tool_calls":4,')
         prompt = next(message for message in self.heard() if message.get("method") == "session/prompt")
@@ -352,6 +352,69 @@ class GoesOn(WithAcp):
         self.assertEqual([row["decision"] for row in self.rows_of("resume")], ["continue"])
         self.assertIn("acp: the agent can't load a session: it begins a new one", self.log())
         self.assertEqual([message["method"] for message in self.heard() if "method" in message], ["initialize", "session/new", "session/prompt"])
+
+
+class Permissions(WithAcp):
+    ASKS = "permissions: ask, acp: [python3, /plan/acp_agent.py, %s]"
+
+    def questions(self):
+        return self.pawl_json("answer", "last", expect=None) if self.steps_at_work(".agent.") else []
+
+    def answer(self, step, choice="allow_once"):
+        """Waits for the question of this step. Returns its key."""
+        def is_open(one):
+            return "answer" not in one and f'{{"step":{step}}}' in one["question"]
+        self.wait_until(lambda: any(map(is_open, self.questions())), f"step {step} is asked for")
+        [key] = [one["key"] for one in self.questions() if is_open(one)]
+        self.pawl("answer", "last", "p1", key, choice)
+        return key
+
+    def asked(self):
+        return [row["details"]["key"] for row in self.rows_of("agent") if row["event"] == "question"]
+
+    def test_a_person_answers_each(self):
+        self.make("works", agent=self.ASKS)
+        run = self.start("run", "plan.yaml")
+        self.wait_until(self.questions, "it asks")
+        [question] = self.questions()
+        self.assertEqual((question["question"], question["choices"]), ('permission for edit: step 1 {"step":1}', ["allow_once", "reject_once"]))
+        self.assertIn(f"  pawl answer last p1 {question['key']} allow_once\n", self.pawl("answer", "last").stdout)
+        self.assertIn("p1 asks: permission for edit: step 1", self.pawl("why", "last").stdout)
+        self.pawl("answer", "last", "p1", question["key"], "perhaps", expect=1)
+        keys = [self.answer(step) for step in (1, 2, 3, 4)]
+        self.assertEqual(run.wait(), 0)
+        self.assert_passed()
+        self.assertEqual(self.asked(), keys)
+        for line in ("waits for a person", "allow_once, says a person"):
+            self.assertIn(f"\nacp: {line}: edit: step 1\n", self.log())
+
+    def test_a_refusal_is_heard(self):
+        self.make("works", agent=self.ASKS, gate='[ "$(tr -d "\\n" <used)" = 1-34 ]')
+        run = self.start("run", "plan.yaml")
+        for step, choice in ((1, "allow_once"), (2, "reject_once"), (3, "allow_once"), (4, "allow_once")):
+            self.answer(step, choice)
+        self.assertEqual(run.wait(), 0)
+        self.assert_passed()
+
+    def test_no_person_answers_twice_when_everything_is_killed(self):
+        """The agent forgets its session, so it asks again for what it was allowed before."""
+        self.make("forgets", agent=self.ASKS, gate="true")
+        run = self.start("run", "plan.yaml")
+        keys = [self.answer(step) for step in (1, 2)]
+        self.wait_until(lambda: list(self.root.glob("source/.pawl/homes/*/*/waited")), "the agent waits")
+        self.kill_all(run)
+        run = self.start("resume", "last")
+        keys += [self.answer(step) for step in (3, 4)]
+        self.assertEqual(run.wait(), 0)
+        self.assert_passed()
+        self.assertEqual(self.asked(), keys)
+        self.assertEqual([message["method"] for message in self.heard() if "method" in message], ["initialize", "session/new", "session/prompt"])
+
+    def test_a_stop_cancels_the_request(self):
+        self.make("works", agent="time_budget_seconds: 3, " + self.ASKS)
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertIn({"outcome": {"outcome": "cancelled"}}, [message.get("result") for message in self.heard()])
+        self.assertEqual(self.agent_signal()["outcome"], "timed_out")
 
 
 PROFILE = """\

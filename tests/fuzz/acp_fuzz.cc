@@ -1,10 +1,11 @@
 // Messages of an agent, to the client of the Agent Client Protocol. The first byte of an input says whether there was
-// a session before, and in which pieces the rest arrives.
+// a session before, whether a person answers, and in which pieces the rest arrives.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 
 #include "agent/acp/client.h"
+#include "agent/agent.h"
 #include "agent/usage_reader.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -13,13 +14,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace pawl::agent;
   if (size == 0) return 0;
   std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
-  acp::Client client(
-      {.prompt = "goal", .folder = "/workspace", .before = {.id = (data[0] & 1U) != 0 ? "s" : ""}});
+  acp::Client client({.prompt = "goal",
+                      .folder = "/workspace",
+                      .before = {.id = (data[0] & 1U) != 0 ? "s" : ""},
+                      .asks_person = (data[0] & 2U) != 0});
   std::string sent, lines;
   while (!text.empty()) {
     const auto piece = text.substr(0, 1 + data[0]);
     text.remove_prefix(piece.size());
     client.hear(piece);
+    for (const auto& question : client.take_questions()) {
+      PAWL_CHECK(!question.choices.empty() && question.text.size() <= kTextBytesMax);
+      client.answer(question.key, question.choices.front());
+    }
     sent += client.take_messages();
     lines += client.take_lines();
   }

@@ -122,6 +122,22 @@ TEST(Acp, ThePlansWordsAreStartedByTheClient) {
       << "the client is there in any case";
 }
 
+TEST(Acp, APersonAnswersPermissionsWhenThePlanSaysSo) {
+  for (const auto& [says, command] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"", " -- my-agent\n"},
+           {", permissions: allow", " -- my-agent\n"},
+           {", permissions: ask", " --permissions=ask -- my-agent\n"}}) {
+    const auto parsed = plan_with("acp: [my-agent]" + says);
+    ASSERT_TRUE(parsed.plan) << told(parsed.problems);
+    EXPECT_TRUE(last_line(parsed.plan->tiers[0].phases[0].agent.argv).ends_with(command)) << says;
+  }
+  for (const auto* command : {"run: a", "use: codex"})
+    EXPECT_NE(told(plan_with(std::string(command) + ", permissions: ask").problems)
+                  .find("permissions: needs `acp`"),
+              std::string::npos)
+        << command;
+}
+
 TEST(Acp, AProfilesWordsAreStartedByTheClient) {
   const auto parsed =
       plan_with("use: own, args: [-x], model: m",

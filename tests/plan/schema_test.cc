@@ -58,8 +58,8 @@ std::string message_about(const std::string& key, const std::string& place) {
       parse("version: 1\nworkflow: w\nsource: {path: .}\n" + (place == "plan" ? wrong + "\n" : "") +
                 "sandbox: {memory_limit_mib: 100" + at("sandbox") + "}\nretry: {oom_retryable: true" +
                 at("retry") + "}\ngates:\n  g: {steps: [{name: s, run: make" + at("step") + "}]" +
-                at("gate") + "}\ntiers:\n  - {phases: [{id: p, goal: g, agent: {run: a}, gates: [g]" +
-                at("phase") + "}]" + at("tier") + "}\n",
+                at("gate") + "}\ntiers:\n  - {phases: [{id: p, goal: g, agent: {acp: [a]" + at("agent") +
+                "}, gates: [g]" + at("phase") + "}]" + at("tier") + "}\n",
             "plan.yaml");
   for (const auto& problem : parsed.problems)
     if (problem.message.starts_with(key + ": expected one of ")) return problem.message;
@@ -82,6 +82,7 @@ TEST(Schema, HasTheWordsOfTheParserInItsOrder) {
   expect(defs["retry"]["properties"]["flaky"], "flaky", "retry");
   expect(defs["tier"]["properties"]["on_failure"], "on_failure", "tier");
   for (const char* key : {"baseline", "known_failing"}) expect(defs["gate"]["properties"][key], key, "gate");
+  expect(defs["agent"]["properties"]["permissions"], "permissions", "agent");
   for (const char* key : {"shell", "network", "refused_entries"})
     expect(defs["step"]["properties"][key], key, "step");
   expect(defs["sandbox"]["properties"]["refused_entries"], "refused_entries", "sandbox");

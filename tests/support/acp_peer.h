@@ -18,10 +18,12 @@ inline constexpr char kCapable[] =
 // An agent, and what it was asked.
 class Agent {
  public:
-  explicit Agent(Session before = {}, std::string model = {})
-      : client(
-            {.prompt = "fix it", .model = std::move(model), .folder = "/work", .before = std::move(before)}) {
-  }
+  explicit Agent(Session before = {}, std::string model = {}, bool asks_person = false)
+      : client({.prompt = "fix it",
+                .model = std::move(model),
+                .folder = "/work",
+                .before = std::move(before),
+                .asks_person = asks_person}) {}
 
   Client client;
 

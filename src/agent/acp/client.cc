@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "agent/agent.h"
 #include "base/json.h"
 #include "base/json_members.h"
 
@@ -14,8 +15,8 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMethodNotFound = -32601, kInvalidRequest = -32600;
 constexpr std::string_view kInternalError = "-32603";
 constexpr std::string_view kAuthRequired = "-32000";
-constexpr std::size_t kIdBytesMax = 200;            // for a request
-constexpr std::size_t kOptionsBytesMax = 64 << 10;  // for a permission
+constexpr std::size_t kIdBytesMax = 200;         // for a request
+constexpr std::size_t kOpenMax = kQuestionsMax;  // permissions that wait for a person
 
 JsonMembers message() {
   JsonMembers out;
@@ -101,7 +102,7 @@ void Client::hear_message(const PrintedObject& message) {
 
 void Client::hear_request(const PrintedObject& message, const std::string& id) {
   const std::string method = message.text("method");
-  if (method == "session/request_permission") return answer_permission(message, id);
+  if (method == "session/request_permission") return hear_permission(permission_of(message, id, progress_));
   progress_.note("not offered: " + method);
   answer_error(id, kMethodNotFound, "Method not found");
 }
@@ -111,24 +112,45 @@ void Client::answer_error(const std::string& id, std::int64_t code, std::string_
   messages_ += acp::message().json("id", id).json("error", error).object() + "\n";
 }
 
-void Client::answer_permission(const PrintedObject& request, const std::string& id) {
-  const auto parameters = request.object("params");
-  std::string chosen;
-  if (parameters && !is_cancelled_)
-    for (const auto& option : parameters->objects("options", kOptionsBytesMax)) {
-      const std::string kind = option.text("kind");
-      if (kind != "allow_always" && kind != "allow_once") continue;
-      chosen = option.text("optionId");
-      const auto call = parameters->object("toolCall");
-      const std::string title = call ? shown_text(*call, "title") : "";
-      progress_.note("allowed: " + (title.empty() ? shown_text(option, "name") : title));
-      break;
-    }
-  JsonMembers outcome;
-  outcome.text("outcome", chosen.empty() ? "cancelled" : "selected");
-  if (!chosen.empty()) outcome.text("optionId", chosen);
-  const std::string result = JsonMembers().json("outcome", outcome.object()).object();
-  messages_ += acp::message().json("id", id).json("result", result).object() + "\n";
+void Client::hear_permission(Permission asked) {
+  if (is_cancelled_ || asked.options.empty()) {
+    messages_ += asked.response(nullptr);
+  } else if (!task_.asks_person) {
+    const auto* const allowing = asked.of_kind("allow_");
+    if (allowing != nullptr) progress_.note("allowed: " + asked.title);
+    messages_ += asked.response(allowing);
+  } else if (open_.size() == kOpenMax) {
+    progress_.note("rejected, since " + std::to_string(kOpenMax) +
+                   " permissions wait for a person: " + asked.title);
+    messages_ += asked.response(asked.of_kind("reject_"));
+  } else {
+    progress_.note("waits for a person: " + asked.title);
+    questions_.push_back(asked.question);
+    open_.push_back(std::move(asked));
+  }
+}
+
+void Client::answer(std::string_view key, std::string_view choice) {
+  respond(key, [&](const Permission& asked) {
+    progress_.note(std::string(choice) + ", says a person: " + asked.title);
+    return asked.of_kind(choice);
+  });
+}
+
+void Client::reject(std::string_view key, const std::string& why) {
+  respond(key, [&](const Permission& asked) {
+    progress_.note("rejected, since no person can be asked (" + why + "): " + asked.title);
+    return asked.of_kind("reject_");
+  });
+}
+
+void Client::respond(std::string_view key,
+                     const std::function<const Permission::Option*(const Permission&)>& choose) {
+  std::erase_if(open_, [&](const Permission& asked) {
+    const bool is_meant = asked.question.key == key;
+    if (is_meant) messages_ += asked.response(choose(asked));
+    return is_meant;
+  });
 }
 
 void Client::hear_result(const PrintedObject& message) {
@@ -261,6 +283,7 @@ void Client::give_up(const std::string& why) {
 
 void Client::cancel() {
   if (ended_ || std::exchange(is_cancelled_, true)) return;
+  for (const auto& asked : std::exchange(open_, {})) messages_ += asked.response(nullptr);
   if (asked_ != Asked::kPrompt) return end(Ended::kCancelled, "stopped");
   const std::string parameters = JsonMembers().text("sessionId", session_).object();
   messages_ += message().text("method", "session/cancel").json("params", parameters).object() + "\n";

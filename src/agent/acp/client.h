@@ -4,15 +4,17 @@
 // It runs inside the sandbox, with no more rights than the agent, which may send any bytes. All stored data has a
 // limit, and a message that is too long or no JSON is left out. It offers no files and no terminals, because the
 // agent has its own in the sandbox. It gives an agent each permission that it requests, because the sandbox is the
-// limit.
+// limit, or asks a person for each.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "agent/acp/models.h"
+#include "agent/acp/permission.h"
 #include "agent/acp/progress.h"
 #include "agent/acp/used.h"
 #include "agent/printed.h"
@@ -43,9 +45,10 @@ struct Session {
 
 struct Task {
   std::string prompt;
-  std::string model;   // "": the agent's own
-  std::string folder;  // where the agent works
-  Session before;      // the session to continue
+  std::string model;         // "": the agent's own
+  std::string folder;        // where the agent works
+  Session before;            // the session to continue
+  bool asks_person = false;  // for each permission
 };
 
 class Client {
@@ -57,8 +60,13 @@ class Client {
   void give_up(const std::string& why);  // the agent does not hear
   void cancel();                         // ends the turn; the agent answers with the end
 
-  std::string take_messages() { return std::exchange(messages_, {}); }  // for the agent's stdin
-  std::string take_lines() { return progress_.take(); }                 // for people
+  std::string take_messages() { return std::exchange(messages_, {}); }              // for the agent's stdin
+  std::string take_lines() { return progress_.take(); }                             // for people
+  std::vector<Question> take_questions() { return std::exchange(questions_, {}); }  // to a person
+  // The person's choice, for each open request with this question.
+  void answer(std::string_view key, std::string_view choice);
+  // No person can be asked: each open request with this question is rejected.
+  void reject(std::string_view key, const std::string& why);
 
   // "" until the agent has opened it.
   const std::string& session() const { return session_; }
@@ -80,7 +88,9 @@ class Client {
   void hear_model(const PrintedObject& result);
   void hear_stop(const PrintedObject& result);
   void answer_error(const std::string& id, std::int64_t code, std::string_view text);
-  void answer_permission(const PrintedObject& request, const std::string& id);
+  void hear_permission(Permission asked);
+  void respond(std::string_view key,
+               const std::function<const Permission::Option*(const Permission&)>& choose);
   void ask(Asked what, std::string_view method, const std::string& parameters);
   void ask_for_session(Asked what);
   void ask_for_model(const std::optional<Models>& models);
@@ -89,6 +99,8 @@ class Client {
 
   Task task_;
   std::string messages_, line_;
+  std::vector<Permission> open_;  // whose questions have no answer
+  std::vector<Question> questions_;
   bool is_skipping_ = false;  // the rest of a line that is too long
   std::int64_t asked_id_ = -1;
   Asked asked_ = Asked::kInitialize;

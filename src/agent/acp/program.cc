@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "agent/acp/client.h"
+#include "agent/acp/people.h"
 #include "base/json_members.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -17,7 +18,8 @@
 namespace pawl::agent::acp {
 namespace {
 
-constexpr std::string_view kPrompt = "--prompt=", kModel = "--model=", kSessionFile = ".pawl-acp-session";
+constexpr std::string_view kPrompt = "--prompt=", kModel = "--model=", kAsks = "--permissions=ask";
+constexpr std::string_view kSessionFile = ".pawl-acp-session";
 constexpr std::size_t kSessionFileBytesMax = 4096;
 constexpr int kWrongArguments = 2;
 constexpr int kLookEveryMs = 100;         // for a signal that arrived, and for the agent's end
@@ -64,6 +66,7 @@ class Conversation {
     while (!client_.ended()) {
       if (os::interrupted()) stop();
       turn();
+      people_.attend(client_);
       print(STDOUT_FILENO, client_.take_lines());
       if (client_.session() != kept_) keep(client_.left());
       kept_ = client_.session();
@@ -142,6 +145,7 @@ class Conversation {
 
   Client& client_;
   os::Piped agent_;
+  People people_;
   const os::SystemClock clock_;
   std::string unsent_, kept_;
   std::string bytes_ = std::string(64 << 10, '\0');
@@ -161,6 +165,7 @@ int run(const std::vector<std::string>& arguments) {
   for (; program != arguments.end() && program->starts_with("--"); ++program) {
     if (program->starts_with(kPrompt)) task.prompt = program->substr(kPrompt.size());
     if (program->starts_with(kModel)) task.model = program->substr(kModel.size());
+    if (*program == kAsks) task.asks_person = true;
     if (*program == "--") {
       ++program;
       break;

@@ -31,6 +31,8 @@ class Progress {
   // The same, whatever came before.
   void last_note(std::string_view text);
   std::string take() { return std::exchange(lines_, {}); }
+  std::string stored_title(
+      const std::string& call_id) const;  // "": it is not at work, or has no stored title
   const ToolCalls& tool_calls() const { return tool_calls_; }
 
  private:

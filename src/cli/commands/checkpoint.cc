@@ -11,7 +11,6 @@
 #include "cli/context.h"
 #include "cli/render/say.h"
 #include "cli/render/terminal.h"
-#include "os/process.h"
 
 namespace pawl::cli {
 namespace {
@@ -21,25 +20,6 @@ struct CheckpointOptions {
   std::int64_t seq = 0, keep = agent::kKeptDefault;
   bool json = false;
 };
-
-Result<std::unique_ptr<agent::Client>> connect() {
-  const auto socket = os::environment_value("PAWL_SOCKET");
-  if (!socket || socket->empty())
-    return fail(ErrorKind::kInvalid,
-                "PAWL_SOCKET is not set. Agents of `pawl run` have it; elsewhere start `pawl agentd`, "
-                "which says what to set it to");
-  auto client = agent::Client::connect(*socket);
-  if (!client) return std::unexpected(std::move(client).error().in("PAWL_SOCKET"));
-  agent::Client::Headers headers;
-  const auto send = [&](const char* variable, const char* header) {
-    if (const auto value = os::environment_value(variable); value && !value->empty())
-      headers.emplace_back(header, *value);
-  };
-  send("PAWL_GOAL_ID", "Pawl-Goal");
-  send("PAWL_EPISODE_ID", "Pawl-Episode");
-  (*client)->always_send(std::move(headers));
-  return client;
-}
 
 // Reads standard input to its end. kExhausted: more bytes than a checkpoint may have.
 Result<std::string> payload() {
@@ -65,7 +45,7 @@ std::string query_of_many(const CheckpointOptions& options) {
 }
 
 Status save(const CheckpointOptions& options) {
-  PAWL_TRY(const auto client, connect());
+  PAWL_TRY(const auto client, agent::Client::connect_as_agent());
   PAWL_TRY(std::string bytes, payload());
   PAWL_TRY(const auto saved,
            client->ask_for_success(
@@ -88,7 +68,7 @@ Status save(const CheckpointOptions& options) {
 }
 
 Result<agent::Response> loaded(const CheckpointOptions& options) {
-  PAWL_TRY(const auto client, connect());
+  PAWL_TRY(const auto client, agent::Client::connect_as_agent());
   PAWL_TRY(auto response,
            client->ask_for_success("GET", "/v1/checkpoint" + query_of_id(options) +
                                               (options.seq > 0 ? fmt::format("&seq={}", options.seq) : "")));
@@ -127,7 +107,7 @@ Status show(const CheckpointOptions& options) {
 }
 
 Status list(const CheckpointOptions& options) {
-  PAWL_TRY(const auto client, connect());
+  PAWL_TRY(const auto client, agent::Client::connect_as_agent());
   std::string before;
   for (bool more = true; more;) {
     PAWL_TRY(const auto response, client->ask_for_success("GET", "/v1/checkpoints" + query_of_many(options) +
@@ -150,7 +130,7 @@ Status list(const CheckpointOptions& options) {
 Status prune(const CheckpointOptions& options) {
   if (options.id.empty() && options.prefix.empty())
     return fail(ErrorKind::kInvalid, "name an ID, or all that begin with --prefix");
-  PAWL_TRY(const auto client, connect());
+  PAWL_TRY(const auto client, agent::Client::connect_as_agent());
   PAWL_TRY(const auto response,
            client->ask_for_success("DELETE", "/v1/checkpoints" + query_of_many(options)));
   PAWL_TRY(const Json json, parse_json(response.body));
