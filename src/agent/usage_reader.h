@@ -24,7 +24,7 @@ using ReadUsage = std::vector<Usage>(std::string_view printed, const std::string
 // The reader for the program's name; null: unknown.
 ReadUsage* usage_reader(std::string_view name);
 
-// The report that an execution used more than `source`, its reader, could read: an amount that nobody knows. It has
+// The report that an execution used more than `source`, its reader, could read: an unknown amount. It has
 // no tokens and no money. Each execution has at most one.
 Usage unknown_usage(const std::string& sandbox_run_id, const std::string& source);
 bool is_unknown(const Usage& usage);

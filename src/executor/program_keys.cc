@@ -53,7 +53,7 @@ std::string message_of(const AtHand& found) {
       has_token ? fmt::format(", `claude setup-token` makes a {} to export", kTokenOfClaude) : std::string());
 }
 
-// "": there is nothing to say.
+// "": no remark.
 std::string remark_of(const AtHand& found, const plan::WantedKey& wanted) {
   if (!found.key.empty())
     return found.key == found.profile.key

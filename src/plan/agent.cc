@@ -205,7 +205,7 @@ void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Pro
     problems.add(
         mapping.key_node("permissions"),
         "permissions: needs `acp`: Pawl hears the requests of a program that speaks the Agent Client "
-        "Protocol. The command of a profile tells its program to ask nothing");
+        "Protocol. The command of a profile tells its program not to ask");
   if (mapping.get("acp").IsDefined()) {
     read_acp(mapping, context, phase, problems);
   } else if (mapping.get("use").IsDefined()) {

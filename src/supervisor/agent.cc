@@ -87,7 +87,7 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
 
 void AgentSocket::close(const sandbox::SandboxRun& run) {
   server_.reset();
-  // An agent whose sandbox could not be made used nothing.
+  // An agent whose sandbox could not be made has no usage.
   if (context_.usage.empty() || run.outcome == sandbox::Outcome::kSetupFailed) return;
   if (const auto reported = report_usage(run); !reported)
     on_log_("pawl: usage: " + reported.error().message + "\n");

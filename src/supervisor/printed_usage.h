@@ -24,8 +24,8 @@ struct ReportedUsage {
   Status stored;         // the first of them that the journal refused, besides a repeated one
 };
 // Where the output has no usage, not all of it, or some that the journal refused, a report says that the use of the
-// execution is unknown (agent::unknown_usage). A second call changes nothing. kInvalid: an unknown reader. With another
-// error nothing is stored.
+// execution is unknown (agent::unknown_usage). Idempotent. kInvalid: an unknown reader. With another error no report
+// is stored.
 Result<ReportedUsage> report_printed(agent::Journal& journal, const Printer& printer,
                                      std::string_view printed,
                                      const std::function<std::string(std::string_view)>& redact);

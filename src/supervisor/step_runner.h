@@ -76,8 +76,8 @@ class StepEnder {  // thread-safe
   virtual Result<KeptWork> keep_work(const std::string& sandbox_run_id,
                                      const secrets::Redactor::Values& credentials) = 0;
   // Reports to the journal of an agent's abandoned step what its output tells of its use, and that the rest is
-  // unknown. When its supervisor has done so and stored the output, or when the step never began, nothing is reported.
-  // A second call changes nothing. REQUIRES: abandon() of the id.
+  // unknown. Makes no report when its supervisor has done so and stored the output, or when the step never began.
+  // Idempotent. REQUIRES: abandon() of the id.
   virtual Status report_usage(const PrintedUsage& of) = 0;
   // Removes the spool and the work folder of a step whose end is recorded. Not durable, idempotent.
   virtual void forget(const std::string& sandbox_run_id) = 0;

@@ -21,7 +21,7 @@ std::vector<Usage> claude_code(std::string_view printed, const std::string& mode
            .cached_tokens = used.count("cacheReadInputTokens"),
            .usd_micros = used.usd_micros("costUSD")});
     });
-    // Its provider refused the first call: it used nothing, and that is known.
+    // Its provider refused the first call: its usage is zero, and that is known.
     if (models->is_empty()) out.push_back({.model = model.empty() ? "claude_code" : model, .usd_micros = 0});
   }
   return out;

@@ -51,7 +51,7 @@ class PackWriter {
   static Result<PackWriter> open(const std::string& folder, std::vector<PackIndex> known);
 
   bool has(const ObjectId& id) const;
-  // Does nothing when has() the object. Bytes are buffered, so an error may be that of an earlier object.
+  // Without an effect when has() the object. Bytes are buffered, so an error may be that of an earlier object.
   Status add(const PackedObject& object);
   // The same, without the whole packed object in memory. Returns the object's id.
   Result<ObjectId> add_large(ObjectType type, std::string_view content);
