@@ -106,6 +106,11 @@ void read_acp(const Mapping& mapping, const PhaseContext& context, Phase& phase,
   ProgramChoice choice{.args = read_command(words, "acp", Shell::kSh, problems)};
   if (const auto node = mapping.get("permissions"); node.IsDefined())
     choice.asks_person = read_word(node, "permissions", {"allow", "ask"}, problems) == "ask";
+  if (choice.asks_person && !mapping.get("time_budget_seconds").IsDefined())
+    problems.warn(mapping.get("permissions"),
+                  "permissions: the agent waits for a person within its time_budget_seconds, " +
+                      std::to_string(context.defaults.program_limits.time_budget_seconds) +
+                      ": say here how long a person may take, at most 86400");
   if (words[0].IsScalar()) check_program_name(words[0], "acp", words[0].Scalar(), problems);
   Step& step = phase.agent;
   step.name = "run";
@@ -204,8 +209,8 @@ void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Pro
   if (mapping.get("permissions").IsDefined() && !mapping.get("acp").IsDefined())
     problems.add(
         mapping.key_node("permissions"),
-        "permissions: needs `acp`: Pawl hears the requests of a program that speaks the Agent Client "
-        "Protocol. The command of a profile tells its program not to ask");
+        "permissions: needs `acp: [...]`, the command of a program that speaks the Agent Client Protocol; "
+        "with `use` its profile decides what the program asks");
   if (mapping.get("acp").IsDefined()) {
     read_acp(mapping, context, phase, problems);
   } else if (mapping.get("use").IsDefined()) {

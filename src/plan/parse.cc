@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kListMax = 1000;  // for source.exclude and models
 constexpr std::int64_t kReplansMax = 100;
-// V8 makes its heap half of what a cgroup allows. With 2 GiB, agent programs of Node collect garbage a fifth of their time
-// (measured by bench/programs.py); more than 4 GiB makes no difference.
+// V8 makes its heap half of what a cgroup allows, and its part for new objects is largest from 4 GiB on
+// (docs/adr/0072).
 constexpr std::int64_t kProgramMemoryMib = 4096;
 constexpr std::int64_t kBackoffSecondsMax = 86'400, kBackoffSecondsDefault = 300;
 

@@ -16,16 +16,20 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 constexpr char kOptions[] =
-    R"([{"optionId":"n","kind":"reject_once"},{"optionId":"a","kind":"allow_always"},{"optionId":"o","kind":"allow_once"}])";
+    R"([{"optionId":"n","kind":"reject_once"},{"optionId":"a","kind":"allow_always"},{"optionId":"o","kind":"allow_once","name":"Yes"}])";
+
+std::string requested(const std::string& id, const std::string& call, const std::string& options) {
+  return R"({"jsonrpc":"2.0","id":)" + id +
+         R"(,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":)" + call +
+         R"(,"options":)" + options + "}}";
+}
 
 class AcpPermission : public ::testing::Test {
  protected:
   AcpPermission() { prompt = agent.open(); }
 
   void request(const std::string& id, const std::string& call, const std::string& options = kOptions) {
-    agent.say(R"({"jsonrpc":"2.0","id":)" + id +
-              R"(,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":)" + call +
-              R"(,"options":)" + options + "}}");
+    agent.say(requested(id, call, options));
   }
   Json outcome(const std::string& id) {
     const Json answered = agent.next();
@@ -44,28 +48,31 @@ class AcpPermission : public ::testing::Test {
 };
 
 TEST_F(AcpPermission, IsWhatThePersonChose) {
+  int calls = 0;
   for (const auto& [choice, option] :
        {std::pair("allow_once", "o"), {"allow_always", "a"}, {"reject_once", "n"}}) {
-    request("7", R"({"toolCallId":"c1","title":"make","rawInput":{"command":"make all"}})");
+    const std::string number = std::to_string(++calls);
+    request("7", R"({"toolCallId":"c1","title":"make","rawInput":{"target":)" + number + "}}");
     EXPECT_TRUE(agent.next().is_null()) << "it waits";
     const auto asked = question();
-    EXPECT_EQ(asked.text, R"(permission for make {"command":"make all"})");
-    EXPECT_THAT(asked.choices, ElementsAre("allow_once", "allow_always", "reject_once"));
+    EXPECT_EQ(asked.text, R"(permission for make {"target":)" + number + "} (allow_once: Yes)");
+    EXPECT_THAT(asked.choices, ElementsAre("reject_once", "allow_always", "allow_once"));
     EXPECT_THAT(asked.key, StartsWith("permission-"));
     agent.client.answer("permission-000000000000", choice);
     EXPECT_TRUE(agent.next().is_null()) << "the answer is for another question";
     agent.client.answer(asked.key, choice);
     EXPECT_EQ(outcome("7"), chosen(option));
-    EXPECT_THAT(
-        agent.client.take_lines(),
-        HasSubstr("acp: waits for a person: make\nacp: " + std::string(choice) + ", says a person: make\n"));
+    EXPECT_EQ(agent.client.take_lines(), R"(acp: waits for a person: make {"target":)" + number +
+                                             "}\nacp: " + choice + ", says a person: make\n");
   }
 }
 
-TEST_F(AcpPermission, TheSameRequestIsTheSameQuestion) {
-  const auto key = [&](const std::string& call, const std::string& options = kOptions) {
-    request("1", call, options);
-    return question().key;
+TEST_F(AcpPermission, TheSameRequestHasTheSameKeyInALaterExecution) {
+  const auto key = [](const std::string& call, const std::string& options = kOptions) {
+    Agent later{{}, {}, true};
+    later.open();
+    later.say(requested("1", call, options));
+    return later.client.take_questions().at(0).key;
   };
   const auto first = key(R"({"toolCallId":"c1","title":"make","rawInput":{"a":1}})");
   EXPECT_EQ(key(R"({"toolCallId":"c2","title":"make","rawInput":{"a":1}})"), first);
@@ -75,48 +82,91 @@ TEST_F(AcpPermission, TheSameRequestIsTheSameQuestion) {
   EXPECT_NE(key(R"({"toolCallId":"c1","title":"make","rawInput":{"a":1}})",
                 R"([{"optionId":"o","kind":"allow_once"}])"),
             first);
-  EXPECT_NE(key(R"({"toolCallId":"c1","title":"make"})"), key(R"({"toolCallId":"c2","title":"make"})"))
-      << "a title alone says too little";
-  const std::string many(10'000, 'x');
-  EXPECT_NE(key(R"({"title":"make","rawInput":")" + many + R"(1"})"),
-            key(R"({"title":"make","rawInput":")" + many + R"(2"})"));
+  // A title alone says too little, and so do these.
+  for (const std::string empty :
+       {R"("x":1)", R"("rawInput":{})", R"("rawInput":null,"content":[])", R"("rawInput":"")"})
+    EXPECT_NE(key(R"({"toolCallId":"c1","title":"make",)" + empty + "}"),
+              key(R"({"toolCallId":"c2","title":"make",)" + empty + "}"))
+        << empty;
+  for (const std::size_t size : {10'000U, 100'000U}) {
+    const std::string many(size, 'x');
+    EXPECT_NE(key(R"({"title":"make","rawInput":")" + many + R"(1"})"),
+              key(R"({"title":"make","rawInput":")" + many + R"(2"})"));
+  }
 }
 
-TEST_F(AcpPermission, OneAnswerIsForAllThatAskTheSame) {
-  request("1", R"({"title":"make","rawInput":1})");
-  request("2", R"({"title":"make","rawInput":1})");
-  request("3", R"({"title":"make","rawInput":2})");
+TEST_F(AcpPermission, OneAnswerIsForOneOfTwoLikeRequests) {
+  for (const auto* id : {"1", "2", "3"}) request(id, R"({"title":"publish","rawInput":{"a":1}})");
   const auto asked = agent.client.take_questions();
   ASSERT_EQ(asked.size(), 3U);
+  EXPECT_EQ(asked[1].key, asked[0].key + "-2");
+  EXPECT_EQ(asked[2].key, asked[0].key + "-3");
+  agent.client.answer(asked[1].key, "reject_once");
+  EXPECT_EQ(outcome("2"), chosen("n"));
   agent.client.answer(asked[0].key, "allow_once");
   EXPECT_EQ(outcome("1"), chosen("o"));
-  EXPECT_EQ(outcome("2"), chosen("o"));
   EXPECT_TRUE(agent.next().is_null());
 }
 
-TEST_F(AcpPermission, HasTheTitleOfTheCallThatWasToldBefore) {
-  agent.update(R"({"sessionUpdate":"tool_call","toolCallId":"c1","title":"run the tests","kind":"execute"})");
-  request("1", R"({"toolCallId":"c1"})");
-  EXPECT_THAT(question().text, HasSubstr("run the tests"));
-  request("2", R"({"toolCallId":"c2"})");
-  EXPECT_EQ(question().text, "permission for a tool call");
+TEST_F(AcpPermission, HasWhatWasToldOfTheCallBefore) {
+  agent.update(
+      R"({"sessionUpdate":"tool_call","toolCallId":"c1","title":"run","kind":"execute","status":"pending"})");
+  agent.update(R"({"sessionUpdate":"tool_call_update","toolCallId":"c1","rawInput":{"command":"ls"}})");
+  request("1", R"({"toolCallId":"c1","rawInput":{}})");
+  const auto first = question();
+  EXPECT_THAT(first.text, StartsWith(R"(permission for run {"command":"ls"})"));
+  agent.update(R"({"sessionUpdate":"tool_call_update","toolCallId":"c1","content":[{"type":"diff"}]})");
+  request("2", R"({"toolCallId":"c1","title":"run it"})");
+  EXPECT_THAT(question().text, StartsWith(R"(permission for run it {"command":"ls"} [{"type":"diff"}])"));
+  agent.update(R"({"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed"})");
+  request("3", R"({"toolCallId":"c1"})");
+  EXPECT_THAT(question().text, StartsWith("permission for a tool call (")) << "that one is over";
+  request("4", "7");
+  EXPECT_THAT(question().text, StartsWith("permission for a tool call ("));
 }
 
-TEST_F(AcpPermission, ATextIsWholeOrLeftOut) {
+TEST_F(AcpPermission, OfOptionsOfOneKindEachCanBeChosen) {
+  const std::string options =
+      R"([{"optionId":"server","kind":"allow_always","name":"All tools"},{"optionId":"tool","kind":"allow_always","name":"This tool"}])";
+  request("1", R"({"title":"make"})", options);
+  const auto asked = question();
+  EXPECT_THAT(asked.choices, ElementsAre("allow_always", "allow_always_2"));
+  EXPECT_EQ(asked.text, "permission for make (allow_always: All tools; allow_always_2: This tool)");
+  agent.client.answer(asked.key, "allow_always_2");
+  EXPECT_EQ(outcome("1"), chosen("tool"));
+  std::string many;
+  for (int i = 0; i < 20; ++i)
+    many += (i == 0 ? "[" : ",") + std::string(R"({"optionId":"o","kind":"allow_once","name":")") +
+            std::string(60, 'x') + "\"}";
+  request("2", R"({"title":"make"})", many + "]");
+  EXPECT_EQ(question().choices.size(), 8U);
+}
+
+TEST_F(AcpPermission, ATextIsWholeOrLeftOutAndTheLogHasIt) {
   const std::string title(7'990, 't'), details(9'000, 'd');
   request("1", R"({"title":"make","rawInput":")" + details + "\"}");
-  EXPECT_EQ(question().text, "permission for make (its details are too long for a question)");
+  EXPECT_THAT(
+      question().text,
+      StartsWith("permission for make (its details are too long for a question: `pawl logs` has them)"));
+  EXPECT_THAT(agent.client.take_lines(), HasSubstr("acp: waits for a person: make \"" + details + "\"\n"));
   request("2", R"({"title":")" + title + "\"}");
   EXPECT_THAT(question().text, StartsWith("permission for a tool call whose title is too long"));
+  EXPECT_THAT(agent.client.take_lines(), HasSubstr("acp: waits for a person: " + title + "\n"));
 }
 
 TEST_F(AcpPermission, IsRejectedWhenNoPersonCanBeAsked) {
-  request("1", R"({"title":"make"})");
-  agent.client.reject(question().key, "the disk is full");
-  EXPECT_EQ(outcome("1"), chosen("n"));
-  request("2", R"({"title":"make"})", R"([{"optionId":"o","kind":"allow_once"}])");
-  agent.client.reject(question().key, "the disk is full");
-  EXPECT_EQ(outcome("2"), (Json{{"outcome", "cancelled"}}));
+  const auto rejected = [&](const std::string& id, const std::string& options) {
+    request(id, R"({"title":"make"})", options);
+    agent.client.reject(question().key, "the disk is full");
+    return outcome(id);
+  };
+  EXPECT_EQ(rejected("1", kOptions), chosen("n"));
+  EXPECT_EQ(
+      rejected("2", R"([{"optionId":"a","kind":"reject_always"},{"optionId":"r","kind":"reject_once"}])"),
+      chosen("r"))
+      << "not for good";
+  EXPECT_EQ(rejected("3", R"([{"optionId":"a","kind":"reject_always"}])"), chosen("a"));
+  EXPECT_EQ(rejected("4", R"([{"optionId":"o","kind":"allow_once"}])"), (Json{{"outcome", "cancelled"}}));
   EXPECT_THAT(agent.client.take_lines(),
               HasSubstr("rejected, since no person can be asked (the disk is full): make"));
 }

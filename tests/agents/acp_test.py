@@ -58,7 +58,8 @@ class Programs(WithAgent):
     def test_a_person_rejects_what_gemini_asks_for(self):
         self.asks_a_person("reject_once")
         self.assertIn("acp: reject_once, says a person: ", self.log())
-        self.assertEqual(self.pawl("diff", "last", "fix", expect=None).stdout, "")
+        [attempt] = self.pawl_json("inspect", "last")["phases"][0]["attempts"]
+        self.assertIn("empty", [signal["kind"] for signal in attempt["signals"] if not signal["passed"]], "it wrote nothing")
 
     def does_its_task(self, use):
         with ScriptedModel(self.model_folder(), TURNS) as model:

@@ -199,7 +199,7 @@ class Turns(WithAcp):
         self.pawl("run", "plan.yaml")
         self.assert_passed()
         log = self.log()
-        for line in ("acp: scripted 1", "tool: edit: step 1", "acp: allowed: edit: step 1", "agent: all is done", "acp: done"):
+        for line in ("acp: scripted 1", "tool: edit: step 1", "acp: allowed: step 1", "agent: all is done", "acp: done"):
             self.assertIn(f"\n{line}\n", "\n" + log)
         self.assertRegex(log, r'\{"exit_code":0,"session":"s0","stop_reason":"end_turn","tool_calls":4,')
         prompt = next(message for message in self.heard() if message.get("method") == "session/prompt")
@@ -355,7 +355,7 @@ class GoesOn(WithAcp):
 
 
 class Permissions(WithAcp):
-    ASKS = "permissions: ask, acp: [python3, /plan/acp_agent.py, %s]"
+    ASKS = "permissions: ask, time_budget_seconds: 3600, acp: [python3, /plan/acp_agent.py, %s]"
 
     def questions(self):
         return self.pawl_json("answer", "last", expect=None) if self.steps_at_work(".agent.") else []
@@ -377,16 +377,16 @@ class Permissions(WithAcp):
         run = self.start("run", "plan.yaml")
         self.wait_until(self.questions, "it asks")
         [question] = self.questions()
-        self.assertEqual((question["question"], question["choices"]), ('permission for edit: step 1 {"step":1}', ["allow_once", "reject_once"]))
+        self.assertEqual((question["question"], question["choices"]), ('permission for step 1 {"step":1} (reject_once: No; allow_once: Yes)', ["reject_once", "allow_once"]))
         self.assertIn(f"  pawl answer last p1 {question['key']} allow_once\n", self.pawl("answer", "last").stdout)
-        self.assertIn("p1 asks: permission for edit: step 1", self.pawl("why", "last").stdout)
+        self.assertIn("p1 asks: permission for step 1", self.pawl("why", "last").stdout)
         self.pawl("answer", "last", "p1", question["key"], "perhaps", expect=1)
         keys = [self.answer(step) for step in (1, 2, 3, 4)]
         self.assertEqual(run.wait(), 0)
         self.assert_passed()
         self.assertEqual(self.asked(), keys)
-        for line in ("waits for a person", "allow_once, says a person"):
-            self.assertIn(f"\nacp: {line}: edit: step 1\n", self.log())
+        for line in ('waits for a person: step 1 {"step":1}', "allow_once, says a person: step 1"):
+            self.assertIn(f"\nacp: {line}\n", self.log())
 
     def test_a_refusal_is_heard(self):
         self.make("works", agent=self.ASKS, gate='[ "$(tr -d "\\n" <used)" = 1-34 ]')
@@ -411,8 +411,11 @@ class Permissions(WithAcp):
         self.assertEqual([message["method"] for message in self.heard() if "method" in message], ["initialize", "session/new", "session/prompt"])
 
     def test_a_stop_cancels_the_request(self):
-        self.make("works", agent="time_budget_seconds: 3, " + self.ASKS)
-        self.pawl("run", "plan.yaml", expect=11)
+        self.make("works", agent=self.ASKS.replace("3600", "10"))
+        run = self.start("run", "plan.yaml")
+        self.wait_until(self.questions, "it asks")
+        self.assertEqual(run.wait(), 11)
+        self.assertEqual(len(self.asked()), 1)
         self.assertIn({"outcome": {"outcome": "cancelled"}}, [message.get("result") for message in self.heard()])
         self.assertEqual(self.agent_signal()["outcome"], "timed_out")
 

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "agent/acp/client.h"
-#include "agent/agent.h"
 #include "agent/usage_reader.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -24,8 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     text.remove_prefix(piece.size());
     client.hear(piece);
     for (const auto& question : client.take_questions()) {
-      PAWL_CHECK(!question.choices.empty() && question.text.size() <= kTextBytesMax);
-      client.answer(question.key, question.choices.front());
+      PAWL_CHECK(!question.choices.empty() && question.text.size() <= 8192);  // what the API takes
+      if (data[0] % 3 == 0) client.answer(question.key, question.choices.back());
+      if (data[0] % 3 == 1) client.reject(question.key, "why");
     }
     sent += client.take_messages();
     lines += client.take_lines();

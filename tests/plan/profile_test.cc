@@ -131,9 +131,14 @@ TEST(Acp, APersonAnswersPermissionsWhenThePlanSaysSo) {
     ASSERT_TRUE(parsed.plan) << told(parsed.problems);
     EXPECT_TRUE(last_line(parsed.plan->tiers[0].phases[0].agent.argv).ends_with(command)) << says;
   }
+  const auto warnings = [](const std::string& more) {
+    return plan_with("acp: [my-agent], permissions: " + more).warnings.size();
+  };
+  EXPECT_EQ(warnings("ask"), warnings("allow") + 1) << "a person has ten minutes";
+  EXPECT_EQ(warnings("ask, time_budget_seconds: 3600"), warnings("allow"));
   for (const auto* command : {"run: a", "use: codex"})
     EXPECT_NE(told(plan_with(std::string(command) + ", permissions: ask").problems)
-                  .find("permissions: needs `acp`"),
+                  .find("permissions: needs `acp: [...]`"),
               std::string::npos)
         << command;
 }

@@ -15,7 +15,8 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMethodNotFound = -32601, kInvalidRequest = -32600;
 constexpr std::string_view kInternalError = "-32603";
 constexpr std::string_view kAuthRequired = "-32000";
-constexpr std::size_t kIdBytesMax = 200;         // for a request
+constexpr std::size_t kIdBytesMax = 200;  // for a request
+constexpr std::size_t kOpenTitleBytesMax = 8000;
 constexpr std::size_t kOpenMax = kQuestionsMax;  // permissions that wait for a person
 
 JsonMembers message() {
@@ -89,7 +90,7 @@ void Client::hear_message(const PrintedObject& message) {
     const auto& mine = asked_ == Asked::kLoad || asked_ == Asked::kResume ? task_.before.id : session_;
     if (!update || parameters->text("sessionId") != mine) return;
     // An agent that loads a session tells all of it again.
-    if (asked_ == Asked::kPrompt) progress_.add_update(*update);
+    if (asked_ == Asked::kPrompt) hear_update(*update);
     if (asked_ == Asked::kPrompt || update->text("sessionUpdate") == "usage_update")
       used_.see_update(*update);
     return;
@@ -100,9 +101,14 @@ void Client::hear_message(const PrintedObject& message) {
   hear_result(message);
 }
 
+void Client::hear_update(const PrintedObject& update) {
+  progress_.add_update(update);
+  if (update.text("sessionUpdate").starts_with("tool_call")) told_.see(update);
+}
+
 void Client::hear_request(const PrintedObject& message, const std::string& id) {
   const std::string method = message.text("method");
-  if (method == "session/request_permission") return hear_permission(permission_of(message, id, progress_));
+  if (method == "session/request_permission") return hear_permission(permission_of(message, id, told_));
   progress_.note("not offered: " + method);
   answer_error(id, kMethodNotFound, "Method not found");
 }
@@ -116,41 +122,50 @@ void Client::hear_permission(Permission asked) {
   if (is_cancelled_ || asked.options.empty()) {
     messages_ += asked.response(nullptr);
   } else if (!task_.asks_person) {
-    const auto* const allowing = asked.of_kind("allow_");
-    if (allowing != nullptr) progress_.note("allowed: " + asked.title);
+    const auto* const allowing = asked.of_choice("allow_");
+    if (allowing != nullptr) progress_.note("allowed: " + asked.call.title);
     messages_ += asked.response(allowing);
   } else if (open_.size() == kOpenMax) {
     progress_.note("rejected, since " + std::to_string(kOpenMax) +
-                   " permissions wait for a person: " + asked.title);
-    messages_ += asked.response(asked.of_kind("reject_"));
+                   " permissions wait for a person: " + asked.call.title);
+    messages_ += asked.response(asked.rejecting());
   } else {
-    progress_.note("waits for a person: " + asked.title);
-    questions_.push_back(asked.question);
-    open_.push_back(std::move(asked));
+    ask_person(std::move(asked));
   }
 }
 
+void Client::ask_person(Permission asked) {
+  const auto& details = asked.call.details;
+  progress_.note("waits for a person: " + asked.call.title + (details.empty() ? "" : " " + details));
+  // `allow_once` is for one of two like requests. A later execution counts anew, and finds the answers in their order.
+  if (const int times = ++asked_times_[asked.question.key]; times > 1)
+    asked.question.key += "-" + std::to_string(times);
+  questions_.push_back(asked.question);
+  asked.call.details.clear();
+  if (asked.call.title.size() > kOpenTitleBytesMax) asked.call.title = "a tool call";
+  open_.push_back(std::move(asked));
+}
+
 void Client::answer(std::string_view key, std::string_view choice) {
-  respond(key, [&](const Permission& asked) {
-    progress_.note(std::string(choice) + ", says a person: " + asked.title);
-    return asked.of_kind(choice);
-  });
+  const auto asked = take_open(key);
+  if (!asked) return;
+  progress_.note(std::string(choice) + ", says a person: " + asked->call.title);
+  messages_ += asked->response(asked->of_choice(choice));
 }
 
 void Client::reject(std::string_view key, const std::string& why) {
-  respond(key, [&](const Permission& asked) {
-    progress_.note("rejected, since no person can be asked (" + why + "): " + asked.title);
-    return asked.of_kind("reject_");
-  });
+  const auto asked = take_open(key);
+  if (!asked) return;
+  progress_.note("rejected, since no person can be asked (" + why + "): " + asked->call.title);
+  messages_ += asked->response(asked->rejecting());
 }
 
-void Client::respond(std::string_view key,
-                     const std::function<const Permission::Option*(const Permission&)>& choose) {
-  std::erase_if(open_, [&](const Permission& asked) {
-    const bool is_meant = asked.question.key == key;
-    if (is_meant) messages_ += asked.response(choose(asked));
-    return is_meant;
-  });
+std::optional<Permission> Client::take_open(std::string_view key) {
+  const auto found = std::ranges::find_if(open_, [&](const auto& each) { return each.question.key == key; });
+  if (found == open_.end()) return std::nullopt;
+  auto out = std::move(*found);
+  open_.erase(found);
+  return out;
 }
 
 void Client::hear_result(const PrintedObject& message) {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,9 +20,6 @@
 #include "agent/printed.h"
 
 namespace pawl::agent::acp {
-
-// For one message: a change of a file has both of its texts.
-constexpr std::size_t kMessageBytesMax = 16 << 20;
 
 // How the turn ended. The values are the exit codes of the program.
 enum class Ended {
@@ -63,9 +60,9 @@ class Client {
   std::string take_messages() { return std::exchange(messages_, {}); }              // for the agent's stdin
   std::string take_lines() { return progress_.take(); }                             // for people
   std::vector<Question> take_questions() { return std::exchange(questions_, {}); }  // to a person
-  // The person's choice, for each open request with this question.
+  // The person's choice.
   void answer(std::string_view key, std::string_view choice);
-  // No person can be asked: each open request with this question is rejected.
+  // No person can be asked.
   void reject(std::string_view key, const std::string& why);
 
   // "" until the agent has opened it.
@@ -88,9 +85,10 @@ class Client {
   void hear_model(const PrintedObject& result);
   void hear_stop(const PrintedObject& result);
   void answer_error(const std::string& id, std::int64_t code, std::string_view text);
+  void hear_update(const PrintedObject& update);
   void hear_permission(Permission asked);
-  void respond(std::string_view key,
-               const std::function<const Permission::Option*(const Permission&)>& choose);
+  void ask_person(Permission asked);
+  std::optional<Permission> take_open(std::string_view key);
   void ask(Asked what, std::string_view method, const std::string& parameters);
   void ask_for_session(Asked what);
   void ask_for_model(const std::optional<Models>& models);
@@ -99,9 +97,11 @@ class Client {
 
   Task task_;
   std::string messages_, line_;
+  ToldCalls told_;
   std::vector<Permission> open_;  // whose questions have no answer
   std::vector<Question> questions_;
-  bool is_skipping_ = false;  // the rest of a line that is too long
+  std::map<std::string, int> asked_times_;  // by key of the question
+  bool is_skipping_ = false;                // the rest of a line that is too long
   std::int64_t asked_id_ = -1;
   Asked asked_ = Asked::kInitialize;
   bool can_load_ = false;

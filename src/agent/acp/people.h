@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/acp/client.h"
@@ -14,19 +14,23 @@ namespace pawl::agent::acp {
 
 class People {
  public:
-  // Asks the client's new questions, and looks for answers twice a second. A request of the API waits as long as
-  // the supervisor takes for it.
+  // Asks the client's new questions at once, and looks for answers twice a second. A request of the API waits as long
+  // as the supervisor takes for it, or until a signal is caught.
   void attend(Client& client);
 
  private:
-  // Asks, or looks for the answer: "" until there is one.
-  Result<std::string> answer_to(std::string_view method, const std::string& key,
-                                const std::string& body = {});
-  // Tells the client of the answer, or of the error. False: there is no answer yet.
-  static bool tell(Client& client, const std::string& key, const Result<std::string>& answer);
+  struct Open {
+    Question question;
+    bool is_asked = false;
+    std::optional<MonoTime> fails_since = {};  // the API refuses for now, or cannot be reached
+  };
+  // Whether the client has its response.
+  bool is_over(Client& client, Open& open);
+  // "" until there is an answer.
+  Result<std::string> answer_to(const Open& open);
 
   std::unique_ptr<agent::Client> api_;
-  std::vector<std::string> open_;  // keys of questions without an answer
+  std::vector<Open> open_;
   const os::SystemClock clock_;
   MonoTime looked_at_ = clock_.mono();
 };

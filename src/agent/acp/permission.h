@@ -1,11 +1,11 @@
 // An agent's request for a permission (session/request_permission of the Agent Client Protocol) and its answer. Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "agent/acp/progress.h"
 #include "agent/printed.h"
 
 namespace pawl::agent::acp {
@@ -14,26 +14,47 @@ namespace pawl::agent::acp {
 struct Question {
   std::string key;  // the same for the same request, also in a later execution
   std::string text;
-  std::vector<std::string> choices;  // kinds of options
+  std::vector<std::string> choices;
+};
+
+struct ToolCall {
+  std::string title;
+  std::string details;  // its input and content, as JSON; of a part with more than 64 KiB its size and hash
+};
+
+// Remembers the tool calls at work, as the agent told of them. A request for a permission may name a call by its id alone.
+class ToldCalls {
+ public:
+  void see(const PrintedObject& update);  // a tool_call or a tool_call_update
+  // `call`: of a request. The result has its parts, and those that it leaves out as the agent told them before.
+  ToolCall whole(const PrintedObject& call) const;
+
+ private:
+  struct Told {
+    std::string title, input, content;
+  };
+  static void add(Told& told, const PrintedObject& call);
+
+  std::map<std::string, Told> calls_;
 };
 
 struct Permission {
   struct Option {
     std::string id;
-    std::string kind;  // allow_once, allow_always, reject_once or reject_always
+    std::string choice;  // its kind; of a second option of this kind with `_2`
   };
   std::string request;  // the id of the agent's request, as JSON
-  std::string title;    // a text for people, never empty
+  ToolCall call;        // with a title in any case
   std::vector<Option> options;
   Question question;
 
-  // The first option whose kind begins like this; null: the agent offers none.
-  const Option* of_kind(std::string_view begin) const;
+  // The first option whose choice begins like this; null: the agent offers none.
+  const Option* of_choice(std::string_view begin) const;
+  const Option* rejecting() const;
   // The message that answers the request. Null: the outcome is `cancelled`.
   std::string response(const Option* chosen) const;
 };
 
-// `known`: the agent may have told of the tool call before, and name only its id here.
-Permission permission_of(const PrintedObject& request, const std::string& id, const Progress& known);
+Permission permission_of(const PrintedObject& request, const std::string& id, const ToldCalls& told);
 
 }  // namespace pawl::agent::acp

@@ -66,7 +66,7 @@ class Conversation {
     while (!client_.ended()) {
       if (os::interrupted()) stop();
       turn();
-      people_.attend(client_);
+      if (!stopped_at_ && !client_.ended()) people_.attend(client_);
       print(STDOUT_FILENO, client_.take_lines());
       if (client_.session() != kept_) keep(client_.left());
       kept_ = client_.session();
@@ -162,16 +162,18 @@ bool is_name(std::string_view program) { return program.substr(program.rfind('/'
 int run(const std::vector<std::string>& arguments) {
   Task task;
   auto program = arguments.begin();
-  for (; program != arguments.end() && program->starts_with("--"); ++program) {
-    if (program->starts_with(kPrompt)) task.prompt = program->substr(kPrompt.size());
-    if (program->starts_with(kModel)) task.model = program->substr(kModel.size());
-    if (*program == kAsks) task.asks_person = true;
-    if (*program == "--") {
-      ++program;
-      break;
-    }
+  bool is_known = true;
+  for (; program != arguments.end() && *program != "--"; ++program) {
+    if (program->starts_with(kPrompt))
+      task.prompt = program->substr(kPrompt.size());
+    else if (program->starts_with(kModel))
+      task.model = program->substr(kModel.size());
+    else if (*program == kAsks)
+      task.asks_person = true;
+    else
+      is_known = false;
   }
-  if (task.prompt.empty() || program == arguments.end()) {
+  if (!is_known || task.prompt.empty() || program == arguments.end() || ++program == arguments.end()) {
     print(STDERR_FILENO, "pawl-acp starts an agent for `pawl run`: do not call it by hand.\n");
     return kWrongArguments;
   }

@@ -12,7 +12,8 @@ namespace pawl::agent::acp {
 // Whether `pawl` was started as this program: by the name of its place in a sandbox (plan/profile.h).
 bool is_name(std::string_view program);
 
-// `--prompt=TEXT [--model=NAME] [--permissions=ask] [--] PROGRAM ARGUMENTS...`. Returns the exit code: one of Ended, or 2 for other arguments.
+// `--prompt=TEXT [--model=NAME] [--permissions=ask] -- PROGRAM ARGUMENTS...`. Returns the exit code: one of Ended, or 2
+// for other arguments.
 //
 // The id of the session is kept in HOME. With PAWL_CONTINUES the agent continues that session. SIGTERM ends the turn:
 // the agent has a second to answer.

@@ -78,11 +78,6 @@ void Progress::add_tool_call(const PrintedObject& call) {
   add_tool_end(call);
 }
 
-std::string Progress::stored_title(const std::string& call_id) const {
-  const auto found = titles_.find(call_id);
-  return found == titles_.end() ? "" : found->second;
-}
-
 void Progress::add_tool_end(const PrintedObject& call) {
   const std::string status = call.text("status");
   if (status != "completed" && status != "failed") return;

@@ -12,6 +12,8 @@
 
 namespace pawl::agent::acp {
 
+// For one message: a change of a file has both of its texts.
+constexpr std::size_t kMessageBytesMax = 16 << 20;
 // For all lines: less than a step may print, and enough to read.
 constexpr std::size_t kLinesBytesMax = 4 << 20;
 constexpr std::size_t kToolCallsMax = 1000;  // calls with stored titles; further calls end without a title
@@ -31,8 +33,6 @@ class Progress {
   // The same, whatever came before.
   void last_note(std::string_view text);
   std::string take() { return std::exchange(lines_, {}); }
-  std::string stored_title(
-      const std::string& call_id) const;  // "": it is not at work, or has no stored title
   const ToolCalls& tool_calls() const { return tool_calls_; }
 
  private:
