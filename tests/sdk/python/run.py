@@ -23,10 +23,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 SDK = HERE.parents[2] / "sdk/python"
 PACKAGES = pathlib.Path(os.environ.get("SDK_PYTHON", HERE.parents[2] / "build/sdk-python")).resolve()
 CONFORMANCE_TESTS = 81
-GRAPH_TESTS = 642  # LangGraph's own tests that ask for a checkpointer, without LEFT_OUT
+GRAPH_TESTS = 636  # LangGraph's own tests that ask for a checkpointer, without LEFT_OUT
 LEFT_OUT = {
     "test_stream_subgraphs_during_execution": "expects chunks within tenths of a second",
     "test_stream_buffering_single_node": "expects chunks within tenths of a second",
+    "test_imp_nested": "expects that a task of no work ends within a hundredth of a second",
 }
 
 
