@@ -41,9 +41,9 @@ std::string choices_text(const Permission& permission, const std::vector<std::st
 // No text is cut: the supervisor redacts it, and knows a secret only as a whole.
 std::string call_text(const ToolCall& call, std::size_t bytes_max) {
   const std::string title = "permission for " + call.title;
-  const std::string whole = call.details.empty() ? title : title + " " + call.details;
+  std::string whole = call.details.empty() ? title : title + " " + call.details;
   if (whole.size() <= bytes_max) return whole;
-  const std::string short_text = title + " (its details are too long for a question: `pawl logs` has them)";
+  std::string short_text = title + " (its details are too long for a question: `pawl logs` has them)";
   if (short_text.size() <= bytes_max) return short_text;
   return "permission for a tool call whose title is too long for a question: `pawl logs` has it";
 }
