@@ -113,8 +113,8 @@ Status JournalStore::commit() {
   const bool open = connection_->in_transaction() && !connection_->must_roll_back();
   shared_.reset();
   Status done = open ? group_->commit()
-                     : fail(ErrorKind::kUnavailable, "episode " + connection_->path() +
-                                                         ": what was told was taken back; tell it again");
+                     : fail(ErrorKind::kUnavailable,
+                            "episode " + connection_->path() + ": the report was rolled back; send it again");
   group_.reset();
   if (!done) forget();
   shorten_log(!done);

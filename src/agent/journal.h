@@ -27,7 +27,7 @@ class Journal : public Checkpoints, public PaidSteps, public Reports {
   enum class Access { kReadWrite, kReadOnly };
   // Creates the file and its folders, except with kReadOnly (then kNotFound). A reader sees committed data, beside a
   // writer and after a writer was killed. Its writing verbs fail with kDenied, and its load() records no damage.
-  // kInvalid: a newer pawl wrote the file; kCorrupt: it is not an episode.
+  // kInvalid: a newer pawl wrote the file; kCorrupt: it is not a journal.
   static Result<std::unique_ptr<Journal>> open(const std::string& path, Access access);
 
   // Verbs between begin_group() and commit() are one transaction. Their results are durable, and may be

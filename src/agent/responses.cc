@@ -44,7 +44,7 @@ std::string_view title_of(int status) {
       {403, "This is another goal's or episode's socket"},
       {404, "Not found"},
       {405, "The path does not take this method"},
-      {409, "It was told otherwise before"},
+      {409, "It was reported with other values before"},
       {413, "The body is too large"},
       {429, "Too many"},
       {431, "The headers are too large"},

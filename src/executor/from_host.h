@@ -23,8 +23,8 @@ std::vector<plan::Finding> bad_mounts(const plan::Common& plan);
 // The mounts without their content. A mount that no step can have is left out.
 std::vector<sandbox::CopyIn> mounts_without_content(const plan::Common& plan);
 // The folders that PATH of every step has for a mount: `first` stand before those of the system, `last` behind them.
-// The folder `bin` of the mount, the mount itself when it is called `bin`, and the folder of a mount that is a program
-// come first; the folder .bin of packages of npm comes last, as it has programs that no user chose.
+// First come the folder `bin` of the mount, the mount itself when it is called `bin`, and the folder of a mount that is a
+// program. The folder .bin of packages of npm comes last, because it has programs that no user chose.
 struct Bins {
   std::vector<std::string> first, last;
 };

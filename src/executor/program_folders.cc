@@ -157,8 +157,7 @@ void add_of_shim(const std::string& text, const std::string& folder, std::vector
   constexpr std::string_view kExec = "exec ", kFolder = "$basedir";
   const auto start = text.rfind(kExec);
   if (start == std::string::npos || text.find("basedir=") == std::string::npos) return;
-  auto line = std::string_view(text).substr(start + kExec.size());
-  line = line.substr(0, line.find('\n'));
+  const auto line = first_line(std::string_view(text).substr(start + kExec.size()));
   const auto at = line.find(kFolder);
   const auto slash = at == line.npos ? at : line.find('/', at);
   if (slash == line.npos) return;

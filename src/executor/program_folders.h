@@ -28,9 +28,11 @@ std::string whole_around(const std::string& path);
 // `path`, each link that it leads to, and its file at last; empty when there is none.
 std::vector<std::string> places_on_the_way(const std::string& path);
 
-// The files that a program needs beside its own, as names for PATH or as absolute paths: the interpreter of
-// its first line; the script behind a shim of pnpm, and its interpreter; the program that a script of a shell
-// starts at its end, and what that one needs; the Python of the virtual environment that it lies in.
+// The files that a program needs beside its own, as names for PATH or as absolute paths:
+// - the interpreter of its first line;
+// - the script behind a shim of pnpm, and its interpreter;
+// - the program that a script of a shell starts at its end, and what that one needs;
+// - the Python of the virtual environment that it lies in.
 std::vector<std::string> needed_by(const std::string& program);
 
 }  // namespace pawl::executor

@@ -1,5 +1,5 @@
-// The keys of agent programs. At the start of a run, an agent with a profile gets the first of the profile's keys that
-// is set here, as a credential, as if the plan had said `credentials: {NAME: {env: NAME}}`. Reads the environment.
+// The keys of agent programs. At the start of a run, an agent with a profile gets a credential: the first of the profile's
+// keys that is set here. It is as if the plan had said `credentials: {NAME: {env: NAME}}`. Reads the environment.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ plan::Finding finding_of(const LackingKey& lacking);
 std::unexpected<Error> no_key(std::string message);
 
 struct AddedKeys {
-  // Each attempt of these phases would fail at its first call. A server at `base_url` may ask for no key, and a profile
-  // of the user with a login may have a way of its own, so that they are in `remarks`.
+  // Each attempt of these phases would fail at its first call. Two other cases are in `remarks`: a server at
+  // `base_url` may ask for no key, and a profile of the user with a login may have a way of its own.
   std::vector<LackingKey> lacking;   // in the order of the plan
   std::vector<std::string> remarks;  // for people, each once
 };

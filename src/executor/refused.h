@@ -15,9 +15,9 @@
 
 namespace pawl::executor {
 
-// The refusal with which an agent's step ended. No value: the step is not an agent's, it ended in another way, the signs
-// of its program are unknown, the phase's policy does not let it run again, or it reached no provider because its sandbox
-// refuses that.
+// The refusal with which an agent's step ended. No value: the step is not an agent's, it ended in another way, or the
+// signs of its program are unknown. Also when the phase's policy does not let it run again, or when its sandbox kept it
+// from the provider.
 std::optional<agent::Refusal> refusal_of(const World& world, const PlannedStep& step,
                                          const plan::Phase& phase, const sandbox::SandboxRun& run);
 

@@ -1,5 +1,5 @@
-// The parts of a gate's runner that a file of the work can stand in for, and the files that earlier steps of a gate
-// left and that the next step would load in place of such a part. Early steps run code that the agent wrote, so the
+// The parts of a gate's runner that a file of the work can stand in for. Also the files that earlier steps of a gate
+// left, and that the next step would load in place of such a part. Early steps run code that the agent wrote, so the
 // next step does not see such files. It sees the products of steps: installed packages, build trees, generated
 // headers, programs.
 #include <algorithm>

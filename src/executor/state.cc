@@ -4,6 +4,7 @@
 
 #include "ledger/ledger.h"
 #include "os/file.h"
+#include "os/state_folder.h"
 
 namespace pawl::executor {
 namespace {
@@ -23,7 +24,7 @@ Status open_store(State& state) {
 }  // namespace
 
 std::string default_location(const std::string& folder) {
-  return store::location_of_file(os::join(folder, "pawl.db"));
+  return store::location_of_file(os::join(folder, os::kDatabaseFile));
 }
 
 Result<State> open_state(const std::string& folder, const std::string& location) {

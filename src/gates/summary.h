@@ -12,8 +12,8 @@ namespace pawl::gates {
 // UTF-8.
 std::string summary_of(const AttemptFacts& facts);
 
-// The words that an agent ended with: StepFacts::said_error. Otherwise, of one that failed, the last line of its output, such as a
-// key that it misses; of an output that ends in JSON the last line that says an error. "": there is none. One line,
+// The words that an agent ended with: StepFacts::said_error. Otherwise, when it failed, the last line of
+// its output, such as a key that it misses. When the output ends in JSON, the last line that says an error. "": there is none. One line,
 // valid UTF-8.
 std::string end_of_agent(const AttemptFacts& facts);
 

@@ -13,6 +13,7 @@
 #include "ledger/tables.h"
 #include "os/file.h"
 #include "os/held_tree.h"
+#include "os/state_folder.h"
 
 namespace pawl::ledger {
 namespace {
@@ -42,8 +43,8 @@ Result<std::string> read_if_there(const std::string& path) {
 }
 
 // The lines of a chain's rows from `first_seq` on.
-Result<std::string> chain_text(store::Reader& store, const std::string& run_id, const std::string& chain,
-                               std::int64_t first_seq) {
+Result<std::string> chain_text(store::EvidenceReader& store, const std::string& run_id,
+                               const std::string& chain, std::int64_t first_seq) {
   std::string out;
   for (;;) {
     PAWL_TRY(const auto rows, store.ledger(run_id, chain, first_seq, kRowsAtOnce));
@@ -115,7 +116,7 @@ std::string last_line(const std::string& path) {
   return std::string(*TextLinesFromEnd(*tail).begin());
 }
 
-Status project_chain(store::Reader& store, const std::string& run_id, const std::string& chain,
+Status project_chain(store::EvidenceReader& store, const std::string& run_id, const std::string& chain,
                      const std::string& path) {
   const std::string last = last_line(path);
   const std::int64_t seq = seq_of_row(last);
@@ -130,9 +131,10 @@ Status project_chain(store::Reader& store, const std::string& run_id, const std:
   return os::write_atomically(path, text);
 }
 
-using CostRows = Result<std::vector<std::string>> (store::Reader::*)(const std::string&, std::int64_t);
+using CostRows = Result<std::vector<std::string>> (store::EvidenceReader::*)(const std::string&,
+                                                                             std::int64_t);
 
-Status project_cost(store::Reader& store, CostRows rows_of, const std::string& path) {
+Status project_cost(store::EvidenceReader& store, CostRows rows_of, const std::string& path) {
   PAWL_TRY(const std::string there, is_link(path) ? std::string() : read_if_there(path));
   const auto lines = static_cast<std::int64_t>(std::ranges::count(there, '\n'));
   if (lines > 0 && there.ends_with('\n')) {
@@ -151,7 +153,7 @@ Status project_cost(store::Reader& store, CostRows rows_of, const std::string& p
 
 }  // namespace
 
-Result<Files> files_of(store::Reader& store, const std::string& run_id) {
+Result<Files> files_of(store::EvidenceReader& store, const std::string& run_id) {
   Files files;
   PAWL_TRY(const auto chains, store.chains(run_id));
   for (const auto& chain : chains) {
@@ -261,7 +263,8 @@ Result<Checked> check_run(store::Reader& store, const std::string& run_id, Trust
   if (*tables)
     out.report.problems = contradictions(out.files, **tables);
   else
-    out.report.problems.push_back({.kind = "changed", .file = kDatabase, .detail = tables->error().message});
+    out.report.problems.push_back(
+        {.kind = "changed", .file = os::kDatabaseFile, .detail = tables->error().message});
   out.report.ok = out.report.problems.empty();
   if (!*tables) return out;
   if (!says_source(**tables))
@@ -299,7 +302,8 @@ namespace {
 // lead rows elsewhere.
 class Projections {
  public:
-  Projections(store::Reader& store, os::HeldTree tree, const std::string& folder, const std::string& run_id)
+  Projections(store::EvidenceReader& store, os::HeldTree tree, const std::string& folder,
+              const std::string& run_id)
       : store_(store), tree_(std::move(tree)), folder_(folder), run_id_(run_id) {}
 
   Status chain(const std::string& chain) const {
@@ -322,12 +326,12 @@ class Projections {
     return {};
   }
 
-  store::Reader& store_;
+  store::EvidenceReader& store_;
   const os::HeldTree tree_;
   const std::string &folder_, &run_id_;
 };
 
-Status project_chains(store::Reader& store, const std::string& folder, const std::string& run_id,
+Status project_chains(store::EvidenceReader& store, const std::string& folder, const std::string& run_id,
                       const std::vector<std::string>& chains) {
   const std::string runs = os::join(folder, "runs");
   PAWL_OK(os::make_private_folder(runs));
@@ -337,18 +341,18 @@ Status project_chains(store::Reader& store, const std::string& folder, const std
   PAWL_TRY(auto tree, os::HeldTree::open(folder, os::HeldTree::Mounts::kAny));
   const Projections projections(store, std::move(tree), folder, run_id);
   for (const auto& chain : chains) PAWL_OK(projections.chain(chain));
-  PAWL_OK(projections.cost(&store::Reader::cost_rows, "cost/sandbox.jsonl"));
-  return projections.cost(&store::Reader::usage_rows, "cost/agent.jsonl");
+  PAWL_OK(projections.cost(&store::EvidenceReader::cost_rows, "cost/sandbox.jsonl"));
+  return projections.cost(&store::EvidenceReader::usage_rows, "cost/agent.jsonl");
 }
 
 }  // namespace
 
-Status project_run(store::Reader& store, const std::string& folder, const std::string& run_id) {
+Status project_run(store::EvidenceReader& store, const std::string& folder, const std::string& run_id) {
   PAWL_TRY(const auto chains, store.chains(run_id));
   return project_chains(store, folder, run_id, chains);
 }
 
-Status project_phase(store::Reader& store, const std::string& folder, const std::string& run_id,
+Status project_phase(store::EvidenceReader& store, const std::string& folder, const std::string& run_id,
                      const std::string& phase_id) {
   return project_chains(store, folder, run_id, {"", phase_id});
 }

@@ -88,7 +88,7 @@ struct Trust {
 Report verify(const Files& files, const Trust& trust);
 
 // Reads the files of a run from the database.
-Result<Files> files_of(store::Reader& store, const std::string& run_id);
+Result<Files> files_of(store::EvidenceReader& store, const std::string& run_id);
 // The files and their verification, with the tables compared with them. All of it is one state of the
 // database, also while another process writes. Problems of tables have the file "pawl.db".
 struct Checked {
@@ -124,10 +124,10 @@ Result<Report> export_run(store::Reader& store, const store::RowSealer& sealer, 
 // Updates the files under `.pawl/runs/<run_id>/` and `.pawl/cost/` from the database. They are projections,
 // so they are not made durable. A file that is a prefix is appended to; any other is written anew, so a torn
 // tail is not corruption.
-Status project_run(store::Reader& store, const std::string& folder, const std::string& run_id);
+Status project_run(store::EvidenceReader& store, const std::string& folder, const std::string& run_id);
 // The same for one phase, the run's chain and the costs: what an attempt changes, whatever the number of
 // phases.
-Status project_phase(store::Reader& store, const std::string& folder, const std::string& run_id,
+Status project_phase(store::EvidenceReader& store, const std::string& folder, const std::string& run_id,
                      const std::string& phase_id);
 
 }  // namespace pawl::ledger

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "ledger/rows.h"
 #include "ledger/shown.h"
+#include "os/state_folder.h"
 #include "store/ended_phases.h"
 #include "store/limits.h"
 
@@ -44,8 +45,10 @@ class Comparison {
 
  private:
   void contradicted(const std::string& what) {
-    problems_.push_back(
-        {.kind = "forged", .file = kDatabase, .row = 0, .detail = what + " differs from the ledger's rows"});
+    problems_.push_back({.kind = "forged",
+                         .file = os::kDatabaseFile,
+                         .row = 0,
+                         .detail = what + " differs from the ledger's rows"});
   }
 
   // Compares the run and its plan with the first row.
@@ -71,8 +74,10 @@ class Comparison {
     // A row that is gone is "", which no row names. Without any, a schema before version 11 may have been
     // there in between.
     if (std::ranges::all_of(tables_.planned, [](const auto& row) { return row.second.empty(); })) {
-      problems_.push_back(
-          {.kind = "missing", .file = kDatabase, .row = 0, .detail = std::string(store::kPlannedRowsGone)});
+      problems_.push_back({.kind = "missing",
+                           .file = os::kDatabaseFile,
+                           .row = 0,
+                           .detail = std::string(store::kPlannedRowsGone)});
       return;
     }
     const auto source = store::source_folder_of(tables_.planned.at(""));

@@ -13,8 +13,6 @@
 
 namespace pawl::ledger {
 
-inline constexpr const char* kDatabase = "pawl.db";  // the file of problems in tables
-
 struct Tables {
   store::RunRow run;
   std::string plan_text;
@@ -40,7 +38,7 @@ Result<Tables> tables_of(store::Reader& store, const std::string& run_id);
 // False: the planned row of the run is of an older version, and does not say where the source is.
 bool says_source(const Tables& tables);
 
-// Returns where the tables contradict the rows, as problems of the file "pawl.db". A member that rows of
+// Returns where the tables contradict the rows, as problems of the file os::kDatabaseFile. A member that rows of
 // older versions lack is not compared. REQUIRES: `files` verify. Pure.
 std::vector<Problem> contradictions(const Files& files, const Tables& tables);
 

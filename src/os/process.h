@@ -45,8 +45,8 @@ struct Printed {
   std::string text;         // its stdout
   std::optional<int> code;  // the exit code; no value: killed by a signal
 };
-// Runs `argv` (argv[0] is a path, or is looked up in PATH) with the environment and the stderr of this process
-// and an empty stdin, as the leader of a new session. Returns when it has ended; processes that it leaves are
+// Runs `argv` (argv[0] is a path, or is looked up in PATH) as the leader of a new session. The environment and the
+// stderr are those of this process, and stdin is empty. Returns when it has ended; processes that it leaves are
 // not waited for. A program that can't be started has the exit code 127. kUnavailable: it was killed, with its
 // process group, after `timeout_ms`. kExhausted: likewise, since it printed more than `bytes_max`.
 // kCancelled: likewise, since interrupted().

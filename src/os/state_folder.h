@@ -8,7 +8,8 @@ namespace pawl::os {
 
 // The key that signs, and what Pawl makes beside it.
 inline constexpr char kStateKey[] = "keys/ledger.key";
-inline constexpr std::array kBesideStateKey = {"keys/redaction.key", "pawl.db"};
+inline constexpr char kDatabaseFile[] = "pawl.db";
+inline constexpr std::array kBesideStateKey = {"keys/redaction.key", kDatabaseFile};
 
 // Whether it has a key to sign with. This refuses a folder that a user asks to be shown: a suspicion is enough.
 bool has_state_key(const std::string& folder);

@@ -1,5 +1,6 @@
 // One way to make sandboxes. Steps (supervisor/step_runner.h) and probes (probe.h) are built on it. A backend
 // is registered by name (registry.cc). Other rooms take names from there; a plan has words (plan/sections.cc).
+// docs/extending.md lists all places of a new backend.
 //
 // A sandbox belongs to the process that called execute(). After the death of that process the backend's own
 // mechanism or end() ends the sandbox.

@@ -1,6 +1,7 @@
 // The seam between the verbs and a database. The stores of store/verbs/ own a Database, and decide. A driver
 // implements it: it locks, runs named statements and commits. The room sqlite has classes of the same names (Query,
 // Transaction) over one connection, which the driver for SQLite wraps (store/sqlite/database.h).
+// A driver also has the functions of sqlite/driver.h; docs/extending.md lists all parts.
 // A statement is a block `-- name: NAME` of src/store/sql/*.sql (with_columns() completes it), or, where the
 // SQL depends on the database, a block of the driver's own file (sqlite/sql/dialect.sql).
 // A driver has each statement that the verbs name; an unknown name aborts the process. Columns and parameters

@@ -46,8 +46,8 @@ bool are_tiers_of(const Json& started, const std::vector<TierRow>& tiers);
 std::optional<std::int64_t> attempts_planned(const Json& started, std::int64_t tier_index,
                                              std::int64_t phase_index);
 
-// Counts from the rows of a phase's chain how many attempts were used and how many are allowed, the level of
-// its ladder of models, and the calls of the doctor and of the replanner.
+// Counts from the rows of a phase's chain how many attempts were used and how many are allowed. Also counts the level
+// of its ladder of models, and the calls of the doctor and of the replanner.
 class AttemptsByRows {
  public:
   // `planned` is attempts_planned(). Without a value, an older version made the run: its level and calls are not

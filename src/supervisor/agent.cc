@@ -72,7 +72,7 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
   if (run.outcome == sandbox::Outcome::kExited) run.reason = over_budget_;
   const std::string why(heard_->disk_failed ? agent::kIoError : agent::kDiskFull);
   if (run.unsaved > 0 && context_.best_effort && run.outcome == sandbox::Outcome::kExited)
-    run.reason = why + ": not all that it told was kept (durable: best_effort)";
+    run.reason = why + ": some reports of the agent were not saved (durable: best_effort)";
   // An agent that ends because it was told to may be gone before it gets the signal. That race must not
   // decide whether its work counts.
   if (run.outcome == sandbox::Outcome::kExited && must_end()) {
@@ -82,7 +82,7 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
   }
   if (run.outcome != sandbox::Outcome::kSignaled || !must_end()) return;
   run.reason = heard_->cap_reached ? std::string(kUsageCapReason)
-                                   : why + ": what it told could not be saved (durable: required)";
+                                   : why + ": a report of the agent could not be saved (durable: required)";
 }
 
 void AgentSocket::close(const sandbox::SandboxRun& run) {

@@ -82,7 +82,7 @@ Status check_evidence(const State& state, const store::RunRow& run) {
 }
 
 void make_readable(const State& state, const std::string& run_id) {
-  // A run that can't be read or written is told by who reads it.
+  // The caller reads the run next, and reports an error of it then.
   if (const auto run = state.store->run(run_id)) static_cast<void>(executor::common_of(*state.store, *run));
 }
 

@@ -10,6 +10,7 @@
 #include "base/money.h"
 #include "os/defences.h"
 #include "os/file.h"
+#include "os/state_folder.h"
 #include "store/cost_row.h"
 #include "store/marker.h"
 #include "views/stated_costs.h"
@@ -61,7 +62,7 @@ Result<std::map<std::string, Step>> steps_of(store::Reader& store, const std::st
     for (const auto& step : steps) {
       PAWL_TRY(const std::int64_t took, milliseconds_of(step));
       if (const auto fault = stated ? stated->differs(step, took) : ""; !fault.empty())
-        return forged("pawl.db", run_id, fault);
+        return forged(os::kDatabaseFile, run_id, fault);
       out[step.sandbox_run_id] = {
           .phase = phase.phase_id,
           .model = models[step.attempt_id],

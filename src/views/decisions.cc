@@ -35,7 +35,7 @@ void forget_chain(Json& row) {
 // One chain. Its rows name attempts in the order of their numbers.
 class Chain {
  public:
-  Chain(store::Reader& store, const std::string& run_id, const std::string& chain)
+  Chain(store::EvidenceReader& store, const std::string& run_id, const std::string& chain)
       : store_(store), run_id_(run_id), chain_(chain) {}
 
   // Where the first attempt that is not below `number` begins, including the decisions just before it.
@@ -98,7 +98,7 @@ class Chain {
     }
   }
 
-  store::Reader& store_;
+  store::EvidenceReader& store_;
   const std::string& run_id_;
   const std::string& chain_;
 };
@@ -119,7 +119,8 @@ DecisionType decision_type(const Json& row) {
   return decides ? found->second : DecisionType::kNone;
 }
 
-Result<Json> decisions_of(store::Reader& store, const std::string& run_id, const std::string& phase_id) {
+Result<Json> decisions_of(store::EvidenceReader& store, const std::string& run_id,
+                          const std::string& phase_id) {
   Json out = Json::array();
   PAWL_TRY(const auto rows, store.ledger(run_id, phase_id, 1, kRowsMax));
   for (const auto& row : rows) {
@@ -132,7 +133,7 @@ Result<Json> decisions_of(store::Reader& store, const std::string& run_id, const
   return out;
 }
 
-Result<std::vector<Decision>> decisions_about(store::Reader& store, const std::string& run_id,
+Result<std::vector<Decision>> decisions_about(store::EvidenceReader& store, const std::string& run_id,
                                               const std::string& phase_id, std::int64_t first,
                                               std::int64_t last) {
   Chain chain(store, run_id, phase_id);
@@ -151,7 +152,7 @@ Result<std::vector<Decision>> decisions_about(store::Reader& store, const std::s
   return out;
 }
 
-Result<std::vector<Json>> operators_of_run(store::Reader& store, const std::string& run_id,
+Result<std::vector<Json>> operators_of_run(store::EvidenceReader& store, const std::string& run_id,
                                            std::int64_t rows_max) {
   const std::string of_the_run;
   Chain chain(store, run_id, of_the_run);

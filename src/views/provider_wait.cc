@@ -12,7 +12,7 @@ constexpr std::size_t kWaitRowsMax = 100'000;  // more than a phase's chain has
 
 }  // namespace
 
-std::optional<store::Wait> provider_wait(store::Reader& store, const store::PhaseRow& phase) {
+std::optional<store::Wait> provider_wait(store::EvidenceReader& store, const store::PhaseRow& phase) {
   if (phase.not_before.empty() || phase.state != store::PhaseState::kExecuting) return std::nullopt;
   const auto rows = store.ledger(phase.run_id, phase.phase_id, 1, kWaitRowsMax);
   if (!rows) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<store::Wait> provider_wait(store::Reader& store, const store::Phas
   return std::nullopt;
 }
 
-ProviderWaits provider_waits(store::Reader& store, const std::vector<store::PhaseRow>& phases) {
+ProviderWaits provider_waits(store::EvidenceReader& store, const std::vector<store::PhaseRow>& phases) {
   ProviderWaits out;
   for (const auto& phase : phases)
     if (auto wait = provider_wait(store, phase)) out.emplace_back(phase.phase_id, *std::move(wait));

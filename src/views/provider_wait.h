@@ -14,11 +14,11 @@ namespace pawl::views {
 
 // The wait that set not_before of the phase, from its ledger row `waited`. No value: the phase does not wait, or
 // it waits for another reason.
-std::optional<store::Wait> provider_wait(store::Reader& store, const store::PhaseRow& phase);
+std::optional<store::Wait> provider_wait(store::EvidenceReader& store, const store::PhaseRow& phase);
 
 // Pairs of a phase_id and the wait of its phase; a phase without such a wait has none.
 using ProviderWaits = std::vector<std::pair<std::string, store::Wait>>;
-ProviderWaits provider_waits(store::Reader& store, const std::vector<store::PhaseRow>& phases);
+ProviderWaits provider_waits(store::EvidenceReader& store, const std::vector<store::PhaseRow>& phases);
 
 bool is_for_a_person(const store::Wait& wait);
 // The account of the credential has no money left (HTTP status 402).

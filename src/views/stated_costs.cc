@@ -24,7 +24,7 @@ bool may_state_costs(std::string_view line) {
 
 }  // namespace
 
-Result<StatedCosts> StatedCosts::read(store::Reader& store, const std::string& run_id) {
+Result<StatedCosts> StatedCosts::read(store::EvidenceReader& store, const std::string& run_id) {
   StatedCosts out;
   PAWL_TRY(const auto chains, store.chains(run_id));
   for (const auto& chain : chains)

@@ -18,7 +18,7 @@ namespace pawl::views {
 class StatedCosts {
  public:
   // Reads all rows of the run once. Call it inside Store::read_together(), with the reading of the tables.
-  static Result<StatedCosts> read(store::Reader& store, const std::string& run_id);
+  static Result<StatedCosts> read(store::EvidenceReader& store, const std::string& run_id);
 
   // Lines of one file, in order, and what was read of each.
   template <typename Facts>

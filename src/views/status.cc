@@ -113,7 +113,7 @@ Json summary_json(store::Reader& store, const store::RunRow& run, const std::opt
   return out;
 }
 
-std::string ledger_head(store::Reader& store, const std::string& run_id) {
+std::string ledger_head(store::EvidenceReader& store, const std::string& run_id) {
   const auto row = store.head(run_id);
   if (!row || !*row) return "";
   const auto body = parse_json((*row)->body);

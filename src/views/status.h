@@ -45,6 +45,6 @@ Json to_json(const std::vector<store::RunRow>& runs);
 // ledger_head}, and {seen_in_part} when no gate saw its work as a whole.
 Json summary_json(store::Reader& store, const store::RunRow& run, const std::optional<SeenInPart>& seen);
 // The hash of the run's last row, as the newest signed head names it; "" when there is none.
-std::string ledger_head(store::Reader& store, const std::string& run_id);
+std::string ledger_head(store::EvidenceReader& store, const std::string& run_id);
 
 }  // namespace pawl::views

@@ -11,6 +11,7 @@
 //   step_log.h   output, trace or network record of a step
 //   accepted.h   evidence and accepted work
 //   provider_wait.h  phases that wait for the provider of their agent's model
+//   agent_programs.h  programs of agents on this host, with version and login
 //   seen.h       whether a gate saw the accepted work as a whole
 //   budget.h, waits.h   words that these share
 //

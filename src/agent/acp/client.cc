@@ -103,12 +103,12 @@ void Client::hear_message(const PrintedObject& message) {
 
 void Client::hear_update(const PrintedObject& update) {
   progress_.add_update(update);
-  if (update.text("sessionUpdate").starts_with("tool_call")) told_.see(update);
+  if (update.text("sessionUpdate").starts_with("tool_call")) seen_.see(update);
 }
 
 void Client::hear_request(const PrintedObject& message, const std::string& id) {
   const std::string method = message.text("method");
-  if (method == "session/request_permission") return hear_permission(permission_of(message, id, told_));
+  if (method == "session/request_permission") return hear_permission(permission_of(message, id, seen_));
   progress_.note("not offered: " + method);
   answer_error(id, kMethodNotFound, "Method not found");
 }

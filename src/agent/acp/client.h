@@ -97,7 +97,7 @@ class Client {
 
   Task task_;
   std::string messages_, line_;
-  ToldCalls told_;
+  SeenCalls seen_;
   std::vector<Permission> open_;  // whose questions have no answer
   std::vector<Question> questions_;
   std::map<std::string, int> asked_times_;  // by key of the question

@@ -68,33 +68,33 @@ Question question_of(const Permission& permission, const std::vector<std::string
 
 }  // namespace
 
-void ToldCalls::add(Told& told, const PrintedObject& call) {
+void SeenCalls::add(Seen& seen, const PrintedObject& call) {
   const auto replace = [](std::string& old, std::string now) {
     if (!now.empty()) old = std::move(now);
   };
-  replace(told.title, shown_text(call, "title"));
-  replace(told.input, part(call, "rawInput"));
-  replace(told.content, part(call, "content"));
+  replace(seen.title, shown_text(call, "title"));
+  replace(seen.input, part(call, "rawInput"));
+  replace(seen.content, part(call, "content"));
 }
 
-void ToldCalls::see(const PrintedObject& update) {
+void SeenCalls::see(const PrintedObject& update) {
   const std::string id = update.text("toolCallId"), status = update.text("status");
   if (status == "completed" || status == "failed") {
     calls_.erase(id);
     return;
   }
   if (!calls_.contains(id) && calls_.size() == kCallsMax) return;
-  auto& told = calls_[id];
-  add(told, update);
-  if (told.title.size() > kPartBytesMax) told.title.clear();
+  auto& seen = calls_[id];
+  add(seen, update);
+  if (seen.title.size() > kPartBytesMax) seen.title.clear();
 }
 
-ToolCall ToldCalls::whole(const PrintedObject& call) const {
+ToolCall SeenCalls::whole(const PrintedObject& call) const {
   const auto found = calls_.find(call.text("toolCallId"));
-  Told told = found == calls_.end() ? Told() : found->second;
-  add(told, call);
-  const bool has_both = !told.input.empty() && !told.content.empty();
-  return {.title = told.title, .details = told.input + (has_both ? " " : "") + told.content};
+  Seen seen = found == calls_.end() ? Seen() : found->second;
+  add(seen, call);
+  const bool has_both = !seen.input.empty() && !seen.content.empty();
+  return {.title = seen.title, .details = seen.input + (has_both ? " " : "") + seen.content};
 }
 
 const Permission::Option* Permission::of_choice(std::string_view begin) const {
@@ -116,11 +116,11 @@ std::string Permission::response(const Option* chosen) const {
   return JsonMembers().text("jsonrpc", "2.0").json("id", request).json("result", result).object() + "\n";
 }
 
-Permission permission_of(const PrintedObject& request, const std::string& id, const ToldCalls& told) {
+Permission permission_of(const PrintedObject& request, const std::string& id, const SeenCalls& seen) {
   Permission out{.request = id, .call = {}, .options = {}, .question = {}};
   const auto parameters = request.object("params");
   const auto call = parameters ? parameters->object("toolCall") : std::nullopt;
-  if (call) out.call = told.whole(*call);
+  if (call) out.call = seen.whole(*call);
   if (out.call.title.empty()) out.call.title = "a tool call";
   std::vector<std::string> names;
   std::map<std::string, int> of_kind;

@@ -22,20 +22,20 @@ struct ToolCall {
   std::string details;  // its input and content, as JSON; of a part with more than 64 KiB its size and hash
 };
 
-// Remembers the tool calls at work, as the agent told of them. A request for a permission may name a call by its id alone.
-class ToldCalls {
+// Remembers the tool calls at work, as the agent reported them. A request for a permission may name a call by its id alone.
+class SeenCalls {
  public:
   void see(const PrintedObject& update);  // a tool_call or a tool_call_update
-  // `call`: of a request. The result has its parts, and those that it leaves out as the agent told them before.
+  // `call`: of a request. The result has its parts, and those that it leaves out as the agent reported them before.
   ToolCall whole(const PrintedObject& call) const;
 
  private:
-  struct Told {
+  struct Seen {
     std::string title, input, content;
   };
-  static void add(Told& told, const PrintedObject& call);
+  static void add(Seen& seen, const PrintedObject& call);
 
-  std::map<std::string, Told> calls_;
+  std::map<std::string, Seen> calls_;
 };
 
 struct Permission {
@@ -55,6 +55,6 @@ struct Permission {
   std::string response(const Option* chosen) const;
 };
 
-Permission permission_of(const PrintedObject& request, const std::string& id, const ToldCalls& told);
+Permission permission_of(const PrintedObject& request, const std::string& id, const SeenCalls& seen);
 
 }  // namespace pawl::agent::acp

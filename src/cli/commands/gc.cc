@@ -100,8 +100,7 @@ Result<bool> is_held(const os::HeldTree& tree, const std::string& step) {
 
 // Folders of steps that no open marker names: their results are recorded, or the steps were given up. Paths
 // are relative to the state folder.
-Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
-  PAWL_TRY(const auto tree, held(state));
+Result<std::vector<std::string>> leftovers_of_steps(const os::HeldTree& tree, store::WorkReader& store) {
   std::vector<std::pair<std::string, std::string>> found;  // folder, name
   for (const std::string place : {"work", "spool"}) {
     const auto names = tree.list(place);
@@ -110,7 +109,7 @@ Result<std::vector<std::string>> leftovers_of_steps(const State& state) {
     for (const auto& name : *names) found.emplace_back(place, name);
   }
   // Read after the folders were listed, because a marker exists before the folder of its step.
-  PAWL_TRY(const auto open, state.store->open_steps());
+  PAWL_TRY(const auto open, store.open_steps());
   std::vector<std::string> out;
   for (const auto& [folder, name] : found) {
     if (std::ranges::find(open, name, &store::StepRow::sandbox_run_id) != open.end()) continue;
@@ -149,8 +148,8 @@ Result<std::vector<std::string>> all_homes(const os::HeldTree& tree) {
 
 Result<Found> look(const State& state, const std::string& limit) {
   Found out;
-  PAWL_TRY(out.steps, leftovers_of_steps(state));
   PAWL_TRY(const auto tree, held(state));
+  PAWL_TRY(out.steps, leftovers_of_steps(tree, *state.store));
   // Read before the rows: an object that a spool no longer names is named by a row, and an attempt is a row
   // before it has a HOME.
   Needed needed;

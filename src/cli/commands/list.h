@@ -1,5 +1,6 @@
 // All commands, in the order of `pawl --help`, and the smallest program that has each (docs/adr/0007). Each
-// program takes its commands from this list, and there is no other.
+// program takes its commands from this list, and there is no other. docs/extending.md lists the source, page and tests
+// of a command.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -263,7 +264,8 @@ void add_exec(const Command& program) {
                  "A file for its programs, connections and refusals, as JSON lines");
   command.option("--copy-out", options->copy_out,
                  "A new folder for the command's changes (else they are lost)");
-  command.option("--backend", options->backend, "auto or namespace");
+  command.option("--backend", options->backend,
+                 fmt::format("auto or {}", fmt::join(sandbox::backend_names(), ", ")));
   command.flag("--json", options->json, "Print the sandbox run as JSON on stderr at the end");
   command.required("CMD", options->command, "The command and its arguments, after --");
   command.footer(

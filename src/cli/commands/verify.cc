@@ -6,6 +6,7 @@
 #include "ledger/attestation.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "os/state_folder.h"
 #include "views/accepted.h"
 
 namespace pawl::cli {
@@ -85,7 +86,7 @@ Result<bool> verify_all(const VerifyOptions& options) {
 Status compare_with_run(const StateOptions& options, const std::string& folder,
                         ledger::AttestationReport& report) {
   const std::string location = store_location(options, folder);
-  const std::string database = os::join(folder, "pawl.db");
+  const std::string database = os::join(folder, os::kDatabaseFile);
   if (location == executor::default_location(folder) && !os::exists(database)) return {};
   if (os::exists(database)) PAWL_OK(executor::check_state_folder(folder));
   PAWL_TRY(const auto store, store::open_store(location, nullptr));

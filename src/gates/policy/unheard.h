@@ -7,8 +7,8 @@
 
 namespace pawl::gates {
 
-// Why a script of the shell can end with 0 although its test runner failed or was not started, in words that go
-// after the script's name; "" when that is not found. Quotes are followed, functions and here-documents are not.
+// The reason why a script of the shell can end with 0 although its test runner failed or was not started. The words go
+// after the script's name. "": no reason is found. Quotes are followed, functions and here-documents are not.
 std::string unheard_runner(std::string_view script);
 
 }  // namespace pawl::gates

@@ -30,8 +30,8 @@ WaysToBring ways_to_bring(const MissingProgram& program, const std::vector<std::
 MissingProgram missing_program(const std::vector<std::string>& argv, std::string_view output);
 
 // The program that a step could not start although it ended with another code. make and similar tools report
-// the 127 in their output, Python names the missing module of a runner after `-m`, git and cargo name a
-// subcommand, prove its --exec, and a file of /plan may be missing. A script may end with a code of its own where
+// the 127 in their output. Python names the missing module of a runner after `-m`, git and cargo name a
+// subcommand, and prove names its --exec. A file of /plan may be missing. A script may end with a code of its own where
 // the program is missing (fallback.h). nullopt when the output shows no such program.
 std::optional<MissingProgram> missing_behind(const std::vector<std::string>& argv, std::string_view output);
 

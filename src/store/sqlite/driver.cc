@@ -1,31 +1,13 @@
 #include "store/sqlite/driver.h"
 
-#include <fmt/format.h>
-
 #include "embedded/sql.h"
 #include "os/file.h"
+#include "store/before_migration.h"
 #include "store/sqlite/group.h"
 #include "store/sqlite/migrations.h"
 
 namespace pawl::store::sqlite {
 namespace {
-
-Status check_version(const SchemaStatus& status, const std::string& path) {
-  if (status.database > status.program)
-    return fail(ErrorKind::kInvalid,
-                fmt::format("database {}: its schema is version {}, this pawl knows {}; use a newer pawl",
-                            path, status.database, status.program));
-  return {};
-}
-
-// Refuses an older and a newer schema; accepts a database without one.
-Status check_current(const SchemaStatus& status, const std::string& path) {
-  PAWL_OK(check_version(status, path));
-  if (status.database == 0 || status.database == status.program) return {};
-  return fail(ErrorKind::kInvalid,
-              fmt::format("database {}: its schema is version {}, this pawl needs {}; run `pawl migrate up`",
-                          path, status.database, status.program));
-}
 
 // Opens a database with the schema of this program; an empty database gets it.
 Result<std::unique_ptr<Connection>> connect_current(const std::string& path) {
@@ -85,7 +67,7 @@ Result<SchemaStatus> migrate_up(const std::string& path, const OwnerIsDead& owne
                                 const RowSealer* sealer) {
   PAWL_TRY(auto connection, connect(path));
   PAWL_TRY(const auto status, status_of(*connection));
-  PAWL_OK(check_version(status, connection->path()));
+  PAWL_OK(check_not_newer(status, connection->path()));
   PAWL_OK(apply_pending(*connection, owner_is_dead, sealer));
   return status_of(*connection);
 }
@@ -94,7 +76,7 @@ Result<SchemaStatus> migrate_down(const std::string& path, bool destroy_data,
                                   const OwnerIsDead& owner_is_dead) {
   PAWL_TRY(auto connection, connect(path));
   PAWL_TRY(const auto status, status_of(*connection));
-  PAWL_OK(check_version(status, connection->path()));
+  PAWL_OK(check_not_newer(status, connection->path()));
   PAWL_OK(take_back_newest(*connection, status, destroy_data, owner_is_dead));
   return status_of(*connection);
 }

@@ -1,5 +1,5 @@
 // Group commit: verbs that several threads call at the same time share one transaction and one fsync. A
-// detail of this room.
+// detail of this folder.
 //
 // One thread leads: it runs the waiting verbs, commits, and wakes their callers. Verbs that arrive while it
 // works join the group; verbs that arrive while it commits form the next one. A verb that fails after a write

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x5061776C;  // "Pawl": marks a database of Pawl
 constexpr std::int64_t kMonotonicLeases = 4;         // the version that adds monotonic leases
-constexpr std::int64_t kSeals = 19;                  // the version that adds seals of open chains
 
 struct Migration {
   std::string_view name, up, down;
@@ -33,14 +32,14 @@ const std::array<Migration, 19>& migrations() {
        {"open_chains", sql::m0006_open_chains_up, sql::m0006_open_chains_down, "count_short_heads",
         "signed head(s), which an older pawl would take for damaged,"},
        {"agents", sql::m0007_agents_up, sql::m0007_agents_down, "count_told",
-        "attempt(s) with what their agents told"},
+        "attempt(s) with reports of their agents"},
        {"episodes", sql::m0008_episodes_up, sql::m0008_episodes_down, "count_episode_steps",
         "step(s) of attempts with several episodes"},
        {"cost", sql::m0009_cost_up, sql::m0009_cost_down, "", ""},
        {"owed", sql::m0010_owed_up, sql::m0010_owed_down, "count_owed",
-        "ended step(s) of agents whose use is not written down yet; `pawl gc` does it,"},
+        "ended step(s) of agents whose usage is not recorded yet; `pawl gc` records it,"},
        {"plans", sql::m0011_plans_up, sql::m0011_plans_down, "count_planned",
-        "run(s) whose planned rows their ledgers name, and which nothing uses without these rows,"},
+        "run(s) that have no use without their planned rows, which their ledgers name,"},
        {"wide_rows", sql::m0012_wide_rows_up, sql::m0012_wide_rows_down, "", ""},
        {"plan_texts", sql::m0013_plan_texts_up, sql::m0013_plan_texts_down, "", ""},
        {"base_places", sql::m0014_base_places_up, sql::m0014_base_places_down, "", ""},
@@ -186,32 +185,22 @@ Status apply_pending(Connection& connection, const OwnerIsDead& owner_is_dead, c
     }
     PAWL_OK(set_version(connection, done + 1));
   }
-  if (applied < kSeals) PAWL_OK(seal_open_chains(connection, sealer));
+  if (lacks_seals(applied)) PAWL_OK(seal_open_chains(connection, sealer));
   return transaction.commit();
 }
 
 Status take_back_newest(Connection& connection, const SchemaStatus& status, bool destroy_data,
                         const OwnerIsDead& owner_is_dead) {
-  if (status.database == 0)
-    return fail(ErrorKind::kInvalid, "the database has no schema: there is nothing to take back");
-  const auto version = static_cast<std::size_t>(status.database);
-  const Migration& newest = migrations()[version - 1];
   PAWL_TRY(auto transaction, pawl::sqlite::Transaction::begin(connection, "migrate"));
   PAWL_TRY(const std::int64_t database, number(connection, "user_version"));
-  if (database != status.database)
-    return fail(
-        ErrorKind::kUnavailable,
-        fmt::format("the schema was version {} a moment ago and is {} now: somebody else migrates it; "
-                    "see `pawl migrate status`",
-                    status.database, database));
+  PAWL_OK(check_can_take_back(status, database));
+  const auto version = static_cast<std::size_t>(status.database);
+  const Migration& newest = migrations()[version - 1];
   PAWL_TRY(const auto held, held_phases(connection, database));
   PAWL_OK(check_nobody_works(held, owner_is_dead));
   if (!destroy_data && !newest.count_lost.empty()) {
     PAWL_TRY(const std::int64_t rows, number(connection, newest.count_lost));
-    if (rows > 0)
-      return fail(
-          ErrorKind::kDenied,
-          fmt::format("{} {} would be lost; export the runs, then say --destroy-data", rows, newest.lost));
+    PAWL_OK(check_loss(rows, newest.lost));
   }
   if (version > 1) {
     PAWL_TRY(auto forget, connection.query("delete_migration"));

@@ -1,4 +1,4 @@
-// Applies and takes back the versions of the schema. A detail of this room.
+// Applies and takes back the versions of the schema. A detail of this folder.
 #pragma once
 
 #include "store/sqlite/statements.h"

@@ -1,4 +1,4 @@
-// The store's statements in SQLite's SQL, and connections that have them. A detail of this room.
+// The store's statements in SQLite's SQL, and connections that have them. A detail of this folder.
 #pragma once
 
 #include <memory>

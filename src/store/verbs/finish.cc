@@ -156,7 +156,7 @@ Status RunStore::append_attempt(const AttemptRow& attempt, const AttemptEnd& end
   return append_row(attempt.run_id, attempt.phase_id, attempt_row(attempt, end.episodes, by), now);
 }
 
-Status RunStore::record_tries(const AttemptRow& attempt, const AttemptEnd& end) {
+Status RunStore::record_episodes(const AttemptRow& attempt, const AttemptEnd& end) {
   for (const auto& row : end.episodes) {
     PAWL_TRY(auto query, database_->query("insert_episode"));
     query.bind(attempt.run_id).bind(attempt.phase_id).bind(attempt.attempt_id).bind(row.episode);
@@ -262,7 +262,7 @@ Result<Finished> RunStore::finish(const Lease& lease, const Endings& endings, co
 
   end_as(end, lease.owner, now, attempt);
   PAWL_OK(write_attempt_end(attempt));
-  PAWL_OK(record_tries(attempt, end));
+  PAWL_OK(record_episodes(attempt, end));
   attempt.agent_layer = end.agent_layer.value_or(attempt.agent_layer);
   if (finishes_in_two_transactions()) {
     PAWL_OK(transaction.commit());

@@ -14,7 +14,7 @@ Status RunStore::record_reported(const StepRow& ended, const Reported& reported,
     // means another caller recorded them.
     if (database_->changes() == 0)
       return fail(ErrorKind::kConflict,
-                  "what the agent of " + ended.attempt_id + " told is recorded already");
+                  "the reports of the agent of " + ended.attempt_id + " are recorded already");
   }
   for (const auto& event : reported.events)
     PAWL_OK(append_row(ended.run_id, ended.phase_id, agent_row(ended.attempt_id, event), now));

@@ -134,7 +134,7 @@ class RunStore : public ReadingStore {
 
   // --- finish
   Status accept_layer(const PhaseRow& phase, const std::string& layer);
-  Status record_tries(const AttemptRow& attempt, const AttemptEnd& end);
+  Status record_episodes(const AttemptRow& attempt, const AttemptEnd& end);
   Status record_advice(const PhaseRow& phase, const AttemptRow& attempt, const AttemptEnd& end, WallTime now);
   Status settle_terminal(const PhaseRow& phase, const AttemptEnd& end, Finished& out, WallTime now);
   Status cancel_others(const PhaseRow& aborting, const AttemptEnd& end, Finished& out, WallTime now);

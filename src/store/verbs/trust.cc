@@ -181,7 +181,7 @@ Result<ChainHead> ReadingStore::checked_end(const std::string& run_id, const std
     const bool continues = row.seq == end.rows + 1 && sealer_->continues(row, end.head);
     if ((!continues || !may_be_here) && refuses())
       return forged(run_id, "row " + std::to_string(row.seq) + " of " + name_of(chain) +
-                                " was not written by who signs");
+                                " was not written by the owner of the key that signs");
     end = {.chain = chain, .rows = row.seq, .head = row.hash};
   }
   if (end.rows > closed_at) PAWL_OK(check_seal_of_end(run_id, end));
