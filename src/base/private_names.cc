@@ -37,6 +37,10 @@ constexpr std::string_view kKeyNames[] = {
     "id_dsa",
     "id_ecdsa",
     "id_ed25519",
+    "ssh_host_rsa_key",
+    "ssh_host_dsa_key",
+    "ssh_host_ecdsa_key",
+    "ssh_host_ed25519_key",
     ".password-store",
     "credentials.tfrc.json",
     "ledger.key",  // a state folder may have any name
@@ -44,6 +48,11 @@ constexpr std::string_view kKeyNames[] = {
 };
 // The last components of paths.
 constexpr std::string_view kKeyPaths[] = {
+    "etc/shadow",
+    "etc/shadow-",
+    "etc/gshadow",
+    "etc/gshadow-",
+    "etc/ssl/private",
     ".config/gcloud",
     ".config/gh/hosts.yml",
     ".config/glab-cli/config.yml",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "executor/reported.h"
 
 namespace pawl::executor {
 
@@ -19,6 +20,15 @@ Result<supervisor::KeptWork> keep_work(const World& world, const store::Claim& c
   // Markers of an attempt that was reserved in this boot are of this boot. Those of an older attempt may not be.
   const bool same_boot = of_one_boot(claim.attempt.executor, claim.lease.owner);
   return kept_by(std::move(found), episode.goes_on_from(), same_boot);
+}
+
+Result<std::string> missing_home(const World& world, const store::Claim& claim, const Episode& episode,
+                                 const secrets::Redactor::Values& credentials) {
+  PAWL_TRY(auto lacks, world.sandboxes.home_lacks(episode_of(claim, episode.number()),
+                                                  claim.attempt.attempt_id, credentials));
+  // An agent that begins anew in any case needs no HOME.
+  if (lacks == "home" && !episode.goes_on_from()) lacks.clear();
+  return lacks;
 }
 
 namespace {

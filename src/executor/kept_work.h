@@ -22,6 +22,12 @@ Result<supervisor::KeptWork> keep_work(const World& world, const store::Claim& c
                                        const store::StepStart& start,
                                        const secrets::Redactor::Values& credentials);
 
+// Returns "" when the next execution of the episode's agent can have HOME of the executions before, and go on in their
+// work if it does. Otherwise returns the missing part: the agent begins anew, in an empty HOME. `credentials`: of the
+// next execution. REQUIRES: an execution of the agent has a marker.
+Result<std::string> missing_home(const World& world, const store::Claim& claim, const Episode& episode,
+                                 const secrets::Redactor::Values& credentials);
+
 // Returns the work of the previous attempt from which the first execution of the agent continues, and hands its HOME
 // on. Otherwise returns the missing part, as docs/plan-format.md lists it. Removes HOME of all earlier attempts that
 // was not handed on. A second call returns the same. `credentials`: the next agent's. REQUIRES: claim.previous.

@@ -131,7 +131,7 @@ class Session {
                               .episode = step.episode,
                               .counted = counted(step.role),
                               .others_run = attempt_.running() != nullptr};
-    PAWL_OK(go_on_from_previous(one, start, credentials));
+    PAWL_OK(go_on_from_before(one, start, credentials));
     PAWL_TRY(const auto prepared, one.episode.prepare(step));
     if (!prepared) return Done::kMade;
     const auto& [context, spec] = *prepared;
@@ -160,13 +160,17 @@ class Session {
     return Done::kMade;
   }
 
-  // The first execution of an agent may go on in what the attempt before left. After a crash before the marker it is
+  // An agent may go on in what the execution before left, or the attempt before. After a crash before the marker it is
   // found again, and after the marker the marker's row says it.
-  Status go_on_from_previous(ActiveEpisode& one, store::StepStart& start,
-                             const secrets::Redactor::Values& credentials) {
-    const bool is_asked = start.gate_id == kAgentGate && start.execution == 1 && claim_.previous &&
-                          one.episode.phase().on_retry == plan::OnRetry::kContinue;
-    if (!is_asked) return {};
+  Status go_on_from_before(ActiveEpisode& one, store::StepStart& start,
+                           const secrets::Redactor::Values& credentials) {
+    if (start.gate_id != kAgentGate) return {};
+    if (start.execution > 1) {
+      PAWL_TRY(start.not_continued, missing_home(world_, claim_, one.episode, credentials));
+      if (!start.not_continued.empty()) one.episode.go_on_from(std::nullopt);
+      return {};
+    }
+    if (!claim_.previous || one.episode.phase().on_retry != plan::OnRetry::kContinue) return {};
     PAWL_TRY(auto kept, take_previous_work(world_, claim_, credentials));
     start.previous_layer = kept.layer;
     start.not_continued = std::move(kept.missing);

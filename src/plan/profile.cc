@@ -30,8 +30,11 @@ std::string braced(std::string_view word) { return "{" + std::string(word) + "}"
 
 // The placeholders that a text may have.
 struct Allowed {
-  bool prompt = false, model = false, model_args = false, args = false, url = true;
+  bool prompt = false, model = false, model_args = false, args = false, url = false;
+  bool other_braces = false;  // they are text
 };
+
+constexpr std::string_view kPlaceholders[] = {"prompt", "args", "model_args", "model", "base_url"};
 
 void check_placeholders(const YAML::Node& at, const std::string& what, const std::string& text,
                         const Allowed& allowed, Problems& problems) {
@@ -39,6 +42,7 @@ void check_placeholders(const YAML::Node& at, const std::string& what, const std
     const bool is_whole = text == braced(name);
     if (name == "prompt" && allowed.prompt) continue;
     if (name == "base_url" && allowed.url) continue;
+    if (allowed.other_braces && std::ranges::find(kPlaceholders, name) == std::end(kPlaceholders)) continue;
     if (name == "model" && allowed.model) continue;
     if (((name == "model_args" && allowed.model_args) || (name == "args" && allowed.args)) && is_whole)
       continue;
@@ -46,6 +50,7 @@ void check_placeholders(const YAML::Node& at, const std::string& what, const std
     if (name == "model") why = " needs `needs_model: true`, or a place in `model_args`";
     if (name == "model_args" && allowed.args) why = " needs the key `model_args`, and a word of its own";
     if (name == "args" && allowed.args) why = " needs a word of its own";
+    if (name == "base_url") why = " needs `base_url` with a `default`";
     problems.add(at, what + ": " + braced(name) + why);
   }
 }
@@ -61,7 +66,7 @@ class Reader {
     read_text("install", out_.install);
     if (const auto flag = top_.get("needs_model"); flag.IsDefined())
       out_.needs_model = read_bool(flag, "needs_model", problems_).value_or(false);
-    read_words("model_args", {.model = true}, out_.model_args);
+    read_words("model_args", {.model = true, .url = has_url()}, out_.model_args);
     out_.acp = top_.get("acp").IsDefined();
     if (out_.acp) {
       read_acp();
@@ -105,7 +110,8 @@ class Reader {
                {.prompt = !out_.acp,
                 .model = out_.needs_model,
                 .model_args = !out_.model_args.empty(),
-                .args = true},
+                .args = true,
+                .url = has_url()},
                to);
     if (to.empty()) return;
     check_program_name(node[0], key, to.front(), problems_);
@@ -143,7 +149,8 @@ class Reader {
                                        "the variable of a key");
       const auto value = read_string(entry.second, "set: " + name, problems_);
       if (!value) continue;
-      check_placeholders(entry.second, "set", *value, {.model = out_.needs_model}, problems_);
+      check_placeholders(entry.second, "set", *value,
+                         {.model = out_.needs_model, .url = has_url(), .other_braces = true}, problems_);
       to[name] = *value;
     }
   }
@@ -160,11 +167,15 @@ class Reader {
       if (!text) continue;
       if (!out_.needs_model && text->find("{model}") != std::string::npos)
         problems_.add(entry.second, "files: {model} needs `needs_model: true`");
+      if (!has_url() && text->find("{base_url}") != std::string::npos)
+        problems_.add(entry.second, "files: {base_url} needs `base_url` with a `default`");
       if (("\n" + *text + "\n").find("\n" + std::string(kEndOfFile) + "\n") != std::string::npos)
         problems_.add(entry.second, "files: a line that is " + std::string(kEndOfFile) + " ends the file");
       out_.files[path] = *text;
     }
   }
+
+  bool has_url() const { return top_.get("base_url").IsDefined(); }
 
   bool is_table(const YAML::Node& node, const std::string& key, const std::string& of) {
     if (node.IsMap() && node.size() <= kTextsMax) return true;

@@ -13,6 +13,8 @@ constexpr std::size_t kModelBytesMax = 200, kUrlBytesMax = 1000;
 
 // A key that no server asks for: programs refuse to start without any.
 constexpr std::string_view kNoKey = "none";
+// In double quotes and in a here-document of a shell these have a meaning.
+constexpr std::string_view kSpecialInQuotes = "\"$`\\", kSpecialInDocument = "$`\\";
 
 // The goal, and from the second attempt on what the gates said. A program takes a text that begins with one of these
 // characters for an option, or for a command of its own.
@@ -100,19 +102,24 @@ class Script {
   // Placeholders become variables of the shell; base_url is a text without special characters.
   std::string filled(std::string_view text, std::string_view special) const {
     std::string out = escaped(text, special);
-    replace_all(out, "{prompt}", "${prompt}");
     replace_all(out, "{model}", "${PAWL_MODEL}");
     replace_all(out, "{base_url}", url_);
     return out;
   }
 
+  std::string quoted(const std::string& filled) const {
+    return is_plain(filled) ? filled : "\"" + filled + "\"";
+  }
+
+  // A word of a command. The shell has the prompt, and exports it to no program.
   std::string word(const std::string& text) const {
-    const std::string out = filled(text, "\"$`\\");
-    return is_plain(out) ? out : "\"" + out + "\"";
+    std::string out = filled(text, kSpecialInQuotes);
+    replace_all(out, "{prompt}", "${prompt}");
+    return quoted(out);
   }
 
   std::string exported(const std::string& name, const std::string& value) const {
-    return "export " + name + "=" + word(value) + "\n";
+    return "export " + name + "=" + quoted(filled(value, kSpecialInQuotes)) + "\n";
   }
 
   std::string file(const std::string& path, const std::string& text) const {
@@ -120,7 +127,7 @@ class Script {
     std::string out;
     if (slash != std::string::npos) out += "mkdir -p \"$HOME/" + path.substr(0, slash) + "\"\n";
     const std::string end(kEndOfFile);
-    out += "cat >\"$HOME/" + path + "\" <<" + end + "\n" + filled(text, "$`\\");
+    out += "cat >\"$HOME/" + path + "\" <<" + end + "\n" + filled(text, kSpecialInDocument);
     if (!out.ends_with('\n')) out += '\n';
     return out + end + "\n";
   }

@@ -4,22 +4,31 @@
 
 #include "base/json.h"
 #include "base/seal.h"
+#include "os/crash_point.h"
 #include "os/file.h"
+#include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
 namespace pawl::supervisor {
 namespace {
 
-// No name of an episode: those have a '.'.
-constexpr std::string_view kSealsFile = "credentials";
 constexpr std::uint64_t kSealsBytesMax = 1 << 20;  // over 10,000 seals
 
 using Seals = std::set<std::string>;
 
-Result<Seals> seals_in(const std::string& folder) {
-  const std::string path = os::join(folder, kSealsFile);
-  if (!os::exists(path)) return Seals();
-  PAWL_TRY(const auto text, os::read_file(path, kSealsBytesMax));
+std::string attempt_of(const agent::Context& of) { return of.key.goal_id + "." + std::to_string(of.attempt); }
+
+// The file of an episode's seals in the folder of its attempt. No HOME has this name: those begin with the attempt's id.
+// The only episode of an attempt has the attempt's id, so that its file has the same name in the next attempt.
+std::string seals_file(const std::string& folder, const std::string& attempt_id,
+                       const std::string& episode_id) {
+  const bool has_it = episode_id.starts_with(attempt_id);
+  return os::join(folder, "credentials" + (has_it ? episode_id.substr(attempt_id.size()) : episode_id));
+}
+
+Result<Seals> seals_in(const std::string& file) {
+  if (!os::exists(file)) return Seals();
+  PAWL_TRY(const auto text, os::read_file(file, kSealsBytesMax));
   PAWL_TRY(const auto json, parse_json(text));
   Seals out;
   for (const auto& seal : json) out.insert(seal.is_string() ? seal.get<std::string>() : "");
@@ -32,21 +41,26 @@ std::string Homes::folder_of(const std::string& run_id, const std::string& attem
   return os::join(pawl_folder_, homes_of(run_id, attempt_id));
 }
 
-std::string Homes::seal_of(const std::string& name, const std::string& value) const {
-  return Seal(key_, "credential in a home " + name).of(value);
+std::vector<std::string> Homes::seals_of(const secrets::Redactor::Values& credentials) const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : credentials)
+    out.push_back(Seal(key_, "credential in a home " + name).of(value));
+  return out;
 }
 
-Status Homes::note(const std::string& run_id, const std::string& attempt_id,
-                   const secrets::Redactor::Values& credentials) const {
-  if (credentials.empty()) return {};
-  const std::string folder = folder_of(run_id, attempt_id);
-  PAWL_OK(os::make_private_folder(os::folder_of(folder)));
-  PAWL_OK(os::make_private_folder(folder));
-  PAWL_TRY(auto seals, seals_in(folder));
-  const auto known = seals.size();
-  for (const auto& [name, value] : credentials) seals.insert(seal_of(name, value));
-  if (seals.size() == known) return {};
-  return os::write_atomically(os::join(folder, kSealsFile), canonical(Json(seals)), 0600);
+Result<bool> Homes::has_other(const std::string& file, const secrets::Redactor::Values& credentials) const {
+  PAWL_TRY(auto seals, seals_in(file));
+  for (const auto& seal : seals_of(credentials)) seals.erase(seal);
+  return !seals.empty();
+}
+
+Result<std::string> Homes::lacks(const agent::EpisodeKey& key, const std::string& attempt_id,
+                                 const secrets::Redactor::Values& credentials) const {
+  const std::string folder = folder_of(key.run_id, attempt_id);
+  if (!os::is_folder(os::join(folder, key.episode_id))) return std::string("home");
+  PAWL_TRY(const bool has_other_value,
+           has_other(seals_file(folder, attempt_id, key.episode_id), credentials));
+  return std::string(has_other_value ? "credentials" : "");
 }
 
 // The folder is renamed first, and then HOME in it: neither gets another parent, for which its owner would have to let
@@ -59,9 +73,9 @@ Result<std::string> Homes::hand_on(const std::string& run_id, const std::string&
   const bool is_moved = os::is_folder(moved) || os::is_folder(to);
   const std::string& now = is_moved ? next : from;
   if (!is_moved && !os::is_folder(os::join(from, from_attempt_id))) return std::string("home");
-  PAWL_TRY(auto seals, seals_in(now));
-  for (const auto& [name, value] : credentials) seals.erase(seal_of(name, value));
-  if (!seals.empty()) return std::string("credentials");
+  PAWL_TRY(const bool has_other_value,
+           has_other(seals_file(now, from_attempt_id, from_attempt_id), credentials));
+  if (has_other_value) return std::string("credentials");
   // Where another executor has done the same meanwhile, HOME is where it should be.
   const auto rename = [&](const std::string& a, const std::string& b) -> Status {
     if (os::is_folder(b)) return {};
@@ -77,6 +91,26 @@ Result<std::string> Homes::hand_on(const std::string& run_id, const std::string&
 
 void Homes::forget(const std::string& run_id, const std::string& attempt_id) const {
   static_cast<void>(os::remove_tree(folder_of(run_id, attempt_id)));
+}
+
+// HOME is removed before its seals, and a value is sealed before an agent has it: after a crash between, a seal may be
+// of a value that HOME has not, and the next agent begins anew once more.
+Result<std::string> make_home(const std::string& pawl_folder, const agent::Context& of, bool fresh,
+                              const std::vector<std::string>& seals) {
+  PAWL_OK(agent::episode_path(pawl_folder, of.key));  // all parts are allowed as names of files
+  std::string home = home_of(pawl_folder, of);
+  const std::string homes = os::folder_of(home);
+  PAWL_OK(os::make_private_folder(os::folder_of(homes)));
+  PAWL_OK(os::make_private_folder(homes));
+  const std::string file = seals_file(homes, attempt_of(of), of.key.episode_id);
+  PAWL_TRY(const auto before, seals_in(file));
+  if (fresh) PAWL_OK(os::remove_tree(home));
+  os::crash_point("homes.removed");
+  Seals now = fresh ? Seals() : before;
+  now.insert(seals.begin(), seals.end());
+  if (now != before) PAWL_OK(os::write_durably("homes.seals", file, canonical(Json(now)), 0600));
+  PAWL_OK(os::make_folders(home));
+  return home;
 }
 
 }  // namespace pawl::supervisor

@@ -1,11 +1,13 @@
 // HOME of agents: .pawl/homes/<run_id>.<attempt_id>/<episode_id>. A detail of this room.
 //
-// The folder of an attempt is for Pawl alone; a sandbox sees one folder in it. It also has seals of the credentials
-// that its agents had, because HOME may contain their values.
+// The folder of an attempt is for Pawl alone; a sandbox sees one folder in it. Beside each HOME are seals of the
+// credentials that its agent had, because HOME may contain their values. No file has a value.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "agent/server.h"
 #include "base/error.h"
 #include "secrets/redact.h"
 
@@ -17,9 +19,10 @@ class Homes {  // thread-safe
   Homes(std::string pawl_folder, std::string key)
       : pawl_folder_(std::move(pawl_folder)), key_(std::move(key)) {}
 
-  // Adds to the seals of the attempt. No file has a value.
-  Status note(const std::string& run_id, const std::string& attempt_id,
-              const secrets::Redactor::Values& credentials) const;
+  std::vector<std::string> seals_of(const secrets::Redactor::Values& credentials) const;
+  // StepEnder::home_lacks().
+  Result<std::string> lacks(const agent::EpisodeKey& key, const std::string& attempt_id,
+                            const secrets::Redactor::Values& credentials) const;
   // StepEnder::hand_home_on().
   Result<std::string> hand_on(const std::string& run_id, const std::string& from_attempt_id,
                               const std::string& to_attempt_id,
@@ -28,9 +31,15 @@ class Homes {  // thread-safe
 
  private:
   std::string folder_of(const std::string& run_id, const std::string& attempt_id) const;
-  std::string seal_of(const std::string& name, const std::string& value) const;
+  // Whether a seal in the file is of no value in `credentials`.
+  Result<bool> has_other(const std::string& file, const secrets::Redactor::Values& credentials) const;
 
   std::string pawl_folder_, key_;
 };
+
+// HOME of an agent's step. An earlier execution of the episode may have made it, and left files there. `fresh`: they are
+// removed. Adds `seals`, of Homes::seals_of(), to those of HOME, durably. REQUIRES: the caller holds the step's lock.
+Result<std::string> make_home(const std::string& pawl_folder, const agent::Context& of, bool fresh,
+                              const std::vector<std::string>& seals);
 
 }  // namespace pawl::supervisor

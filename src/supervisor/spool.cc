@@ -32,6 +32,7 @@ Result<Job> job_in(const std::string& path, const std::string& text) {
     job.hidden = json.value("hidden", std::vector<std::string>());
     job.credentials = json.value("credentials", std::map<std::string, std::string>());
     job.fresh_home = json.value("fresh_home", false);
+    job.home_seals = json.value("home_seals", std::vector<std::string>());
   } catch (const Json::exception& error) {
     return fail(ErrorKind::kCorrupt, path + ": " + error.what());
   }
@@ -77,6 +78,7 @@ Status Spool::write_job(const Job& job) const {
                         .text("agent", job.agent ? canonical(to_json(*job.agent)) : "")
                         .json("credentials", canonical(Json(job.credentials)))
                         .boolean("fresh_home", job.fresh_home)
+                        .texts("home_seals", job.home_seals)
                         .texts("hidden", job.hidden);
   // Not durable on purpose: after a power loss there is no supervisor either, and the marker records what was
   // begun.

@@ -38,7 +38,8 @@ struct Job {
   std::vector<std::string> hidden;      // paths of the host, beside .pawl
   // Spool::seals_of() the agent's credentials: a recovery sees whether they are the same. No file has a value.
   std::map<std::string, std::string> credentials = {};
-  bool fresh_home = false;  // AgentStep::fresh_home
+  bool fresh_home = false;                   // AgentStep::fresh_home
+  std::vector<std::string> home_seals = {};  // Homes::seals_of() the same values, for make_home()
 };
 
 struct SpooledResult {

@@ -59,9 +59,7 @@ class SupervisedSteps final : public StepRunner {
       job.credentials = spool.seals_of(agent->credentials);
       job.fresh_home = agent->fresh_home;
       handed_over.credentials = agent->credentials;
-      const auto& key = agent->context.key;
-      PAWL_OK(homes_.note(key.run_id, key.goal_id + "." + std::to_string(agent->context.attempt),
-                          agent->credentials));
+      job.home_seals = homes_.seals_of(agent->credentials);
     }
     PAWL_TRY(const std::string input, to_bytes(handed_over));
     std::int64_t pid = 0;
@@ -137,6 +135,11 @@ class SupervisedSteps final : public StepRunner {
         if (name != "lock" && std::ranges::find(kStepFiles, name) == kStepFiles.end())
           static_cast<void>(os::remove_tree(spool.path(name)));
     });
+  }
+
+  Result<std::string> home_lacks(const agent::EpisodeKey& key, const std::string& attempt_id,
+                                 const secrets::Redactor::Values& credentials) override {
+    return homes_.lacks(key, attempt_id, credentials);
   }
 
   Result<std::string> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,

@@ -84,6 +84,11 @@ class StepEnder {  // thread-safe
   // The same for a step without a result, but its output, trace and network log stay: users
   // look there for the cause.
   virtual void forget_lost(const std::string& sandbox_run_id) = 0;
+  // Returns the reason why the next execution of an episode's agent can't have HOME of the executions before; "": it can.
+  // "home": there is no HOME. "credentials": they had other values than `credentials`, and HOME may contain the old
+  // values, for which no text can be redacted any more.
+  virtual Result<std::string> home_lacks(const agent::EpisodeKey& key, const std::string& attempt_id,
+                                         const secrets::Redactor::Values& credentials) = 0;
   // Gives HOME of an ended attempt's agent to the next attempt's agent, whole or not at all. Returns "" when it did,
   // otherwise the missing part. "home": there is no HOME. "credentials": agents had other values than `credentials`,
   // and HOME may contain the old values. A second call returns the same. Durable when it returns. REQUIRES: each

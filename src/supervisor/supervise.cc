@@ -19,18 +19,6 @@
 namespace pawl::supervisor {
 namespace {
 
-// An earlier execution of the episode may have made it, and left files there.
-Result<std::string> make_home(const std::string& pawl_folder, const agent::Context& of, bool fresh) {
-  PAWL_OK(agent::episode_path(pawl_folder, of.key));  // all parts are allowed as names of files
-  std::string home = home_of(pawl_folder, of);
-  const std::string homes = os::folder_of(home);
-  PAWL_OK(os::make_private_folder(os::folder_of(homes)));
-  PAWL_OK(os::make_private_folder(homes));
-  if (fresh) PAWL_OK(os::remove_tree(home));
-  PAWL_OK(os::make_folders(home));
-  return home;
-}
-
 Result<sandbox::Folders> make_work_folders(const Spool& spool, const Job& job,
                                            const workspace::Workspaces& workspaces) {
   const std::string root = spool.work_folder();
@@ -40,7 +28,7 @@ Result<sandbox::Folders> make_work_folders(const Spool& spool, const Job& job,
   PAWL_OK(os::make_private_folder(root));
   for (const auto& folder : {folders.upper, folders.work, folders.scratch}) PAWL_OK(os::make_folders(folder));
   if (job.agent) {
-    PAWL_TRY(folders.home, make_home(spool.pawl_folder(), *job.agent, job.fresh_home));
+    PAWL_TRY(folders.home, make_home(spool.pawl_folder(), *job.agent, job.fresh_home, job.home_seals));
   }
   auto layers = job.spec.workspace.layers;
   std::ranges::copy(job.spec.workspace.git_layers, std::back_inserter(layers));

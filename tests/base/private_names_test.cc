@@ -8,11 +8,28 @@ namespace pawl {
 namespace {
 
 TEST(PrivateNames, ByTheLastComponentsInAnyCase) {
-  for (const char* key :
-       {".ssh", "a/.SSH", "id_rsa", "a/.netrc", ".Env", "x/.config/gcloud", ".config/gh/hosts.yml", ".s3cfg",
-        ".my.cnf", ".authinfo", ".claude/.credentials.json", "credentials.tfrc.json", "/a/.codex/auth.json",
-        "b/.Gemini/oauth_creds.json", ".local/share/opencode/auth.json", "a/.claude.json",
-        ".openhands/settings.json", ".config/git/credentials"}) {
+  for (const char* key : {".ssh",
+                          "a/.SSH",
+                          "id_rsa",
+                          "a/.netrc",
+                          ".Env",
+                          "x/.config/gcloud",
+                          ".config/gh/hosts.yml",
+                          ".s3cfg",
+                          ".my.cnf",
+                          ".authinfo",
+                          ".claude/.credentials.json",
+                          "credentials.tfrc.json",
+                          "/a/.codex/auth.json",
+                          "b/.Gemini/oauth_creds.json",
+                          ".local/share/opencode/auth.json",
+                          "a/.claude.json",
+                          ".openhands/settings.json",
+                          ".config/git/credentials",
+                          "/etc/shadow",
+                          "/etc/gshadow-",
+                          "/etc/ssl/private",
+                          "/etc/ssh/ssh_host_ed25519_key"}) {
     EXPECT_TRUE(is_key_name(key)) << key;
     EXPECT_TRUE(may_be_key_name(key)) << key;
   }
@@ -21,9 +38,10 @@ TEST(PrivateNames, ByTheLastComponentsInAnyCase) {
     EXPECT_FALSE(is_key_name(likely)) << likely;
     EXPECT_TRUE(may_be_key_name(likely)) << likely;
   }
-  for (const char* plain : {"hosts.yml", "gcloud", "env", ".env.example", "ssh/config", "settings.xml",
-                            "auth.json", "a.codex/auth.json", ".codex/auth.json/a", ".codex", ".codex/bin",
-                            ".codex/auth.jsonl", "agent/auth.json", "settings.json"})
+  for (const char* plain :
+       {"hosts.yml", "gcloud", "env", ".env.example", "ssh/config", "settings.xml", "css/shadow",
+        "ssh_host_rsa_key.pub", "auth.json", "a.codex/auth.json", ".codex/auth.json/a", ".codex",
+        ".codex/bin", ".codex/auth.jsonl", "agent/auth.json", "settings.json"})
     EXPECT_FALSE(may_be_key_name(plain)) << plain;
 }
 

@@ -223,17 +223,18 @@ TEST(Profiles, BecomeAScript) {
   const std::string full = R"(version: 1
 run: [tool, "{model_args}", "{args}", "--text={prompt}"]
 model_args: [--model, "x/{model}"]
-set: {QUIET: "1", URL: "{base_url}", MONEY: "$5"}
-files: {".tool/a.json": '{"url": "{base_url}", "price": "$5", "env": "{env:X}"}'}
+set: {QUIET: "1", URL: "{base_url}", MONEY: "$5", AS: "{date}"}
+files: {".tool/a.json": '{"url": "{base_url}", "price": "$5", "env": "{env:X} {prompt}"}'}
 key: TOOL_KEY
 base_url: {default: "https://api.example.org/v1", set: {OTHER: "{base_url}/x"}}
 egress: ["login.example.org:443"]
 )";
   EXPECT_EQ(script(full), begin +
-                              "export MONEY=\"\\$5\"\nexport QUIET=1\nexport URL=https://api.example.org/v1\n"
+                              "export AS=\"{date}\"\nexport MONEY=\"\\$5\"\nexport QUIET=1\nexport "
+                              "URL=https://api.example.org/v1\n"
                               "mkdir -p \"$HOME/.tool\"\ncat >\"$HOME/.tool/a.json\" <<PAWL_END_OF_FILE\n"
                               "{\"url\": \"https://api.example.org/v1\", \"price\": \"\\$5\", \"env\": "
-                              "\"{env:X}\"}\nPAWL_END_OF_FILE\n"
+                              "\"{env:X} {prompt}\"}\nPAWL_END_OF_FILE\n"
                               "exec tool ${PAWL_MODEL:+--model \"x/${PAWL_MODEL}\"} \"--text=${prompt}\"\n");
   const auto elsewhere = script(full, {.base_url = "http://127.0.0.1:8080"});
   EXPECT_NE(elsewhere.find("export OTHER=http://127.0.0.1:8080/x\nexport TOOL_KEY=\"${TOOL_KEY:-none}\"\n"),
@@ -329,6 +330,9 @@ TEST(Profiles, WithAMistakeAreRefusedAtItsPlace) {
       {small + "files: {../x: y}\n", "p.yaml:3:9", "HOME"},
       {small + "files: {\"a$(id)\": y}\n", "p.yaml:3:9", "HOME"},
       {small + "files: {x: \"{model}\"}\n", "p.yaml:3:12", "needs_model"},
+      {small + "files: {x: \"{base_url}\"}\n", "p.yaml:3:12", "default"},
+      {small + "set: {A: \"{base_url}\"}\n", "p.yaml:3:10", "default"},
+      {small + "set: {A: \"{prompt}\"}\n", "p.yaml:3:10", "{prompt}"},
       {small + "files:\n  x: |\n    a\n    PAWL_END_OF_FILE\n    b\n", "p.yaml:4:6", "ends the file"},
       {small + "key: \"A B\"\n", "p.yaml:3:6", "name"},
       {small + "other_keys: [A]\n", "p.yaml:3:1", "needs `key`"},

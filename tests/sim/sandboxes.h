@@ -61,6 +61,11 @@ class SimSandboxes final : public supervisor::StepRunner {
   Status report_usage(const supervisor::PrintedUsage& of) override;
   void forget(const std::string& sandbox_run_id) override;
   void forget_lost(const std::string& sandbox_run_id) override { forget(sandbox_run_id); }
+  // No agent of the simulator has credentials. It says elsewhere whether HOME is there.
+  Result<std::string> home_lacks(const agent::EpisodeKey&, const std::string&,
+                                 const secrets::Redactor::Values&) override {
+    return std::string();
+  }
   Result<std::string> hand_home_on(const std::string&, const std::string& from, const std::string& to,
                                    const secrets::Redactor::Values&) override {
     return homes_.hand_on(from, to) ? std::string() : "home";

@@ -37,7 +37,7 @@ class Homes : public ::testing::Test {
     sandbox::SandboxSpec spec{.cmd = {"sh", "-c", script}};
     if (agent) spec.copy_in = {{.src = "", .dst = "/pawl"}};
     std::optional<AgentStep> step;
-    if (agent) step = {.context = *agent, .credentials = credentials};
+    if (agent) step = {.context = *agent, .credentials = credentials, .fresh_home = fresh_};
     EXPECT_TRUE(runner_->start(id, sandbox::default_backend(), spec, {}, step));
     return id;
   }
@@ -68,6 +68,12 @@ class Homes : public ::testing::Test {
     return os::list_folder(temp_ / std::string(kHomes)).value_or(std::vector<std::string>());
   }
 
+  std::string lacks(const agent::Context& agent, const secrets::Redactor::Values& credentials) {
+    return runner_->home_lacks(agent.key, "fix." + std::to_string(agent.attempt), credentials)
+        .value_or("an error");
+  }
+
+  bool fresh_ = false;  // AgentStep::fresh_home of the next step
   testing::TempFolder temp_;
   os::SystemRandom random_;
   std::unique_ptr<StepRunner> runner_ = make_step_runner(testing::runner_options(temp_.path()));
@@ -150,6 +156,25 @@ TEST_F(Homes, AreNotHandedOnWithOtherCredentials) {
   left_by(2, with("other-value"));
   EXPECT_EQ(hand_on("fix.2", "fix.3", with("other-value")), "credentials") << "it had the first one, too";
   EXPECT_EQ(hand_on(left_by(5, {}), "fix.6", with("first-value")), "");
+}
+
+TEST_F(Homes, LackNothingForTheValuesThatTheyHaveSeen) {
+  const auto with = [](const char* value) { return secrets::Redactor::Values{{"KEY", value}}; };
+  const auto agent = agent_of(1, "fix.1"), other = agent_of(1, "fix.1.2");
+  EXPECT_EQ(lacks(agent, with("first-value")), "home");
+  run("touch ~/file", agent, with("first-value"));
+  run("touch ~/file", other, with("other-value"));
+  EXPECT_EQ(lacks(agent, with("first-value")), "");
+  EXPECT_EQ(lacks(agent, with("other-value")), "credentials");
+  EXPECT_EQ(lacks(agent, {}), "credentials");
+  EXPECT_EQ(lacks(other, with("other-value")), "") << "each episode has its own";
+  EXPECT_EQ(lacks(other, with("first-value")), "credentials");
+  fresh_ = true;
+  EXPECT_EQ(run("ls -A ~; touch ~/new", agent, with("other-value")), "");
+  EXPECT_EQ(lacks(agent, with("other-value")), "") << "the first value is in no file any more";
+  EXPECT_EQ(lacks(agent, with("first-value")), "credentials");
+  fresh_ = false;
+  EXPECT_EQ(run("ls -A ~", agent, with("other-value")), "new\n");
 }
 
 TEST_F(Homes, OnlyTheirOwnerCanEnterTheFolderOfAll) {
