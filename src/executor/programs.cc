@@ -93,13 +93,25 @@ std::string packages_around(const std::string& path) {
   return out;
 }
 
+// Whether `folder` is the prefix of an installation, or of this program: its `bin` needs what lies beside it. Another
+// folder with a `bin`, such as ~/work, has much that no step should see.
+bool is_prefix_of(const std::string& folder, const std::string& path) {
+  constexpr std::array kParts = {"lib", "lib64", "libexec", "share", "include", "node_modules", "pyvenv.cfg"};
+  const auto has = [&](const char* part) { return os::exists(os::join(folder, part)); };
+  const auto real = os::absolute_path(path), real_folder = os::absolute_path(folder);
+  const bool leads_beside = real && real_folder && lies_at_or_below(*real, *real_folder) &&
+                            !lies_at_or_below(*real, os::join(*real_folder, "bin"));
+  return leads_beside || std::ranges::any_of(kParts, has);
+}
+
 // Folders and files that show the program at `path`, the widest first.
 std::vector<std::string> tops_around(const std::string& path) {
   if (auto whole = whole_around(path); !whole.empty()) return {std::move(whole)};
   std::vector<std::string> out;
   if (auto packages = packages_around(path); !packages.empty()) out.push_back(std::move(packages));
   const std::string folder = os::folder_of(path);
-  if (folder.ends_with("/bin")) out.push_back(os::folder_of(folder));
+  if (folder.ends_with("/bin") && is_prefix_of(os::folder_of(folder), path))
+    out.push_back(os::folder_of(folder));
   out.push_back(folder);
   out.push_back(path);
   return out;

@@ -79,6 +79,8 @@ class WithHome(WithRun):
         return self.write(path, WORK % interpreter, 0o755)
 
     def runtime(self, path):
+        """A runtime is installed with a library beside its folder `bin`."""
+        self.write(f"{path.rpartition('/bin/')[0]}/lib/part", "")
         return self.write(path, RUNTIME, 0o755)
 
     def link(self, path, target):
@@ -209,8 +211,10 @@ class Found(WithHome):
 
     def test_each_plain_place_has_its_mount(self):
         """One plan starts a program of each, since a run for each would take half a minute."""
-        for number, (folder, _) in enumerate(PLACES):
+        for number, (folder, shown) in enumerate(PLACES):
             self.write(f"home/{folder}/tool-{number}", f"#!/bin/sh\necho started {folder}\n", 0o755)
+            if folder != shown:
+                self.write(f"home/{shown}/lib/part", "")
         run = 'run: "%s && echo hello, world >greeting"' % " && ".join(f"tool-{number}" for number in range(len(PLACES)))
         self.make(run)
         said = self.pawl("check", "plan.yaml", env=self.env).stderr
@@ -224,8 +228,21 @@ class Found(WithHome):
         for folder, _ in PLACES:
             self.assertIn(f"started {folder}\n", said)
 
+    def test_what_lies_beside_bin_is_shown_only_to_a_program_that_may_need_it(self):
+        self.program("home/work/bin/codex")
+        self.write("home/work/customers/list", "x\n")
+        self.path("home/work/bin")
+        self.works(["~/work/bin"])
+
+    def test_a_link_of_bin_shows_what_it_leads_to(self):
+        self.program("home/work/codex/cli.py")
+        self.link("home/work/bin/codex", "../codex/cli.py")
+        self.path("home/work/bin")
+        self.works(["~/work"])
+
     def test_opt(self):
         self.program("opt/tools/bin/codex")
+        self.write("opt/tools/lib/part", "")
         self.program("opt/bin/own-tool")
         self.make('run: "codex && own-tool"')
         done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f"mount --bind opt /opt && '{PAWL}' check plan.yaml"],
@@ -265,7 +282,7 @@ class Found(WithHome):
         self.program("home/nix/store/two-codex/bin/codex", "home/nix/store/three-python/bin/python3")
         self.link("home/nix/store/one-profile/bin/codex", self.root / "home/nix/store/two-codex/bin/codex")
         self.link("home/.nix-profile", "nix/store/one-profile")
-        self.works(["~/.nix-profile", "~/nix/store"])
+        self.works(["~/.nix-profile/bin", "~/nix/store"])
 
     def test_proto_behind_its_shim(self):
         self.write("home/.proto/shims/codex", "#!/bin/sh\nexit 1\n", 0o755)

@@ -34,9 +34,13 @@ class ProgramsTest : public ::testing::Test {
         unsetenv(name);
   }
 
+  // A folder `bin` is of an installation, which has more.
   void make_program(const std::string& below_home) {
-    const std::string path = os::join(home_, below_home);
-    ASSERT_TRUE(os::make_folders(os::folder_of(path)));
+    const std::string path = os::join(home_, below_home), folder = os::folder_of(path);
+    ASSERT_TRUE(os::make_folders(folder));
+    if (folder.ends_with("/bin")) {
+      ASSERT_TRUE(os::make_folders(os::folder_of(folder) + "/lib"));
+    }
     ASSERT_TRUE(os::write_atomically(path, "#!/bin/sh\n", 0755));
   }
   std::vector<UnseenProgram> unseen(const std::vector<std::string>& argv) {
@@ -124,7 +128,7 @@ TEST_F(ProgramsTest, BehindSeveralLinksNeedThemAll) {
   setenv("PATH", (home_ + "/first/bin:/usr/bin:/bin").c_str(), 1);
   const auto found = unseen({"tool"});
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_THAT(found[0].place.mounts, ElementsAre("~/first", "~/opt/links", "~/opt/app/node_modules"));
+  EXPECT_THAT(found[0].place.mounts, ElementsAre("~/first/bin", "~/opt/links", "~/opt/app/node_modules"));
   mount("~/first");
   mount("~/opt/app/node_modules");
   EXPECT_EQ(unseen({"tool"}).size(), 1U) << "the second link is missing";
