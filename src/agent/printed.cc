@@ -20,6 +20,10 @@ std::string PrintedObject::text(std::string_view name, std::int64_t characters_m
 
 std::int64_t PrintedObject::count(std::string_view name) const { return body_.integer(name).value_or(0); }
 
+bool PrintedObject::is_no_count(std::string_view name) const {
+  return has(name) && !body_.integer(name) && body_.any(name, sizeof "null") != "null";
+}
+
 std::optional<std::int64_t> PrintedObject::usd_micros(std::string_view name) const {
   constexpr std::size_t kDecimals = 6;
   auto number = body_.any(name, text_->size());

@@ -26,6 +26,8 @@ class PrintedObject {
   // "": not a string of at most this many characters.
   std::string text(std::string_view name, std::int64_t characters_max = kPrintedTextMax) const;
   std::int64_t count(std::string_view name) const;  // 0: not an integer of 0 or more
+  // Whether the member is there, and neither null nor an integer of 0 or more.
+  bool is_no_count(std::string_view name) const;
   // A number of dollars, rounded down to millionths; no value: not such a number.
   std::optional<std::int64_t> usd_micros(std::string_view name) const;
   bool has(std::string_view name) const { return body_.has(name); }

@@ -42,6 +42,55 @@ TEST(AcpClient, UsageIsReadWhereAgentsHaveIt) {
   EXPECT_TRUE(silent.usage().empty());
 }
 
+// Whether the usage is told as a part of what was used.
+bool is_told_as_part(Agent& agent) { return std::ranges::any_of(agent.usage(), is_unknown); }
+
+constexpr const char* kNoCounts[] = {
+    "1234567.0", "100000000000000000000", "\"77\"", "-1", "1e3", "true", "{}", "[7]"};
+
+TEST(AcpClient, UsageThatCanNotBeReadIsAPart) {
+  for (const std::string no_count : kNoCounts) {
+    for (const std::string name :
+         {"inputTokens", "outputTokens", "thoughtTokens", "cachedReadTokens", "cachedWriteTokens"}) {
+      Agent agent;
+      agent.end(agent.open(), R"(,"usage":{"other":5,")" + name + "\":" + no_count + "}");
+      EXPECT_TRUE(is_told_as_part(agent)) << name << no_count;
+    }
+    for (const std::string name : {"input_tokens", "output_tokens"}) {
+      Agent gemini;
+      gemini.end(gemini.open(), R"(,"_meta":{"quota":{"model_usage":[{"model":"pro","token_count":{"x":1,")" +
+                                    name + "\":" + no_count + "}}]}}");
+      EXPECT_TRUE(is_told_as_part(gemini)) << name << no_count;
+    }
+    for (const std::string name : {"inputTokens", "outputTokens", "cachedReadTokens"}) {
+      Agent qwen;
+      const Json prompt = qwen.open();
+      for (const auto& count : {no_count, std::string("5")})
+        qwen.update(
+            R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{")" +
+            name + "\":" + count + "}}}");
+      qwen.end(prompt);
+      EXPECT_TRUE(is_told_as_part(qwen)) << name << no_count;
+    }
+  }
+  Agent silent;
+  silent.end(silent.open(),
+             R"(,"_meta":{"quota":{"model_usage":[{"model":"pro"},{"token_count":{"input_tokens":1}}]}})");
+  EXPECT_TRUE(is_told_as_part(silent)) << "an entry without its tokens";
+}
+
+TEST(AcpClient, UsageThatIsNotToldIsNoPart) {
+  Agent agent;
+  agent.end(agent.open(), R"(,"usage":{"inputTokens":9,"outputTokens":0,"thoughtTokens":null})");
+  EXPECT_FALSE(is_told_as_part(agent));
+  Agent both;
+  const Json prompt = both.open();
+  both.update(
+      R"({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":""},"_meta":{"usage":{"inputTokens":"x"}}})");
+  both.end(prompt, R"(,"usage":{"inputTokens":9,"outputTokens":1})");
+  EXPECT_FALSE(is_told_as_part(both)) << "the end of the turn says all";
+}
+
 TEST(AcpClient, ATurnOfSeveralCallsMayTellTheLastOneAlone) {
   for (const auto& [input, has_tool, is_part] :
        {std::tuple(900, true, true), std::tuple(901, true, false), std::tuple(900, false, false)}) {

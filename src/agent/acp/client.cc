@@ -336,7 +336,7 @@ std::string Client::last_line() const {
              .number("tool_calls", tools.total)
              .number("tool_calls_failed", tools.failed)
              .json("usage", canonical_array(usages))
-             .boolean("usage_is_part", tools.total > 0 && used_.has_last_call_alone())
+             .boolean("usage_is_part", used_.is_part() || (tools.total > 0 && used_.has_last_call_alone()))
              .object() +
          "\n";
 }

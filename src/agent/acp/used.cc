@@ -1,6 +1,8 @@
 #include "agent/acp/used.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 #include "base/money.h"
 
@@ -8,6 +10,10 @@ namespace pawl::agent::acp {
 namespace {
 
 constexpr std::size_t kListBytesMax = 256 << 10;
+
+bool has_no_count(const PrintedObject& usage, std::initializer_list<std::string_view> counts) {
+  return std::ranges::any_of(counts, [&](std::string_view name) { return usage.is_no_count(name); });
+}
 
 // `usage` of the end of a turn (schema of the protocol, "Usage"). Its kinds of tokens have none in common.
 Usage of_turn(const PrintedObject& usage, const std::string& model) {
@@ -17,17 +23,20 @@ Usage of_turn(const PrintedObject& usage, const std::string& model) {
           .cached_tokens = usage.count("cachedReadTokens")};
 }
 
-// Gemini CLI: `_meta.quota.model_usage` of the end of a turn.
-void add_of_gemini(const PrintedObject& meta, std::vector<Usage>& to) {
+// Gemini CLI: `_meta.quota.model_usage` of the end of a turn. Returns whether a part of it can't be read.
+bool add_of_gemini(const PrintedObject& meta, std::vector<Usage>& to) {
   const auto quota = meta.object("quota");
-  if (!quota) return;
+  if (!quota) return false;
+  bool has_part = false;
   for (const auto& each : quota->objects("model_usage", kListBytesMax)) {
     const auto tokens = each.object("token_count");
+    has_part = has_part || !tokens || has_no_count(*tokens, {"input_tokens", "output_tokens"});
     if (tokens)
       add_usage(to, {.model = each.text("model"),
                      .input_tokens = tokens->count("input_tokens"),
                      .output_tokens = tokens->count("output_tokens")});
   }
+  return has_part;
 }
 
 }  // namespace
@@ -45,6 +54,8 @@ void Used::see_update(const PrintedObject& update) {
   const auto usage = meta ? meta->object("usage") : std::nullopt;
   if (!usage) return;
   const std::int64_t cached = usage->count("cachedReadTokens");  // a part of the input
+  on_the_way_is_part_ =
+      on_the_way_is_part_ || has_no_count(*usage, {"inputTokens", "outputTokens", "cachedReadTokens"});
   add_usage(on_the_way_, {.model = model_,
                           .input_tokens = std::max<std::int64_t>(usage->count("inputTokens") - cached, 0),
                           .output_tokens = usage->count("outputTokens"),
@@ -52,9 +63,13 @@ void Used::see_update(const PrintedObject& update) {
 }
 
 void Used::see_end(const PrintedObject& result) {
-  if (const auto usage = result.object("usage")) add_usage(ended_, of_turn(*usage, model_));
+  if (const auto usage = result.object("usage")) {
+    add_usage(ended_, of_turn(*usage, model_));
+    ended_is_part_ = has_no_count(
+        *usage, {"inputTokens", "outputTokens", "thoughtTokens", "cachedReadTokens", "cachedWriteTokens"});
+  }
   const auto meta = result.object("_meta");
-  if (ended_.empty() && meta) add_of_gemini(*meta, ended_);
+  if (ended_.empty() && meta) ended_is_part_ = add_of_gemini(*meta, ended_);
 }
 
 bool Used::has_last_call_alone() const {

@@ -26,6 +26,8 @@ class Used {
   // Whether the usage at the end of a turn of several calls is that of the last call alone, as opencode 1.18.33 reports
   // it: no more input than that call's context, which a message on the way has.
   bool has_last_call_alone() const;
+  // Whether by_model() lacks a number that the agent told and that is no count of tokens.
+  bool is_part() const { return ended_.empty() ? on_the_way_is_part_ : ended_is_part_; }
   // The cost of the session in all executions, in millionths of a dollar.
   std::int64_t cost_of_session() const { return cost_.value_or(reported_); }
 
@@ -35,6 +37,7 @@ class Used {
   std::int64_t context_ = 0;          // tokens of the newest call; 0: not known
   std::string model_;
   std::vector<Usage> ended_, on_the_way_;
+  bool ended_is_part_ = false, on_the_way_is_part_ = false;
 };
 
 }  // namespace pawl::agent::acp
