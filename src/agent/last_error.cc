@@ -1,8 +1,10 @@
 #include "agent/last_error.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "agent/printed.h"
 #include "agent/refusal.h"
@@ -14,23 +16,38 @@ namespace {
 constexpr std::int64_t kMessageMax = 16 << 10;  // characters: some providers answer with a page of HTML
 constexpr std::int64_t kRetryAfterDigitsMax = 9;
 
-// The last line that is an event. Lines after it are of standard error, or of programs that it started.
-std::optional<PrintedObject> last_event(std::string_view tail) {
+// Calls `visit` for each line that is an event, the newest first, until it returns false. Other lines are of standard
+// error, or of programs that it started.
+void each_event_from_end(std::string_view tail, const std::function<bool(PrintedObject event)>& visit) {
   std::size_t lines = 0;
   for (std::string_view line : TextLinesFromEnd(tail)) {
     if (++lines > kRefusalLinesMax) break;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.starts_with('{') && line.ends_with('}'))
-      if (auto event = PrintedObject::parse(std::string(line)); event && event->has("type")) return event;
+    std::optional<PrintedObject> event;
+    if (line.starts_with('{') && line.ends_with('}')) event = PrintedObject::parse(std::string(line));
+    if (line.starts_with("[{") && line.ends_with("}]")) event = printed_result(line);
+    if (event && event->has("type") && !visit(*std::move(event))) return;
   }
-  return std::nullopt;
+}
+
+std::optional<PrintedObject> last_event(std::string_view tail) {
+  std::optional<PrintedObject> out;
+  each_event_from_end(tail, [&](PrintedObject event) {
+    out = std::move(event);
+    return false;
+  });
+  return out;
+}
+
+LastError ended_with(std::int64_t status, std::string_view message) {
+  return {.status = status,
+          .message = std::string(message.substr(0, kRefusalLineBytesMax)),
+          .retry_after_seconds = std::nullopt};
 }
 
 std::optional<LastError> error_of(std::int64_t status, std::string_view message) {
   if (status == 0 && message.empty()) return std::nullopt;
-  return LastError{.status = status,
-                   .message = std::string(message.substr(0, kRefusalLineBytesMax)),
-                   .retry_after_seconds = std::nullopt};
+  return ended_with(status, message);
 }
 
 // {"error":{"message":"...","code":503}}, alone or behind "got status: UNAVAILABLE. ": so the client of Google
@@ -69,31 +86,48 @@ std::optional<LastError> last_error_of_acp(std::string_view tail) {
 }
 
 // {"type":"result","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 3pm (UTC)"}
+// A result without a text has its reason in `subtype`: error_max_turns. Events of the session may stand behind it.
 // Anthropic answers with 400 to the key of an account that has no credit or is disabled.
 std::optional<LastError> last_error_of_claude_code(std::string_view tail) {
-  const auto event = last_event(tail);
-  if (!event || event->text("type") != "result" || event->json("is_error", sizeof "true") != "true")
-    return std::nullopt;
-  const std::string said = event->text("result", kMessageMax);
-  auto out = error_of(event->count("api_error_status"), said);
-  if (out)
-    out->is_of_credential = said.starts_with("Credit balance is too low") ||
-                            said.starts_with("Your ANTHROPIC_API_KEY belongs to a disabled organization");
+  std::optional<PrintedObject> result;
+  each_event_from_end(tail, [&](PrintedObject event) {
+    const std::string type = event.text("type");
+    if (type == "result") result = std::move(event);
+    return type != "result" && type != "assistant" && type != "user";
+  });
+  if (!result || result->json("is_error", sizeof "true") != "true") return std::nullopt;
+  std::string said = result->text("result", kMessageMax);
+  if (said.empty() && result->text("subtype").starts_with("error")) said = result->text("subtype");
+  auto out = ended_with(result->count("api_error_status"), said);
+  out.is_of_credential = said.starts_with("Credit balance is too low") ||
+                         said.starts_with("Your ANTHROPIC_API_KEY belongs to a disabled organization");
   return out;
 }
 
-// {"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: ..."}}, or "error" with a message.
+// {"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: ..."}}, or "error" with a message. The
+// event "error" that stands before turn.failed says the same, and may say more: the details with the time of a reset.
 std::optional<LastError> last_error_of_codex(std::string_view tail) {
-  const auto event = last_event(tail);
-  if (!event) return std::nullopt;
-  const std::string type = event->text("type");
-  if (type == "error") return error_of(0, event->text("message", kMessageMax));
-  const auto error = type == "turn.failed" ? event->object("error") : std::nullopt;
-  return error ? error_of(0, error->text("message", kMessageMax)) : std::nullopt;
+  std::vector<PrintedObject> newest_first;
+  each_event_from_end(tail, [&](PrintedObject event) {
+    newest_first.push_back(std::move(event));
+    return newest_first.size() < 2;
+  });
+  const auto error_event = [&](std::size_t at) {
+    const bool is_error = at < newest_first.size() && newest_first[at].text("type") == "error";
+    return is_error ? std::optional(newest_first[at].text("message", kMessageMax)) : std::nullopt;
+  };
+  if (const auto said = error_event(0)) return ended_with(0, *said);
+  if (newest_first.empty() || newest_first.front().text("type") != "turn.failed") return std::nullopt;
+  const auto error = newest_first.front().object("error");
+  const std::string said = error ? error->text("message", kMessageMax) : "";
+  auto begin = std::string_view(said);
+  if (begin.ends_with('.')) begin.remove_suffix(1);
+  const auto before = error_event(1);
+  return ended_with(0, before && before->starts_with(begin) ? *before : said);
 }
 
 // The one object that it prints has `response` or {"error":{"message":"{\"error\":{\"message\":...}}","code":400}}. Google
-// answers to a wrong key with 400.
+// answers to a wrong key with 400. An error without a status has the code 1, also where Google's answer has one.
 std::optional<LastError> last_error_of_gemini_cli(std::string_view tail) {
   const auto printed = printed_objects(tail, {R"("error")", R"("response")"}, 1);
   const auto error = printed.empty() ? std::nullopt : printed.back().object("error");
@@ -102,9 +136,10 @@ std::optional<LastError> last_error_of_gemini_cli(std::string_view tail) {
   const auto answer = PrintedObject::parse(said);
   const auto inner = answer ? answer->object("error") : std::nullopt;
   constexpr std::int64_t kStatusMin = 100;  // below are its own exit codes
-  const auto code = error->count("code");
-  auto out = error_of(code < kStatusMin ? 0 : code, inner ? inner->text("message", kMessageMax) : said);
-  if (out) out->is_of_credential = inner && said.find("API_KEY_INVALID") != said.npos;
+  auto status = error->count("code");
+  if (status < kStatusMin) status = inner ? inner->count("code") : 0;
+  auto out = ended_with(status, inner ? inner->text("message", kMessageMax) : said);
+  out.is_of_credential = inner && said.find("API_KEY_INVALID") != said.npos;
   return out;
 }
 
@@ -142,7 +177,7 @@ std::optional<LastError> last_error_of_pi(std::string_view tail) {
 // "[API Error: 401 ...]". A model's text may say the same, so a call to the model must have failed.
 std::optional<LastError> last_error_of_qwen_code(std::string_view tail) {
   constexpr std::string_view kBefore = "[API Error: ";
-  const auto result = qwen_code_result(tail);
+  const auto result = printed_result(tail);
   if (!result) return std::nullopt;
   const auto error = result->object("error");
   const auto said = error ? error->text("message", kMessageMax) : result->text("result", kMessageMax);

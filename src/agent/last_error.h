@@ -14,7 +14,7 @@ namespace pawl::agent {
 
 struct LastError {
   std::int64_t status = 0;  // HTTP status; 0: it names none
-  std::string message;      // at most kRefusalLineBytesMax
+  std::string message;      // at most kRefusalLineBytesMax; "": it says none
   // The provider's words refuse the credential, whatever the status is.
   bool is_of_credential = false;
   std::optional<std::int64_t> retry_after_seconds;

@@ -85,7 +85,7 @@ std::vector<PrintedObject> PrintedObject::objects(std::string_view name, std::si
   return out;
 }
 
-std::optional<PrintedObject> qwen_code_result(std::string_view printed) {
+std::optional<PrintedObject> printed_result(std::string_view printed) {
   // Inside of a string the quotes would be escaped.
   const auto start = printed.rfind(R"({"type":"result")");
   if (start == std::string_view::npos) return std::nullopt;

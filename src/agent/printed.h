@@ -59,9 +59,9 @@ std::vector<PrintedObject> printed_objects(std::string_view printed,
                                            std::initializer_list<std::string_view> parts,
                                            std::size_t most = kUsagesMax);
 
-// The message of type "result" that ends the list or stream of Qwen Code. The list is one line, which may be longer
-// than `printed`, so only its end is looked for.
-std::optional<PrintedObject> qwen_code_result(std::string_view printed);
+// The message of type "result" that ends the list or stream of Qwen Code, or the list of Claude Code. The list is one
+// line, which may be longer than `printed`, so only its end is looked for.
+std::optional<PrintedObject> printed_result(std::string_view printed);
 
 // The usage of each model in `models` of an object, as Gemini CLI and its descendants print it.
 std::vector<Usage> usage_by_model(const PrintedObject& stats);

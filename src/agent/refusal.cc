@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "agent/printed.h"
 #include "base/lines.h"
 
 namespace pawl::agent {
@@ -169,7 +170,10 @@ const std::array<NamedSigns, 4>& signs_in_words() {
                   {kLimited, 429, {"Suggested retry after"}},
                   {kLimited, 429, {"quota will reset after"}}},
         .last_error = &last_error_of_gemini_cli,
-        .errors = {{kLimited, 0, {"fetch failed"}}, {kLimited, 0, {"terminated"}}}}},
+        .errors = {{kLimited, 0, {"fetch failed"}},
+                   {kLimited, 0, {"terminated"}},
+                   {kLimited, 429, {"You exceeded your current quota"}},
+                   {kLimited, 429, {"You have exhausted your"}}}}},
       {"acp",
        {.provider = "the agent's provider",
         .whole_behind = "acp: error ",
@@ -241,24 +245,31 @@ bool says(const RefusalSigns& signs, std::string_view line, const std::vector<st
   return std::ranges::all_of(words, [&](const auto& word) { return has_whole(lower, word); });
 }
 
-// The part of a line that says it: of a JSON object, the text that the word is in.
-std::string said_in(std::string_view line, std::string_view word) {
-  if (!line.starts_with('{')) return std::string(line);
-  const auto at = line.find(word);
-  const auto quote = at == 0 ? line.npos : line.rfind('"', at - 1);
-  const auto begin = quote == line.npos ? at : quote + 1;
-  auto end = line.find('"', at);
-  while (end != line.npos && line[end - 1] == '\\') end = line.find('"', end + 1);
-  return std::string(line.substr(begin, end == line.npos ? end : end - begin));
-}
-
-// The last lines of the text, the newest first, each cut.
-std::vector<std::string_view> last_lines(std::string_view text) {
-  if (text.size() > kRefusalTailBytes) text.remove_prefix(text.size() - kRefusalTailBytes);
+// The last lines of the text that are not of JSON, the newest first, each cut. Events have texts of the model, of files
+// and of tools. An object may have several lines; the output of Node's console.log looks alike, and is no JSON.
+std::vector<std::string_view> last_plain_lines(std::string_view text) {
+  // The first line of an object may stand before the last lines.
+  constexpr std::size_t kLinesOfObjectMax = 2 * kRefusalLinesMax;
+  const std::size_t begin = text.size() - std::min(text.size(), kRefusalTailBytes);
   std::vector<std::string_view> out;
+  std::size_t lines = 0, object_end = text.npos, lines_behind_object = 0;
   for (const std::string_view line : TextLinesFromEnd(text)) {
-    if (out.size() == kRefusalLinesMax) break;
-    if (!line.empty()) out.push_back(line.substr(0, kRefusalLineBytesMax));
+    if (line.empty()) continue;
+    if (++lines > kLinesOfObjectMax) break;
+    const auto at = static_cast<std::size_t>(line.data() - text.data());
+    const bool is_of_json = line.starts_with('{') || line.starts_with("[{");
+    if (line == "}" || line == "}\r") {
+      object_end = at + 1;
+      lines_behind_object = out.size();
+    }
+    if (is_of_json && object_end != text.npos) {
+      if (PrintedObject::parse(std::string(text.substr(at, object_end - at))))
+        out.resize(lines_behind_object);
+      object_end = text.npos;
+    }
+    // A line that begins before `begin` is cut off, and may be of JSON.
+    if (!is_of_json && at >= begin && lines <= kRefusalLinesMax)
+      out.push_back(line.substr(0, kRefusalLineBytesMax));
   }
   return out;
 }
@@ -301,8 +312,7 @@ std::optional<Refusal> refusal_by_lines(const RefusalSigns& signs,
   for (const auto line : newest_first) {
     const auto* sign = sign_in(signs, signs.lines, line);
     if (sign == nullptr) continue;
-    if (!out)
-      out = Refusal{.kind = sign->kind, .status = sign->status, .line = said_in(line, sign->words.front())};
+    if (!out) out = Refusal{.kind = sign->kind, .status = sign->status, .line = std::string(line)};
     // A program may say the same in several lines, of which one names the time.
     if (out->kind == sign->kind) out->reset = reset_in(line, ended);
     if (out->reset) break;
@@ -331,9 +341,10 @@ std::optional<Refusal> refusal_in(const RefusalSigns& signs, std::int64_t exit_c
   const auto error = signs.last_error == nullptr ? std::nullopt : signs.last_error(tail);
   if (error)
     if (auto out = refusal_by_event(signs, *error, ended)) return out;
-  auto lines = last_lines(tail);
-  // Lines of standard error may stand behind it.
-  if (error && error->status == 0) lines.insert(lines.begin(), error->message);
+  // A program that names another error ended for that one, whatever other lines say.
+  std::vector<std::string_view> lines;
+  if (!error) lines = last_plain_lines(tail);
+  if (error && error->status == 0) lines = {error->message};
   if (auto out = refusal_by_lines(signs, lines, ended)) return out;
   const auto exit = std::ranges::find(signs.exits, exit_code, &RefusalSigns::Exit::code);
   if (exit == signs.exits.end()) return std::nullopt;

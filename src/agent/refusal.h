@@ -35,10 +35,12 @@ struct RefusalSigns {
   // anywhere in a line.
   std::string whole_behind;
   std::vector<Exit> exits;  // exit codes that alone say it
-  std::vector<Line> lines;  // near the end of the output, with any exit code but 0
+  // In the error of the last event, when it has no status, with any exit code but 0. When the last event is no error,
+  // near the end of the output, in lines that are not of JSON: an event may have texts of the model or of a tool.
+  std::vector<Line> lines;
   // Reads the last event of a program with events, before lines and exit codes count.
   ReadLastError* last_error = nullptr;
-  std::vector<Line> errors;  // like `lines`, but only in the error of the last event, when it has no status
+  std::vector<Line> errors;     // like `lines`, but only in the error of the last event
   bool may_end_with_0 = false;  // its last event says it, whatever its exit code is
 };
 

@@ -209,6 +209,10 @@ TEST(LastError, GeminiCliSaysTheAnswerOfGoogle) {
             "limited 500");
   EXPECT_EQ(words_of_refusal(refusal_of(gemini_error("got status: 502. {}", 502), 246)), "limited 502");
   EXPECT_EQ(words_of_refusal(refusal_of(gemini_error("terminated", 1), 1)), "limited 0") << "a cut stream";
+  EXPECT_EQ(words_of_refusal(refusal_of(gemini_error(google_error(429, "Oh", "X"), 1), 1)), "limited 429");
+  for (const std::string quota : {"You exceeded your current quota, please check your plan.",
+                                  "You have exhausted your daily quota on this model."})
+    EXPECT_EQ(words_of_refusal(refusal_of(gemini_error(quota, 1), 1)), "limited 429");
   EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), gemini_error("No session", 42)), "No session");
   EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), "{\n  \"response\": \"an \\\"error\\\"\"\n}\n"), "");
 }

@@ -83,6 +83,28 @@ TEST(Refusal, CodexSaysBothInItsEvents) {
             kUnauthorized);
 }
 
+TEST(Refusal, AnErrorOfCodexMayBeToldInTwoEvents) {
+  const auto refusal_of_codex = [](const std::string& before, const std::string& last) {
+    return refusal_of("codex", R"({"type":"error","message":")" + before + "\"}\n" +
+                                   R"({"type":"turn.failed","error":{"message":")" + last + "\"}}\n");
+  };
+  const auto limit = refusal_of_codex("Rate limit reached for m in o. Please try again in 20s.",
+                                      "Rate limit reached for m.");
+  ASSERT_TRUE(limit && limit->reset) << "the event before has the details of the same error";
+  EXPECT_EQ(limit->reset->at, (WallTime{(kEndedSeconds + 20) * kSecond}));
+  EXPECT_TRUE(refusal_of_codex("exceeded retry limit, last status: 429 (x)", ""));
+  EXPECT_FALSE(refusal_of_codex("Reconnecting... 2/5 (last status: 429)", "no such model"));
+}
+
+TEST(Refusal, TheResultOfClaudeCodeMayBeInAListOrHaveEventsBehindIt) {
+  const std::string result = R"({"type":"result","is_error":true,"result":"API Error: 529 Overloaded"})";
+  const std::string init = R"({"type":"system","subtype":"init"})";
+  const std::string answer = R"({"type":"assistant","message":{"content":[]}})";
+  for (const auto& tail : {"[" + init + "," + answer + "," + result + "]\n", result + "\n" + init + "\n"})
+    EXPECT_EQ(refusal_of("claude_code", tail).value_or(Refusal()).status, 529) << tail;
+  EXPECT_FALSE(refusal_of("claude_code", result + "\n" + answer + "\n")) << "it went on";
+}
+
 TEST(Refusal, GeminiSaysItWithItsExitCode) {
   EXPECT_EQ(refusal_of("gemini_cli", "", 173)->status, 429);
   EXPECT_EQ(refusal_of("gemini_cli", "", 145)->kind, kUnauthorized);
@@ -130,6 +152,20 @@ TEST(Refusal, AnAgentWithAcpSaysItInTheCodeOrMessageOfAnError) {
     EXPECT_FALSE(refusal_of("acp", std::string(said) + "\n", 26)) << said;
 }
 
+// Standard error of the agent has any lines. The client says the agent's answer, and then how it ended.
+TEST(Refusal, OfAnAgentWithAcpThatEndedOnlyItsLastErrorCounts) {
+  const std::string end = R"({"type":"acp_end","exit_code":21})";
+  for (const std::string line : {"acp: error 429", "acp: error 429: Slow down", "acp: error -32000: sign in",
+                                 "acp: error -32603: Invalid API key"}) {
+    const std::string left = "acp: the agent ended before its turn did\n" + end + "\n";
+    for (const auto& tail :
+         {line + "\n" + left, left + line + "\n", left + line + "\n" + "acp: the agent's exit code is 1\n"})
+      EXPECT_FALSE(refusal_of("acp", tail, 21)) << tail;
+    EXPECT_FALSE(refusal_of("acp", line + "\nacp: error 404: no such model\n" + end + "\n", 26)) << line;
+  }
+  EXPECT_EQ(refusal_of("acp", "acp: the agent wants a login\n" + end + "\n", 27)->kind, kUnauthorized);
+}
+
 TEST(Refusal, WorkThatIsDoneOrThatFailsForAnotherReasonIsNone) {
   const std::string line = "Claude AI usage limit reached|1795874490\n";
   EXPECT_FALSE(refusal_of("claude_code", line, 0)) << "it did its work, whatever it talks about";
@@ -140,6 +176,78 @@ TEST(Refusal, WorkThatIsDoneOrThatFailsForAnotherReasonIsNone) {
   EXPECT_FALSE(refusal_of("claude_code", line + std::string(kRefusalTailBytes, 'x')));
   EXPECT_EQ(refusal_signs("another"), nullptr);
   EXPECT_EQ(refusal_signs(""), nullptr);
+}
+
+// Each program's own words of a refusal, in a text that it repeats: of the model, of a file or of a tool.
+const std::vector<std::pair<const char*, std::vector<const char*>>> kWords = {
+    {"claude_code",
+     {"API Error: 429", "Invalid API key", "You've hit your limit, it resets 3pm", "usage limit reached"}},
+    {"codex",
+     {"unexpected status 401 Unauthorized", "last status: 429", "You've hit your usage limit",
+      "Rate limit reached for x, try again in 2s"}},
+    {"gemini_cli", {"RESOURCE_EXHAUSTED", "Suggested retry after 4s", "quota will reset after 3h"}}};
+
+// The events with which the programs end for another reason than a refusal, or without saying one.
+std::vector<std::string> other_ends(std::string_view program) {
+  if (program == "claude_code")
+    return {R"({"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached 3"]})",
+            R"({"type":"result","subtype":"success","is_error":true,"result":""})",
+            R"({"type":"result","is_error":true,"api_error_status":null,"result":"Prompt is too long"})",
+            R"({"type":"result","is_error":true,"api_error_status":400,"result":"API Error: 400 Bad"})"};
+  if (program == "codex")
+    return {R"({"type":"turn.failed","error":{"message":"ran out of room in the context window"}})",
+            R"({"type":"turn.failed"})", R"({"type":"error","message":"no such model"})"};
+  return {"{\n  \"error\": {\n    \"message\": \"Reached max turns\",\n    \"code\": 53\n  }\n}",
+          "{\n  \"error\": {\n    \"message\": \"No\",\n    \"code\": 404\n  }\n}"};
+}
+
+TEST(Refusal, AProgramThatNamesAnotherErrorWasNotRefusedWhateverWasSaidBefore) {
+  for (const auto& [program, all] : kWords)
+    for (const std::string said : all) {
+      const std::string event =
+          R"({"type":"user","message":{"content":[{"type":"tool_result","content":")" + said + "\"}]}}\n";
+      for (const auto& end : other_ends(program))
+        for (const auto& before : {said + "\n", event, event + said + "\n"}) {
+          EXPECT_FALSE(refusal_of(program, before + end + "\n", 53)) << program << before << end;
+          EXPECT_FALSE(refusal_of(program, end + "\n" + said + "\n", 53)) << program << before << end;
+        }
+    }
+  EXPECT_FALSE(refusal_of(
+      "claude_code", R"({"type":"result","subtype":"error_max_turns","is_error":true,"permission_denials":)"
+                     R"([{"tool_name":"Bash","tool_input":{"command":"grep 'Invalid API key' src"}}]})"));
+  EXPECT_EQ(refusal_of("gemini_cli", "RESOURCE_EXHAUSTED\n" + other_ends("gemini_cli").front(), 145)->kind,
+            kUnauthorized)
+      << "an exit code is the program's own";
+}
+
+TEST(Refusal, WordsInJsonAreNotTheProgramsOwn) {
+  for (const auto& [program, all] : kWords)
+    for (const std::string said : all) {
+      const std::string text = R"("text":")" + said + "\"";
+      const std::string length(kRefusalTailBytes, 'x');
+      for (const auto& json : {
+               R"({"type":"assistant",)" + text + "}",
+               R"({"type":"item.completed",)" + text + "}",
+               R"({"type":"result","is_error":false,)" + text + "}",
+               R"([{"type":"assistant",)" + text + R"(},{"type":"result","is_error":false}])",
+               R"({"id":"1",)" + text,
+               R"({"type":"assistant","before":")" + length + "\"," + text + "}",
+               "{\n  \"session_id\": \"s\",\n  \"response\": \"" + said + "\",\n  \"stats\": {}\n}",
+               "{\n  \"before\": \"" + length + "\",\n  \"response\": \"" + said + "\"\n}",
+           })
+        for (const auto* behind : {"", "\n", "\na line of standard error\n", "\nError {\n  status: 1\n}\n"})
+          EXPECT_FALSE(refusal_of(program, json + behind)) << program << json.substr(0, 200) << behind;
+    }
+}
+
+TEST(Refusal, ALineOfStandardErrorBesideEventsCounts) {
+  const std::string event = R"({"type":"item.completed","item":{"type":"agent_message","text":"I go on."}})";
+  for (const auto& [program, all] : kWords)
+    for (const std::string said : all) {
+      EXPECT_TRUE(refusal_of(program, event + "\n" + said + "\n")) << program << said;
+      EXPECT_TRUE(refusal_of(program, said + "\n" + event + "\n")) << program << said;
+      EXPECT_TRUE(refusal_of(program, "Error {\n  cause: {\n" + said + "\n  }\n}\n")) << program << said;
+    }
 }
 
 TEST(Refusal, ALineMayHaveAnyBytes) {

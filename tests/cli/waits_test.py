@@ -305,6 +305,26 @@ class OtherEnds(Waits):
         self.pawl("run", "plan.yaml", expect=None)
         self.assertEqual(self.rows_of("waited"), [])
 
+    def test_an_agent_that_names_another_error_does_not_wait_whatever_its_texts_say(self):
+        end = '{"exit_code":26,"type":"acp_end","usage":[]}'
+        for program, code, *lines in (
+                ("codex", 1, '{"type":"item.completed","item":{"type":"agent_message","text":"unexpected status 401 Unauthorized"}}',
+                 '{"type":"turn.failed","error":{"message":"ran out of room in the context window"}}'),
+                ("claude_code", 1, '{"type":"user","message":{"content":[{"type":"tool_result","content":"API Error: 429 is what it says"}]}}',
+                 '{"type":"result","subtype":"error_max_turns","is_error":true}'),
+                ("claude_code", 1, '{"type":"result","subtype":"error_max_turns","is_error":true,"permission_denials":[{"tool_input":'
+                 '{"command":"grep \'Invalid API key\' src"}}]}'),
+                ("claude_code", 1, '{"type":"result","is_error":false,"result":"It prints API Error: 429 now."}'),
+                ("gemini_cli", 53, "retry on RESOURCE_EXHAUSTED is what src/client.ts does", "{", '  "error": {', '    "message": "Reached max turns",',
+                 '    "code": 53', "  }", "}"),
+                ("gemini_cli", 1, "{", '  "response": "It retries on RESOURCE_EXHAUSTED.",', '  "stats": {}', "}"),
+                ("acp", 21, "acp: error 429", "acp: the agent ended before its turn did", end)):
+            with self.subTest(program, lines=lines):
+                self.make("cat /plan/output", program, code=code, max_attempts=1, gate="exit 1")
+                self.write("output", "\n".join(lines) + "\n")
+                self.pawl("run", "plan.yaml", expect=11)
+                self.assertEqual(self.rows_of("waited"), [])
+
     def test_the_reason_has_the_line_that_says_why_an_agent_failed(self):
         error = '{\n  "error": {\n    "message": "API key not valid.",\n    "code": 7\n  }\n}\n'
         for program, output, words in (
@@ -313,6 +333,7 @@ class OtherEnds(Waits):
                 ("", error, '"message": "API key not valid.",'),
                 ("gemini_cli", "Ripgrep is not available.\n" + error, "API key not valid."),
                 ("codex", '{"type":"turn.failed","error":{"message":"no such model"}}\n', "no such model"),
+                ("claude_code", '{"type":"result","subtype":"error_max_turns","is_error":true}\n', "error_max_turns"),
                 ("acp", 'acp: error 404: no such model\n{"exit_code":26,"type":"acp_end","usage":[]}\n}\n', "acp: error 404: no such model")):
             with self.subTest(program, output=output):
                 self.make("cat /plan/output", program, gate="exit 1", max_attempts=1)

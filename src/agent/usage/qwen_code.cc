@@ -8,7 +8,7 @@
 namespace pawl::agent {
 
 std::vector<Usage> qwen_code(std::string_view printed, const std::string& model) {
-  const auto result = qwen_code_result(printed);
+  const auto result = printed_result(printed);
   if (!result) return {};
   if (const auto stats = result->object("stats"))
     if (auto used = usage_by_model(*stats); !used.empty()) return used;
