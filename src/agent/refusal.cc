@@ -72,18 +72,18 @@ std::vector<RefusalSigns::Line> errors_of_codex() {
 }
 
 std::vector<RefusalSigns::Line> lines_of_acp() {
-  return {{kLimited, 429, {"429"}},
+  return {{kLimited, 429, {"429"}, true},
           {kLimited, 429, {"rate limit"}},
           {kLimited, 429, {"rate limits"}},
           {kLimited, 429, {"rate limited"}},
           {kLimited, 429, {"usage limit"}},
           {kLimited, 429, {"hit your", "limit"}},
           {kLimited, 429, {"resource_exhausted"}},
-          {kLimited, 529, {"529"}},
+          {kLimited, 529, {"529"}, true},
           {kLimited, 529, {"overloaded"}},
-          {kUnauthorized, 401, {"-32000"}},
-          {kUnauthorized, 401, {"401"}},
-          {kUnauthorized, 403, {"403"}},
+          {kUnauthorized, 401, {"-32000"}, true},
+          {kUnauthorized, 401, {"401"}, true},
+          {kUnauthorized, 403, {"403"}, true},
           {kUnauthorized, 400, {"api_key_invalid"}},
           {kUnauthorized, 401, {"incorrect api key"}},
           {kUnauthorized, 401, {"invalid api key"}},
@@ -91,7 +91,7 @@ std::vector<RefusalSigns::Line> lines_of_acp() {
 }
 
 // opencode gives the provider's text without its status. The words are common, so they count in the error of a
-// turn alone, never in another line.
+// turn alone, never in another line. A file or a command may be forbidden, too.
 std::vector<RefusalSigns::Line> errors_of_acp() {
   std::vector<RefusalSigns::Line> out = {
       {kLimited, 0, {"fetch failed"}},
@@ -108,7 +108,7 @@ std::vector<RefusalSigns::Line> errors_of_acp() {
       {kUnauthorized, 402, {"requires more credits"}},
       {kUnauthorized, 402, {"credit balance is too low"}},
       {kUnauthorized, 402, {"quota exceeded. check your plan and billing details"}},
-      {kUnauthorized, 402, {"402"}},
+      {kUnauthorized, 402, {"402"}, true},
       {kLimited, 429, {"too many requests"}},
       {kLimited, 429, {"exceeded your current quota"}},
       {kLimited, 500, {"an internal error has occurred"}},
@@ -118,7 +118,7 @@ std::vector<RefusalSigns::Line> errors_of_acp() {
       {kLimited, 500, {"the server had an error while processing your request"}}};
   for (const auto status : kLimits)
     if (status != 429 && status != 500 && status != 529)  // each is a sign of its own
-      out.push_back({kLimited, status, {std::to_string(status)}});
+      out.push_back({kLimited, status, {std::to_string(status)}, true});
   out.insert(out.end(), {{kLimited, 408, {"request timed out"}},
                          {kLimited, 408, {"request timeout"}},
                          {kLimited, 502, {"bad gateway"}},
@@ -130,7 +130,8 @@ std::vector<RefusalSigns::Line> errors_of_acp() {
                          {kLimited, 504, {"response headers timed out"}},
                          {kLimited, 504, {"idle timeout waiting for"}},
                          {kUnauthorized, 401, {"unauthorized"}},
-                         {kUnauthorized, 403, {"forbidden"}}});
+                         {kUnauthorized, 403, {"403 forbidden"}},
+                         {kUnauthorized, 403, {"forbidden"}, true}});
   return out;
 }
 
@@ -222,27 +223,41 @@ bool is_of_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '_' || static_cast<unsigned char>(c) > 0x7F;
 }
 
+// Whether an error has its status behind this: nothing or its code, or a word that says it, as in "HTTP 429",
+// "API Error: 429", "status code 429", `"code":429` and "rejected (429)". A line or a count has its number elsewhere.
+bool is_before_status(std::string_view before) {
+  constexpr std::string_view kBetween = " :=\"'`\\([{";
+  constexpr std::array<std::string_view, 6> kNames = {"code",       "http",        "status",
+                                                      "statuscode", "status_code", "rejected"};
+  before = before.substr(0, before.find_last_not_of(kBetween) + 1);
+  if (before.find_first_not_of("-0123456789?") == before.npos) return true;
+  const auto name = before.substr(before.find_last_of(kBetween) + 1);
+  return std::ranges::find(kNames, name) != kNames.end() || name.ends_with("error") ||
+         name.starts_with("http/");
+}
+
 // Not in another word, nor in 1.429, 429.1 or host:429. A point or colon may end it.
-bool has_whole(std::string_view line, std::string_view word) {
+bool has_whole(std::string_view line, std::string_view word, bool is_status) {
   for (auto at = line.find(word); at != line.npos; at = line.find(word, at + 1)) {
     const auto before = line.substr(0, at);
     auto after = line.substr(at + word.size());
     if (after.starts_with('.') || after.starts_with(':')) after.remove_prefix(1);
-    const bool begins =
-        before.empty() || !(is_of_word(before.back()) || before.ends_with('.') || before.ends_with(':'));
-    if (begins && (after.empty() || !is_of_word(after.front()))) return true;
+    const bool begins = before.empty() || !(is_of_word(before.back()) || before.ends_with('.'));
+    const bool stands = is_status ? is_before_status(before) : !before.ends_with(':');
+    if (begins && stands && (after.empty() || !is_of_word(after.front()))) return true;
   }
   return false;
 }
 
-bool says(const RefusalSigns& signs, std::string_view line, const std::vector<std::string>& words) {
+bool says(const RefusalSigns& signs, std::string_view line, const RefusalSigns::Line& sign) {
   if (signs.whole_behind.empty())
-    return std::ranges::all_of(words, [&](const auto& word) { return line.find(word) != line.npos; });
+    return std::ranges::all_of(sign.words, [&](const auto& word) { return line.find(word) != line.npos; });
   if (!line.starts_with(signs.whole_behind)) return false;
   std::string lower(line.substr(signs.whole_behind.size()));
   std::ranges::transform(lower, lower.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return std::ranges::all_of(words, [&](const auto& word) { return has_whole(lower, word); });
+  return std::ranges::all_of(sign.words,
+                             [&](const auto& word) { return has_whole(lower, word, sign.is_status); });
 }
 
 // The last lines of the text that are not of JSON, the newest first, each cut. Events have texts of the model, of files
@@ -282,8 +297,7 @@ std::optional<RefusalKind> kind_of(std::int64_t http_status) {
 
 const RefusalSigns::Line* sign_in(const RefusalSigns& signs, const std::vector<RefusalSigns::Line>& all,
                                   std::string_view line) {
-  const auto found =
-      std::ranges::find_if(all, [&](const auto& each) { return says(signs, line, each.words); });
+  const auto found = std::ranges::find_if(all, [&](const auto& each) { return says(signs, line, each); });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -24,6 +24,8 @@ struct RefusalSigns {
     RefusalKind kind = RefusalKind::kLimited;
     std::int64_t status = 0;         // the HTTP status that it stands for; 0: none
     std::vector<std::string> words;  // all of them are in one line; not empty
+    // With `whole_behind`: they count only where an error has its status, because other texts have such words, too.
+    bool is_status = false;
   };
   struct Exit {
     std::int64_t code = 0;

@@ -152,6 +152,47 @@ TEST(Refusal, AnAgentWithAcpSaysItInTheCodeOrMessageOfAnError) {
     EXPECT_FALSE(refusal_of("acp", std::string(said) + "\n", 26)) << said;
 }
 
+TEST(Refusal, ANumberOfAnAgentWithAcpIsAStatusWhereAnErrorHasOne) {
+  const auto refusal_of_acp = [](const std::string& said) {
+    return refusal_of("acp", "acp: error " + said + "\n" + R"({"type":"acp_end","exit_code":26})" + "\n", 26);
+  };
+  for (const auto number : {401, 402, 403, 408, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530}) {
+    const auto n = std::to_string(number);
+    for (const auto& said : {n + ": x",
+                             "-32603: " + n,
+                             "-32603: " + n + " y",
+                             "-32603: " + n + ": y",
+                             "?: " + n,
+                             "-32603: status " + n,
+                             "-32603: unexpected status " + n + " y",
+                             "-32603: last status: " + n,
+                             "-32603: (HTTP " + n + ")",
+                             "-32603: HTTP/1.1 " + n + " y",
+                             "-32603: http status: " + n,
+                             "-32603: Internal error: " + n + " y",
+                             "-32603: Internal error: API Error: " + n + " y",
+                             "-32603: [API Error: " + n + " y]",
+                             "-32603: API Error (" + n + ")",
+                             "-32603: ApiError: " + n,
+                             "-32603: Request failed with status code " + n,
+                             "-32603: Error code: " + n + " - {}",
+                             "-32603: statusCode=" + n,
+                             "-32603: API Error: Request rejected (" + n + ") - x",
+                             R"(500: {"error":{"code":)" + n + R"(,"message":"x"}})",
+                             R"(500: {"error": {"status": ")" + n + "\"}}"})
+      EXPECT_EQ(refusal_of_acp(said).value_or(Refusal()).status, number) << said;
+    for (const auto& said :
+         {"-32603: File not found: test 500 failed at line " + n, "-32603: max output of " + n + " tokens: x",
+          "-32603: src/a.c line " + n + ": x", "-32603: wrote " + n + " of 600 bytes", "-32603: h:" + n,
+          "-32603: http://" + n + "/", "-32603: port (" + n + ")", "-32603: can't decode " + n + " bytes",
+          "-32603: 1." + n, "-32603: errors: 3 of " + n, "-32603: issue #" + n, "-32602: id -" + n})
+      EXPECT_FALSE(refusal_of_acp(said)) << said;
+  }
+  EXPECT_EQ(refusal_of_acp("-32603: got 403 Forbidden from the model").value_or(Refusal()).status, 403);
+  EXPECT_FALSE(refusal_of_acp("-32603: Access to /etc/shadow is forbidden"));
+  EXPECT_FALSE(refusal_of_acp("-32603: the tool said -32000 here"));
+}
+
 // Standard error of the agent has any lines. The client says the agent's answer, and then how it ended.
 TEST(Refusal, OfAnAgentWithAcpThatEndedOnlyItsLastErrorCounts) {
   const std::string end = R"({"type":"acp_end","exit_code":21})";

@@ -318,6 +318,8 @@ class OtherEnds(Waits):
                 ("gemini_cli", 53, "retry on RESOURCE_EXHAUSTED is what src/client.ts does", "{", '  "error": {', '    "message": "Reached max turns",',
                  '    "code": 53', "  }", "}"),
                 ("gemini_cli", 1, "{", '  "response": "It retries on RESOURCE_EXHAUSTED.",', '  "stats": {}', "}"),
+                ("acp", 26, "acp: error -32603: File not found: test 500 failed at line 502", end),
+                ("acp", 26, "acp: error -32603: max output of 408 tokens", end),
                 ("acp", 21, "acp: error 429", "acp: the agent ended before its turn did", end)):
             with self.subTest(program, lines=lines):
                 self.make("cat /plan/output", program, code=code, max_attempts=1, gate="exit 1")
