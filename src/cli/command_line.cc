@@ -14,6 +14,7 @@
 #include "cli/context.h"
 #include "cli/render/say.h"
 #include "cli/render/terminal.h"
+#include "cli/render/visible.h"
 #include "os/process.h"
 
 namespace pawl::cli {
@@ -179,7 +180,7 @@ int run_command_line(int argc, char** argv, const std::vector<AddCommand>& comma
     std::ostringstream out, err;
     const bool is_help = app.exit(error, out, err) == 0;
     say("{}", out.str());
-    tell("{}", err.str());
+    tell("{}", without_secrets(err.str()));
     if (!is_help) return kUsage;
   } catch (const std::bad_alloc&) {
     // Commands read what others may have written: exports, databases, logs.

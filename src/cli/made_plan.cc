@@ -2,19 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "cli/render/say.h"
+#include "cli/render/visible.h"
 #include "executor/agent_programs.h"
+#include "executor/credentials.h"
 #include "executor/program_keys.h"
 #include "executor/programs.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "os/random.h"
 #include "plan/mounts_text.h"
 #include "plan/parse.h"
 #include "plan/profile.h"
+#include "secrets/shapes.h"
 
 namespace pawl::cli {
 namespace {
@@ -67,7 +72,8 @@ Result<plan::Plan> parsed(const std::string& text) {
   auto out = plan::parse(text, kMadePlan, {.own_profile = executor::own_profile});
   if (out.plan) return *std::move(out.plan);
   const auto& problem = out.problems.front();
-  return fail(ErrorKind::kInvalid, problem.file == kMadePlan ? problem.message : to_text(problem));
+  return fail(ErrorKind::kInvalid,
+              without_secrets(problem.file == kMadePlan ? problem.message : to_text(problem)));
 }
 
 // Adds the option and what to do to the message.
@@ -88,10 +94,54 @@ Result<std::vector<std::string>> mounts_of(const PlanRequest& request, const std
   auto mounts = executor::mounts_for(plan, source);
   if (!mounts) return std::unexpected(in_words(std::move(mounts).error(), request.agent));
   const auto added = executor::add_keys(plan);
-  if (added.lacking.empty()) return mounts;
-  const auto& lacking = added.lacking.front();
-  return executor::no_key("--agent " + request.agent + ": " +
-                          executor::message_with_way(lacking, "--credential " + lacking.key + "=VARIABLE"));
+  if (!added.lacking.empty()) {
+    const auto& lacking = added.lacking.front();
+    return executor::no_key("--agent " + request.agent + ": " +
+                            executor::message_with_way(lacking, "--credential " + lacking.key + "=VARIABLE"));
+  }
+  // Without this look, the run would be made before it ends for a value that is no credential.
+  auto values = executor::read_credentials(plan.tiers.front().phases.front());
+  if (values) return mounts;
+  values.error().message += "; `export` another value";
+  return std::unexpected(in_words(std::move(values).error(), request.agent));
+}
+
+// Whether the name may be shown: it is no secret that stands in the place of a name.
+bool is_plain_name(const std::string& name) {
+  const bool has_small = std::ranges::any_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
+  return plan::is_variable_name(name) && !has_small && secrets::find(name).empty();
+}
+
+// The option for a message, without a word that may be a secret.
+std::string shown_credential(const PlanRequest& request, std::size_t index) {
+  const auto& option = request.credentials[index];
+  if (const auto equals = option.find('=');
+      equals != std::string::npos && is_plain_name(option.substr(0, equals)))
+    return "--credential " + option.substr(0, equals) + (equals + 1 == option.size() ? "=" : "=...");
+  const auto count = request.credentials.size();
+  return count == 1 ? "--credential" : fmt::format("--credential, number {} of {}", index + 1, count);
+}
+
+Status check_credential(const PlanRequest& request, std::size_t index) {
+  const auto [name, variable] = credential_in(request.credentials[index]);
+  const std::string shown = shown_credential(request, index);
+  if (name.empty() || variable.empty())
+    return fail(ErrorKind::kInvalid, shown + ": expected NAME or NAME=VARIABLE");
+  const auto with_way = [&, &name = name](const char* why) {
+    return fmt::format(
+        "{}: {}. It takes the name of a variable, never a secret: `export VARIABLE=...`, then `--credential "
+        "{}=VARIABLE`",
+        shown, why, is_plain_name(name) && name != variable ? name : "NAME");
+  };
+  const auto is_secret = [](const std::string& word) { return !secrets::find(word).empty(); };
+  if (!plan::is_variable_name(variable) || is_secret(variable))
+    return fail(ErrorKind::kInvalid, with_way("this is no name of a variable"));
+  const auto value = os::environment_value(variable);
+  // NAME and VARIABLE may be exchanged, so that NAME is the secret.
+  if (!plan::is_variable_name(name) || is_secret(name) || name == value)
+    return fail(ErrorKind::kInvalid, with_way("NAME is no name of a variable"));
+  if (value.value_or("").empty()) return executor::no_key(with_way("no variable of this name is set here"));
+  return {};
 }
 
 }  // namespace
@@ -126,19 +176,21 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan) {
   }
   if (!plan.empty()) return bad("give a plan's file or --agent, not both");
   if (request.goal.empty() || request.gate.empty()) return bad("--agent needs --goal TEXT and --gate CMD");
-  for (const auto& option : request.credentials)
-    if (const auto [name, variable] = credential_in(option); name.empty() || variable.empty())
-      return bad("--credential " + option + ": expected NAME or NAME=VARIABLE");
+  for (std::size_t i = 0; i < request.credentials.size(); ++i) PAWL_OK(check_credential(request, i));
   return {};
 }
 
-Result<std::string> make_plan(const PlanRequest& request, const StateOptions& state) {
+Result<PlanNeeds> plan_needs(const PlanRequest& request) {
   const std::string folder = request.folder.empty() ? "." : request.folder;
-  const auto found = os::absolute_path(folder);
-  if (!found || !os::is_folder(*found))
+  const auto source = os::absolute_path(folder);
+  if (!source || !os::is_folder(*source))
     return fail(ErrorKind::kInvalid, "-C: " + folder + " is not a folder");
-  const std::string& source = *found;
-  PAWL_TRY(const auto mounts, mounts_of(request, source));
+  PAWL_TRY(auto mounts, mounts_of(request, *source));
+  return PlanNeeds{.source = *source, .mounts = std::move(mounts)};
+}
+
+Result<std::string> make_plan(const PlanRequest& request, const PlanNeeds& needs, const StateOptions& state) {
+  const auto& [source, mounts] = needs;
   PAWL_TRY(const auto opened, open_state(state, folder_of_new_run(state, source), true));
   os::SystemRandom random;
   const std::string made =

@@ -21,12 +21,22 @@ struct PlanRequest {
 };
 
 void add_plan_request(const Command& command, PlanRequest& request);
-// kInvalid: options that need another one. `plan`: the plan's file on the command line, "" when none is there.
+// kInvalid: options that need another one, or that no plan can have. executor::lacks_credential(): --credential names
+// a variable that is not set. `plan`: the plan's file on the command line, "" when none is there. A person may give a
+// secret in the place of its variable, so that no message has a word of --credential that may be one.
 Status check_plan_request(const PlanRequest& request, const std::string& plan);
-// Writes the plan into a new folder below the state folder, which is made if needed, and returns its path.
-// Durable when it returns. The plan mounts what its programs need. kInvalid: no such plan can be.
-// kNotFound: the agent's program is not on this host. executor::lacks_credential(): it has no key.
+
+// The source, and what steps have to see of the host besides.
+struct PlanNeeds {
+  std::string source;
+  std::vector<std::string> mounts;
+};
+// Checks all that can be checked before anything is written. kInvalid: no such plan can be. kNotFound: no step can
+// find the agent's program. executor::lacks_credential(): the program has no key, or a credential has no value.
 // REQUIRES: check_plan_request(), and request.agent is not "".
-Result<std::string> make_plan(const PlanRequest& request, const StateOptions& state);
+Result<PlanNeeds> plan_needs(const PlanRequest& request);
+// Writes the plan into a new folder below the state folder, which is made if needed, and returns its path.
+// Durable when it returns. REQUIRES: plan_needs() returned `needs`.
+Result<std::string> make_plan(const PlanRequest& request, const PlanNeeds& needs, const StateOptions& state);
 
 }  // namespace pawl::cli

@@ -49,6 +49,9 @@ struct Surroundings {
   std::function<Result<std::optional<ProfileText>>(const std::string& name)> own_profile;
 };
 
+bool is_name(const std::string& text);           // [A-Za-z0-9][A-Za-z0-9._-]{0,63}
+bool is_variable_name(const std::string& text);  // the name of an environment variable, at most 128 bytes
+
 // Parses the text of a plan. Pure: reads no file, and uses `file` only in messages.
 Parsed parse(std::string_view text, const std::string& file, const Surroundings& around = {});
 

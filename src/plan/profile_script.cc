@@ -188,6 +188,18 @@ bool has_only(std::string_view text, std::string_view marks) {
   });
 }
 
+// The URL for a message, without the parts in which people write passwords and keys.
+std::string shown_of(const std::string& url) {
+  std::string out = url;
+  if (const auto at = out.rfind('@'); at != std::string::npos) {
+    const auto scheme = out.find("://");
+    const auto begin = scheme < at ? scheme + 3 : 0;
+    out.replace(begin, at - begin, "...");
+  }
+  const auto end = out.find_first_of("?#");
+  return end == std::string::npos ? out : out.substr(0, end + 1) + "...";
+}
+
 }  // namespace
 
 std::vector<std::string> placeholders_in(std::string_view text) {
@@ -221,7 +233,7 @@ std::vector<std::string> egress_of_profile(const Profile& profile, const Program
 
 Status check_base_url(const std::string& url) {
   const auto bad = [&](const std::string& why) {
-    return fail(ErrorKind::kInvalid, "'" + url.substr(0, 200) + "': " + why);
+    return fail(ErrorKind::kInvalid, "'" + shown_of(url).substr(0, 200) + "': " + why);
   };
   if (url.size() > kUrlBytesMax) return bad("at most 1000 bytes");
   if (url.find('@') != std::string::npos) return bad("credentials in a URL never pass into a sandbox");

@@ -94,9 +94,7 @@ struct PhaseContext {
 void read_agent(const Mapping& mapping, PhaseContext& context, Phase& phase, Problems& problems);
 Tier read_tier(const YAML::Node& node, std::size_t number, PhaseContext& context, Problems& problems);
 
-bool is_name(const std::string& text);           // [A-Za-z0-9][A-Za-z0-9._-]{0,63}
-bool is_phase_id(const std::string& text);       // [a-z0-9][a-z0-9._-]{0,63}
-bool is_variable_name(const std::string& text);  // the name of an environment variable, at most 128 bytes
+bool is_phase_id(const std::string& text);  // [a-z0-9][a-z0-9._-]{0,63}
 // Says why a plan or a profile may not set a variable of this name: Pawl sets PATH and PAWL_... itself. "": it
 // may.
 std::string fault_of_own_variable(const std::string& name);

@@ -116,9 +116,7 @@ class Keys(WithPrograms):
         self.assertEqual(self.has("p2")[0], "OPENAI_API_KEY 16")
 
 
-class Made(WithPrograms):
-    """`pawl run --agent`: no plan is needed."""
-
+class WithClaude(WithPrograms):
     def setUp(self):
         super().setUp()
         self.home["ANTHROPIC_API_KEY"] = VALUE
@@ -127,12 +125,16 @@ class Made(WithPrograms):
         self.write("source/greeting", "x\n")
         self.commit_all("source")
 
-    def made(self, *args, cwd="source", expect=0, gate="sh test.sh", goal="Greet \"it\" – 'so'\n# now"):
-        return self.pawl("run", "--agent", "claude_code", "--goal", goal, "--gate", gate, *args, cwd=cwd, env=self.home, expect=expect)
+    def made(self, *args, cwd="source", expect=0, gate="sh test.sh", goal="Greet \"it\" – 'so'\n# now", agent="claude_code"):
+        return self.pawl("run", "--agent", agent, "--goal", goal, "--gate", gate, *args, cwd=cwd, env=self.home, expect=expect)
 
     def plan(self):
         path, = (self.root / "source/.pawl/plans").glob("*/plan.yaml")
         return yaml.safe_load(path.read_text())
+
+
+class Made(WithClaude):
+    """`pawl run --agent`: no plan is needed."""
 
     def test_a_plan_is_made_kept_and_run(self):
         said = self.made().stdout
@@ -171,9 +173,6 @@ class Made(WithPrograms):
                 self.made("--dir", self.root / state, *args)
                 self.assertEqual(self.credentials(state), named and {name: {"env": variable} for name, variable in named.items()})
                 self.assertIn(sizes, self.pawl("logs", "last", "work", "--dir", self.root / state).stdout)
-        missing = self.made("--dir", self.root / "none", "--credential", "OTHER_KEY", expect=11)
-        self.assertIn("OTHER_KEY", missing.stdout + missing.stderr)
-        self.assertIn("--credential X=: expected NAME or NAME=VARIABLE", self.made("--credential", "X=", expect=2).stderr)
 
     def test_without_a_key_no_attempt_is_spent(self):
         login = self.write("home/.claude/.credentials.json", "{}")
@@ -220,6 +219,54 @@ class Made(WithPrograms):
             with self.subTest(words):
                 self.assertIn(words, self.pawl("run", *args, cwd="source", env=self.home, expect=2).stderr)
         self.assertFalse((self.root / "source/.pawl").exists())
+
+
+class Refused(WithClaude):
+    """Options that a person got wrong, as `pawl run --agent` judges them before a plan is written."""
+
+    def refused(self, *args, expect=2, **made):
+        """What is said. No state is left."""
+        done = self.made(*args, expect=expect, **made)
+        self.assertEqual(done.stdout, "")
+        self.assertFalse((self.root / "source/.pawl").exists(), done.stderr)
+        return done.stderr
+
+    def test_a_secret_in_the_place_of_a_variable_is_kept_nowhere(self):
+        """The first words of a message say the option, the last ones what to do."""
+        self.home |= {"GH": VALUE + "-of-gh", "EMPTY": "", "SECRETINCAPITALS1": ""}
+        token, key, capitals, any_word = "ghp_" + "AbC1" * 9, "sk-ant-api03-" + "Zk3r-" * 18 + "AA", "SECRETINCAPITALS1", "hunter2hunter2"
+        for option, code, words in (
+                *((f"GITHUB_TOKEN={secret}", code, "--credential GITHUB_TOKEN=...: ") for secret, code in
+                  ((token, 2), (capitals, 11), (any_word, 11), (key, 2), (f"{any_word}=", 2), (f"GH={any_word}", 2), (f"{any_word} {any_word}", 2), ("\udce9" + any_word, 2))),
+                *((secret, code, "--credential: ") for secret, code in ((token, 2), (capitals, 11), (any_word, 11), (key, 2))),
+                *((f"{secret}=GH", 2, "--credential: ") for secret in (token, key, VALUE + "-of-gh")),
+                *((f"{secret}=ABSENT", code, "--credential: ") for secret, code in ((token, 2), (any_word, 11), (key, 2))),
+                (f"={any_word}", 2, "--credential: expected NAME or NAME=VARIABLE"), (f"{any_word}=", 2, "--credential: expected NAME or NAME=VARIABLE"),
+                ("GITHUB_TOKEN=EMPTY", 11, "--credential GITHUB_TOKEN=...: ")):
+            with self.subTest(option):
+                said = self.refused("--credential", option, expect=code)
+                self.assertTrue(said.startswith(f"pawl: {words}"), said)
+                files = "".join(path.read_text(errors="replace") for path in self.root.rglob("*") if path.is_file())
+                for secret in (token, key, capitals, any_word):
+                    self.assertNotIn(secret, said + files)
+                if "expected" not in words:
+                    self.assertIn("`export VARIABLE=...`, then `--credential ", said)
+        said = self.refused("--credential", "GH", "--credential", any_word, expect=11)
+        self.assertTrue(said.startswith("pawl: --credential, number 2 of 2: "), said)
+
+    def test_a_variable_whose_value_is_no_secret_leaves_no_run(self):
+        self.home["OTHER_TOKEN"] = "short"
+        said = self.refused("--credential", "OTHER_TOKEN", expect=11)
+        self.assertIn("--agent claude_code: credential OTHER_TOKEN", said)
+        self.assertIn("fewer than 8 bytes", said)
+        self.assertIn("; `export` another value\n", said)
+
+    def test_a_secret_in_the_place_of_another_word_is_not_said(self):
+        token = "ghp_" + "AbC1" * 9
+        for args in (["--credential", "A", token, "--credential", "B", token], ["--credentials", f"A={token}"], ["--base-url", f"https://me:{token}@example.org"],
+                     ["--base-url", f"https://example.org/?key={token}"], ["--model", f"m {token}"]):
+            with self.subTest(args):
+                self.assertNotIn(token, self.made(*args, expect=2).stderr)
 
 
 if __name__ == "__main__":

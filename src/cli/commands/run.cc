@@ -137,19 +137,24 @@ std::variant<Made, int> made(const RunOptions& options) {
   return Made{.state = *std::move(state), .run_id = *std::move(run_id)};
 }
 
+// Reports why no plan can be made, and returns the exit code.
+int report_unmade(const Error& error) {
+  const int code = report(error);
+  if (executor::lacks_credential(error)) return kNeedsPerson;
+  return error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kNotFound ? kUsage : code;
+}
+
 // The options with the plan that is to be run; or an exit code.
 std::variant<RunOptions, int> with_plan(RunOptions options) {
-  if (const auto status = check_plan_request(options.request, options.plan); !status) {
-    report(status.error());
-    return kUsage;
-  }
+  if (const auto status = check_plan_request(options.request, options.plan); !status)
+    return report_unmade(status.error());
   if (options.request.agent.empty()) return options;
-  auto file = make_plan(options.request, options.state);
+  const auto needs = plan_needs(options.request);
+  if (!needs) return report_unmade(needs.error());
+  auto file = make_plan(options.request, *needs, options.state);
   if (!file) {
     const int code = report(file.error());
-    if (executor::lacks_credential(file.error())) return kNeedsPerson;
-    return file.error().kind == ErrorKind::kInvalid || file.error().kind == ErrorKind::kNotFound ? kUsage
-                                                                                                 : code;
+    return file.error().kind == ErrorKind::kInvalid ? kUsage : code;
   }
   options.plan = *std::move(file);
   say_to(options.state.json ? stderr : stdout, "plan {}\n", options.plan);

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "secrets/shapes.h"
+
 namespace pawl::cli {
 namespace {
 
@@ -157,6 +159,13 @@ std::string shell_word(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
+}
+
+std::string without_secrets(std::string text) {
+  auto found = secrets::find(text);
+  std::ranges::sort(found, std::ranges::greater(), &secrets::Found::offset);
+  for (const auto& each : found) text.replace(each.offset, each.size, "<a secret>");
+  return text;
 }
 
 std::size_t columns_of(std::string_view text) {

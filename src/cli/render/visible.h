@@ -25,6 +25,9 @@ std::string spelled_json(std::string_view json);
 // Like spelled(), but one line: a tab becomes four spaces, a newline becomes \n.
 std::string visible(std::string_view text);
 
+// The text without the secrets whose shape is published: a person may have given one in the place of another word.
+std::string without_secrets(std::string text);
+
 // Returns one word for a shell, in quotes where it needs them. The shell interprets no part of it.
 std::string shell_word(std::string_view text);
 
