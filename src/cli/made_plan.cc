@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "cli/render/say.h"
 #include "cli/render/visible.h"
 #include "executor/agent_programs.h"
@@ -26,6 +30,9 @@ namespace {
 
 constexpr const char* kPlansFolder = "plans";  // in the state folder
 constexpr const char* kMadePlan = "the plan";
+// Linux takes 128 KiB in one argument, and the parser adds a few words.
+constexpr std::size_t kGateBytesMax = 130'000;
+constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 // The parts of `--credential NAME` and `--credential NAME=VARIABLE`.
 struct NamedCredential {
@@ -68,12 +75,30 @@ std::string text_of(const PlanRequest& request, const std::string& source,
       request.best_of == 0 ? "" : fmt::format("        best_of: {}\n", request.best_of));
 }
 
+// The parser names the keys of plans. The user wrote options.
+std::string with_option(const std::string& message) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kOptions = {
+      {{"goal", "--goal"},
+       {"run", "--gate"},
+       {"model", "--model"},
+       {"base_url", "--base-url"},
+       {"credentials", "--credential"},
+       {"env", "--credential"},
+       {"use", "--agent"},
+       {"source", "-C"},
+       {"path", "-C"}}};
+  const auto end = message.find(": ");
+  for (const auto& [key, option] : kOptions)
+    if (message.substr(0, end) == key) return std::string(option) + message.substr(end);
+  return message;
+}
+
 Result<plan::Plan> parsed(const std::string& text) {
   auto out = plan::parse(text, kMadePlan, {.own_profile = executor::own_profile});
   if (out.plan) return *std::move(out.plan);
   const auto& problem = out.problems.front();
   return fail(ErrorKind::kInvalid,
-              without_secrets(problem.file == kMadePlan ? problem.message : to_text(problem)));
+              without_secrets(problem.file == kMadePlan ? with_option(problem.message) : to_text(problem)));
 }
 
 // Adds the option and what to do to the message.
@@ -104,6 +129,49 @@ Result<std::vector<std::string>> mounts_of(const PlanRequest& request, const std
   if (values) return mounts;
   values.error().message += "; `export` another value";
   return std::unexpected(in_words(std::move(values).error(), request.agent));
+}
+
+// kInvalid: a plan is UTF-8, so that another text would be replaced by a text that the user did not mean.
+Status check_utf8(const char* option, const std::string& text) {
+  if (valid_utf8(text) == text) return {};
+  return fail(ErrorKind::kInvalid, fmt::format("{}: is not UTF-8, which a plan has to be", option));
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(kBlanks) == std::string_view::npos; }
+
+// Whether a script has lines that are blank or comments, and no others. It would pass any work.
+bool runs_no_command(const std::string& script) {
+  for (const auto line : TextLines(script))
+    if (!is_blank(line) && line[line.find_first_not_of(kBlanks)] != '#') return false;
+  return true;
+}
+
+Status check_texts(const PlanRequest& request) {
+  const auto bad = [](std::string why) { return fail(ErrorKind::kInvalid, std::move(why)); };
+  for (const auto& [option, text] : {std::pair("--agent", request.agent),
+                                     {"--goal", request.goal},
+                                     {"--gate", request.gate},
+                                     {"--model", request.model},
+                                     {"--base-url", request.base_url},
+                                     {"-C", request.folder}})
+    PAWL_OK(check_utf8(option, text));
+  if (!plan::is_name(request.agent))
+    return bad(
+        without_secrets(fmt::format("--agent: '{}' must be letters, digits, '.', '_' or '-', at most 64; "
+                                    "`pawl agents` lists the programs",
+                                    visible(request.agent.substr(0, 80)))));
+  if (is_blank(request.goal)) return bad("--goal is blank: say what the agent shall do");
+  if (runs_no_command(request.gate))
+    return bad("--gate runs no command: name one that fails when the work is wrong, like \"npm test\"");
+  if (request.goal.size() > plan::kGoalOfProfileBytesMax)
+    return bad(fmt::format(
+        "--goal: {} bytes; at most {}: put the text into a file of the source, and name the file in the goal",
+        request.goal.size(), plan::kGoalOfProfileBytesMax));
+  if (request.gate.size() > kGateBytesMax)
+    return bad(fmt::format(
+        "--gate: {} bytes; at most {}: put the commands into a script of the source, and name the script",
+        request.gate.size(), kGateBytesMax));
+  return {};
 }
 
 // Whether the name may be shown: it is no secret that stands in the place of a name.
@@ -144,6 +212,15 @@ Status check_credential(const PlanRequest& request, std::size_t index) {
   return {};
 }
 
+Status check_credentials(const PlanRequest& request) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < request.credentials.size(); ++i) PAWL_OK(check_credential(request, i));
+  for (const auto& option : request.credentials)
+    if (const auto name = credential_in(option).name; !names.insert(name).second)
+      return fail(ErrorKind::kInvalid, fmt::format("--credential {} is there twice: leave one out", name));
+  return {};
+}
+
 }  // namespace
 
 void add_plan_request(const Command& command, PlanRequest& request) {
@@ -176,8 +253,16 @@ Status check_plan_request(const PlanRequest& request, const std::string& plan) {
   }
   if (!plan.empty()) return bad("give a plan's file or --agent, not both");
   if (request.goal.empty() || request.gate.empty()) return bad("--agent needs --goal TEXT and --gate CMD");
-  for (std::size_t i = 0; i < request.credentials.size(); ++i) PAWL_OK(check_credential(request, i));
-  return {};
+  PAWL_OK(check_texts(request));
+  return check_credentials(request);
+}
+
+Status check_made_attempts(const PlanRequest& request, const MaxAttempts& attempts) {
+  const auto limit = request.attempts == 0 ? plan::Phase().max_attempts : request.attempts;
+  if (request.agent.empty() || attempts.operator_ack || attempts.number <= limit) return {};
+  return fail(ErrorKind::kInvalid,
+              fmt::format("--max-attempts {0} is above the {1} of --attempts: use `--attempts {0}`",
+                          attempts.number, limit));
 }
 
 Result<PlanNeeds> plan_needs(const PlanRequest& request) {
@@ -185,6 +270,7 @@ Result<PlanNeeds> plan_needs(const PlanRequest& request) {
   const auto source = os::absolute_path(folder);
   if (!source || !os::is_folder(*source))
     return fail(ErrorKind::kInvalid, "-C: " + folder + " is not a folder");
+  PAWL_OK(check_utf8("-C", *source));
   PAWL_TRY(auto mounts, mounts_of(request, *source));
   return PlanNeeds{.source = *source, .mounts = std::move(mounts)};
 }

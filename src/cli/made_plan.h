@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/context.h"
+#include "cli/max_attempts.h"
 
 namespace pawl::cli {
 
@@ -25,6 +26,8 @@ void add_plan_request(const Command& command, PlanRequest& request);
 // a variable that is not set. `plan`: the plan's file on the command line, "" when none is there. A person may give a
 // secret in the place of its variable, so that no message has a word of --credential that may be one.
 Status check_plan_request(const PlanRequest& request, const std::string& plan);
+// kInvalid: --max-attempts is above the limit of the plan that would be made, without --operator-ack.
+Status check_made_attempts(const PlanRequest& request, const MaxAttempts& attempts);
 
 // The source, and what steps have to see of the host besides.
 struct PlanNeeds {

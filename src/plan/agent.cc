@@ -9,9 +9,6 @@
 namespace pawl::plan {
 namespace {
 
-// The goal is an argument together with the feedback, and an argument has at most kWordBytesMax.
-constexpr std::size_t kGoalOfProfileBytesMax = 100'000;
-
 void read_model(const Mapping& mapping, Phase& phase, Problems& problems) {
   if (const auto model = mapping.get("model"); model.IsDefined())
     phase.agent_model = read_string(model, "model", problems).value_or("");

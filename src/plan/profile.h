@@ -18,6 +18,8 @@
 namespace pawl::plan {
 
 constexpr std::uint64_t kProfileBytesMax = 64 << 10;
+// The goal of an agent with a profile is an argument together with the feedback, and Linux takes 128 KiB in one.
+constexpr std::size_t kGoalOfProfileBytesMax = 100'000;
 
 // Texts by the names of variables, or by paths below HOME.
 using NamedTexts = std::map<std::string, std::string>;

@@ -210,7 +210,7 @@ class Made(WithClaude):
 
     def test_what_cannot_be_is_said_and_leaves_nothing(self):
         (self.root / "home/.local/bin/claude").unlink()
-        self.assertIn("--agent claude_code: claude is not on this machine", self.made(expect=2).stderr)
+        self.assertIn("--agent claude_code: claude is not on this machine", self.made(expect=11).stderr)
         for args, words in (([], "name a plan's file, or an agent"), (["--agent", "claude_code", "--goal", "g"], "needs --goal TEXT and --gate CMD"),
                             (["plan.yaml", "--goal", "g"], "need --agent"), (["plan.yaml", "--agent", "pi"], "not both"),
                             (["--agent", "pi", "--goal", "g", "--gate", "x"], "--agent pi needs a model: add `--model NAME`"),
@@ -229,6 +229,8 @@ class Refused(WithClaude):
         done = self.made(*args, expect=expect, **made)
         self.assertEqual(done.stdout, "")
         self.assertFalse((self.root / "source/.pawl").exists(), done.stderr)
+        for word in ("the plan", "beside", "/plan", "workflow", "base_url", "operator-ack"):
+            self.assertNotIn(word, done.stderr, "the user wrote no plan")
         return done.stderr
 
     def test_a_secret_in_the_place_of_a_variable_is_kept_nowhere(self):
@@ -267,6 +269,38 @@ class Refused(WithClaude):
                      ["--base-url", f"https://example.org/?key={token}"], ["--model", f"m {token}"]):
             with self.subTest(args):
                 self.assertNotIn(token, self.made(*args, expect=2).stderr)
+
+    def test_a_credential_has_one_source(self):
+        self.home |= {"GH": VALUE + "-1", "OTHER": VALUE + "-2"}
+        for second in ("GH", "GH=OTHER"):
+            said = self.refused("--credential", "GH", "--credential", second)
+            self.assertIn("--credential GH is there twice: leave one out", said)
+
+    def test_a_text_that_says_nothing_or_is_no_text(self):
+        for name, args, words in (("--goal", {"goal": " \t\n"}, "is blank: say what the agent shall do"),
+                                  ("--gate", {"gate": " "}, "runs no command: name one that fails when the work is wrong, like \"npm test\""),
+                                  ("--gate", {"gate": "\n # npm test\n\t#\n"}, "runs no command: ")):
+            with self.subTest(args):
+                self.assertIn(f"pawl: {name} {words}", self.refused(**args))
+        for name in ("--goal", "--gate", "--model", "--base-url", "--agent", "-C"):
+            with self.subTest(name):
+                args = {name.strip("-"): "caf\udce9"} if name in ("--goal", "--gate", "--agent") else {}
+                self.assertIn(f"pawl: {name}: is not UTF-8", self.refused(*([] if args else [name, "caf\udce9"]), **args))
+
+    def test_a_message_names_the_option(self):
+        for args, made, words in (
+                ([], {"agent": "../x"}, "--agent: '../x' must be letters, digits, '.', '_' or '-', at most 64; `pawl agents` lists the programs"),
+                ([], {"goal": "g" * 100_001}, "--goal: 100001 bytes; at most 100000: put the text into a file of the source, and name the file in the goal"),
+                ([], {"gate": "true " * 26_001}, "--gate: 130005 bytes; at most 130000: put the commands into a script of the source, and name the script"),
+                (["--model", "a b"], {}, "--model: 'a b' "), (["--base-url", "x"], {}, "--base-url: 'x': expected http://HOST"),
+                (["--credential", "PATH"], {}, "--credential: 'PATH' is Pawl's own"),
+                (["--max-attempts", "10"], {}, "--max-attempts 10 is above the 5 of --attempts: use `--attempts 10`"),
+                (["--max-attempts", "4", "--attempts", "3"], {}, "--max-attempts 4 is above the 3 of --attempts: use `--attempts 4`"),
+                (["--reason", "why not"], {}, "--reason needs --max-attempts")):
+            with self.subTest(words):
+                self.assertTrue(self.refused(*args, **made).startswith(f"pawl: {words}"), words)
+        self.made("--dir", self.root / "state", "--max-attempts", "10", "--operator-ack")
+        self.made("--dir", self.root / "fits", goal="g" * 100_000, gate="sh test.sh" + " " * 129_990)
 
 
 if __name__ == "__main__":

@@ -382,7 +382,7 @@ class Found(WithHome):
         self.program("home/.docker/bin/codex")
         self.path("home/.docker/bin")
         self.assertIn("  its folder may not be shown to a step: install it below /usr/local\n", self.pawl("agents", env=self.env).stdout)
-        said = self.pawl("run", "--agent", "codex", "--goal", "g", "--gate", "true", cwd="source", env=self.env, expect=2).stderr
+        said = self.pawl("run", "--agent", "codex", "--goal", "g", "--gate", "true", cwd="source", env=self.env, expect=11).stderr
         self.assertIn("codex: its folder may not be shown to a step", said)
 
 

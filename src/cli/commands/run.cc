@@ -93,10 +93,6 @@ struct Made {
 
 // Returns the new run, or an exit code. The plan with all its phases is freed when it returns.
 std::variant<Made, int> made(const RunOptions& options) {
-  if (const auto status = check_max_attempts(options.max_attempts); !status) {
-    report(status.error());
-    return kUsage;
-  }
   auto file = read_plan(options.plan, options.state.json);
   if (!file) {
     report(file.error());
@@ -140,14 +136,20 @@ std::variant<Made, int> made(const RunOptions& options) {
 // Reports why no plan can be made, and returns the exit code.
 int report_unmade(const Error& error) {
   const int code = report(error);
-  if (executor::lacks_credential(error)) return kNeedsPerson;
-  return error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kNotFound ? kUsage : code;
+  // A program that no step finds, or no key: `pawl run PLAN` ends likewise.
+  if (error.kind == ErrorKind::kNotFound || executor::lacks_credential(error)) return kNeedsPerson;
+  return error.kind == ErrorKind::kInvalid ? kUsage : code;
+}
+
+Status check_options(const RunOptions& options) {
+  PAWL_OK(check_plan_request(options.request, options.plan));
+  PAWL_OK(check_max_attempts(options.max_attempts));
+  return check_made_attempts(options.request, options.max_attempts);
 }
 
 // The options with the plan that is to be run; or an exit code.
 std::variant<RunOptions, int> with_plan(RunOptions options) {
-  if (const auto status = check_plan_request(options.request, options.plan); !status)
-    return report_unmade(status.error());
+  if (const auto status = check_options(options); !status) return report_unmade(status.error());
   if (options.request.agent.empty()) return options;
   const auto needs = plan_needs(options.request);
   if (!needs) return report_unmade(needs.error());
