@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/process.h"
+#include "plan/rows.h"
 
 namespace pawl::executor {
 namespace {
@@ -129,12 +130,17 @@ Status check_planned_rows(const State& state, const std::string& run_id) {
               "run " + run_id + ": its ledger does not name its planned rows, which name credentials");
 }
 
+// "" when the value is there.
+std::string lack_of_variable(const std::string& name) {
+  const auto value = os::environment_value(name).value_or("");
+  if (value.empty()) return "it is not set here: `export` it";
+  const auto usable = checked(value);
+  return usable ? "" : usable.error().message;
+}
+
 // "" when the value may be there.
 std::string lack_of(const plan::Credential& credential) {
-  if (!credential.env.empty())
-    return os::environment_value(credential.env).value_or("").empty()
-               ? "is not set here: `export` it before `pawl run`"
-               : "";
+  if (!credential.env.empty()) return lack_of_variable(credential.env);
   if (!credential.command.empty())
     return program_on_host(credential.command.front()).empty() ? "this machine has no such program" : "";
   const auto path = with_home(credential.file);
@@ -142,6 +148,14 @@ std::string lack_of(const plan::Credential& credential) {
   if (!os::exists(*path)) return "there is no such file";
   return os::is_regular_file(*path) && access(path->c_str(), R_OK) == 0 ? ""
                                                                         : "it is no file that you may read";
+}
+
+// The message about a credential that this host does not have; "": it may have it.
+std::string unseen_text(const plan::Phase& phase, const plan::Credential& credential) {
+  const auto lack = lack_of(credential);
+  if (lack.empty()) return {};
+  return fmt::format("credential {} of phase {}, from {}: {}", credential.name, phase.id,
+                     source_of(credential), lack);
 }
 
 }  // namespace
@@ -193,11 +207,26 @@ std::vector<plan::Finding> unseen_credentials(const plan::Plan& plan) {
   for (const auto& tier : plan.tiers)
     for (const auto& phase : tier.phases)
       for (const auto& credential : phase.credentials)
-        if (const auto lack = lack_of(credential); !lack.empty())
-          out.push_back({.at = credential.at,
-                         .message = fmt::format("credential {} of phase {}, from {}: {}", credential.name,
-                                                phase.id, source_of(credential), lack)});
+        if (auto message = unseen_text(phase, credential); !message.empty())
+          out.push_back({.at = credential.at, .message = std::move(message)});
   return out;
+}
+
+Result<std::optional<UnseenCredential>> unseen_credential(store::Reader& store, const std::string& run_id) {
+  PAWL_TRY(const auto row, store.planned_common(run_id));
+  if (const auto common = plan::common_of_row(row); !common || !common->has_credentials) return std::nullopt;
+  PAWL_TRY(const auto phases, store.phases(run_id));
+  for (const auto& open : phases) {
+    if (is_terminal(open.state)) continue;
+    PAWL_TRY(const auto planned, store.planned_phase(run_id, open.phase_id));
+    const auto phase = plan::phase_of_row(planned);
+    if (!phase) continue;
+    for (const auto& credential : phase->credentials)
+      if (auto message = unseen_text(*phase, credential); !message.empty())
+        return UnseenCredential{
+            .phase_id = phase->id, .message = std::move(message), .variable = credential.env};
+  }
+  return std::nullopt;
 }
 
 }  // namespace pawl::executor

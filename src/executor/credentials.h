@@ -2,6 +2,7 @@
 // this process and of the supervisor that gets it, and in the agent's sandbox.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "executor/state.h"
 #include "plan/plan.h"
 #include "secrets/redact.h"
+#include "store/reader.h"
 
 namespace pawl::executor {
 
@@ -31,9 +33,16 @@ bool lacks_credential(const Error& error);
 Result<secrets::Redactor::Values> credentials_of_runs(const State& state,
                                                       const std::vector<std::string>& run_ids);
 
-// The credentials that this host does not have, as far as that shows without reading a value or running a
-// command.
+// The credentials that this host does not have, as far as that shows without reading a file or running a command.
 std::vector<plan::Finding> unseen_credentials(const plan::Plan& plan);
+
+struct UnseenCredential {
+  std::string phase_id, message;
+  std::string variable;  // the environment's, which a person can set; "": it comes from elsewhere
+};
+// Returns the first that an open phase of the run needs; without it, no executor works on the run. Does not verify the
+// ledger, and passes over rows that can't be read.
+Result<std::optional<UnseenCredential>> unseen_credential(store::Reader& store, const std::string& run_id);
 
 // Where a value comes from, for people: "the environment variable API_KEY".
 std::string source_of(const plan::Credential& credential);

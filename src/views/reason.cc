@@ -41,11 +41,20 @@ Result<Reason> of_lease(const State& state, const store::RunRow& run, const stor
   return out;
 }
 
-Reason of_claimable(const store::RunRow& run, const store::PhaseRow& phase) {
+// Asks for all open phases, as the start of an executor does. `phase` is the one that it would claim.
+Result<Reason> of_claimable(store::Reader& store, const store::RunRow& run, const store::PhaseRow& phase) {
   const auto backend = sandbox::make_backend(run.backend);
   const auto usable = backend ? (*backend)->check({}) : Status(std::unexpected(backend.error()));
   Reason out = of_phase(usable ? Reason::Kind::kFree : Reason::Kind::kNoSandbox, phase);
-  if (!usable) out.detail = usable.error().message;
+  if (!usable) {
+    out.detail = usable.error().message;
+    return out;
+  }
+  PAWL_TRY(out.credential, executor::unseen_credential(store, run.run_id));
+  if (!out.credential) return out;
+  out.kind = Reason::Kind::kNoCredential;
+  out.phase_id = out.credential->phase_id;
+  PAWL_TRY(out.phase, store.phase(run.run_id, out.phase_id));
   return out;
 }
 
@@ -56,7 +65,7 @@ Result<Reason> of_candidate(const State& state, const store::RunRow& run,
   auto request = executor::request_now(os::SystemClock());
   request.run_ids = {run.run_id};
   PAWL_TRY(const auto found, store.candidate(request));
-  if (found.phase) return of_claimable(run, *found.phase);
+  if (found.phase) return of_claimable(store, run, *found.phase);
   if (!found.waited_for) return of_ended(store, phases);
   if (found.not_claimable == store::NotClaimable::kLeased) return of_lease(state, run, *found.waited_for);
   Reason out = of_phase(Reason::Kind::kNotBefore, *found.waited_for);
@@ -139,6 +148,7 @@ WaitsFor waits_for(const Reason& reason) {
       return WaitsFor::kNothing;
     case Reason::Kind::kFailed:
     case Reason::Kind::kAsked:
+    case Reason::Kind::kNoCredential:
     case Reason::Kind::kRefused:
     case Reason::Kind::kStalled:
       return WaitsFor::kPerson;

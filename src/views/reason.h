@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "executor/credentials.h"
 #include "os/locks.h"
 #include "supervisor/step_runner.h"
 #include "views/questions.h"
@@ -32,17 +33,18 @@ struct HeldLock {
 
 struct Reason {
   enum class Kind {
-    kOver,         // every phase is terminal, and none failed
-    kFailed,       // every phase is terminal; `phase` failed, and only a person moves it
-    kNoSandbox,    // `phase` can go on as soon as a sandbox can be made: `detail`
-    kFree,         // `phase` can go on, and no process works on it
-    kLeased,       // an executor works on `phase`: `step`
-    kAsked,        // likewise, and its agent asks a person
-    kBudgetSpent,  // `spent`, and `detail`
-    kReserved,     // open steps reserve the rest of the budget: `detail`
-    kNotBefore,    // the next attempt of `phase` may not start yet: `detail`; `wait` when its agent waits
-    kRefused,      // a provider refused the credential of its agent: `wait`, and `detail`
-    kStalled,      // an older version left `phase` so that no event can move it: `detail`
+    kOver,          // every phase is terminal, and none failed
+    kFailed,        // every phase is terminal; `phase` failed, and only a person moves it
+    kNoSandbox,     // `phase` can go on as soon as a sandbox can be made: `detail`
+    kNoCredential,  // no executor works on the run before this host has a credential of `phase`: `credential`
+    kFree,          // `phase` can go on, and no process works on it
+    kLeased,        // an executor works on `phase`: `step`
+    kAsked,         // likewise, and its agent asks a person
+    kBudgetSpent,   // `spent`, and `detail`
+    kReserved,      // open steps reserve the rest of the budget: `detail`
+    kNotBefore,     // the next attempt of `phase` may not start yet: `detail`; `wait` when its agent waits
+    kRefused,       // a provider refused the credential of its agent: `wait`, and `detail`
+    kStalled,       // an older version left `phase` so that no event can move it: `detail`
   };
   Kind kind = Kind::kOver;
   std::string phase_id;                   // "" with kOver
@@ -52,7 +54,8 @@ struct Reason {
   std::optional<OpenStep> step;           // with kLeased; no value: between two steps
   std::optional<store::BudgetRow> spent;  // with kBudgetSpent
   std::optional<store::Wait> wait;        // with kNotBefore and kRefused
-  std::optional<HeldLock> lock;           // beside any kind, while the run is not over
+  std::optional<executor::UnseenCredential> credential;  // with kNoCredential
+  std::optional<HeldLock> lock;                          // beside any kind, while the run is not over
   std::int64_t later_phases = 0;  // QUEUED phases of later tiers, which wait for the tier of `phase_id`
 };
 

@@ -250,7 +250,7 @@ class Credentials(WithRun):
     def test_check_says_what_it_sees_and_reads_nothing(self):
         self.make(source="{env: PAWL_TEST_ABSENT}")
         said = self.pawl("check", "plan.yaml")
-        self.assertRegex(said.stderr, r"plan.yaml:\d+:\d+: warning: credential API_KEY of phase p1, from the environment variable PAWL_TEST_ABSENT: is not set")
+        self.assertRegex(said.stderr, r"plan.yaml:\d+:\d+: warning: credential API_KEY of phase p1, from the environment variable PAWL_TEST_ABSENT: it is not set")
         self.assertIn("note: the agent of phase p1 gets API_KEY from the environment variable PAWL_TEST_ABSENT", said.stdout)
         self.assertNotIn("warning: credential", self.pawl("check", "plan.yaml", env={"PAWL_TEST_ABSENT": FIRST}).stderr)
         self.make(source="{file: SECRET.absent}")

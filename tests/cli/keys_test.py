@@ -303,5 +303,44 @@ class Refused(WithClaude):
         self.made("--dir", self.root / "fits", goal="g" * 100_000, gate="sh test.sh" + " " * 129_990)
 
 
+class Why(WithClaude):
+    """`pawl why` of a run whose credential is missing."""
+
+    def why(self):
+        why = self.pawl_json("why", "last", cwd="source", env=self.home)
+        self.assertIn(f"\n  {why['command']}\n", self.pawl("why", "last", cwd="source", env=self.home).stdout)
+        return why
+
+    def test_it_names_the_credential_and_what_helps(self):
+        """Whatever phase needs it: `pawl resume` reads the credentials of all that are open."""
+        self.program("claude", WORKS)
+        key = "use: claude_code, credentials: {ANTHROPIC_API_KEY: {env: ANTHROPIC_API_KEY}%s}"
+        for first, second in (("env: GH", ""), ("", "env: GH"), ("", "file: ~/token"), ("", "command: [no-such-program]")):
+            with self.subTest((first, second)):
+                self.make(*(key % (source and ", GH: {%s}" % source) for source in (first, second)))
+                self.home["GH"] = ""
+                said = self.pawl("run", "plan.yaml", env=self.home, expect=11).stderr
+                self.assertIn("No attempt was spent", said)
+                why, variable = self.why(), "env: GH" in (first, second)
+                self.assertEqual((why["waits_for"], why["phase_id"]), ("person", "p1" if first else "p2"))
+                self.assertIn(f"credential GH of phase {why['phase_id']}, from ", why["sentence"])
+                self.assertEqual(why["command"], ("export GH=... && " if variable else "") + f"pawl resume {why['run_id']}")
+                if not variable:
+                    continue
+                self.home["GH"] = "short"
+                self.assertIn("fewer than 8 bytes", self.why()["sentence"])
+                self.home["GH"] = VALUE
+                self.assertEqual(self.why()["waits_for"], "executor")
+
+    def test_a_credential_that_no_open_phase_needs_is_not_missed(self):
+        self.program("claude", WORKS)
+        self.home["GH"] = VALUE + "-of-gh"
+        self.make("use: claude_code, credentials: {ANTHROPIC_API_KEY: {env: ANTHROPIC_API_KEY}, GH: {env: GH}}", "run: exit 1", gate="test -e greeting")
+        self.pawl("run", "plan.yaml", env=self.home, expect=11)
+        self.pawl("retry", "last", "p2", cwd="source")
+        self.home["GH"] = ""
+        self.assertEqual(self.why()["waits_for"], "executor")
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=1)

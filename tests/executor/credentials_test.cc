@@ -138,7 +138,7 @@ TEST_F(CredentialsTest, WhatIsNotThereIsSeenWithoutACommand) {
   std::vector<std::string> messages;
   for (const auto& unseen : unseen_credentials(plan)) messages.push_back(unseen.message);
   EXPECT_THAT(messages,
-              ElementsAre(HasSubstr("PAWL_TEST_ABSENT: is not set"), HasSubstr("there is no such file"),
+              ElementsAre(HasSubstr("PAWL_TEST_ABSENT: it is not set"), HasSubstr("there is no such file"),
                           HasSubstr("no file that you may read"), HasSubstr("no such program")));
   EXPECT_FALSE(os::exists(mark));
 }

@@ -9,6 +9,7 @@
 #include "cli/render/words.h"
 #include "os/clock.h"
 #include "os/process.h"
+#include "plan/parse.h"
 #include "views/reason.h"
 
 namespace pawl::cli {
@@ -63,6 +64,13 @@ std::string command_of_stalled(const std::string& resume, const store::PhaseRow&
                      std::min(phase.attempts_used + 1, kMaxAttemptsMost));
 }
 
+// The person has to put the value in the place of the dots.
+Advice of_credential(const executor::UnseenCredential& unseen, const std::string& resume) {
+  const bool is_variable = plan::is_variable_name(unseen.variable);
+  return {.sentence = "the run can go on as soon as a credential is here: " + unseen.message,
+          .command = (is_variable ? "export " + unseen.variable + "=... && " : "") + resume};
+}
+
 Advice advice_of(const store::RunRow& run, const Reason& reason, const std::string& now) {
   const std::string resume = "pawl resume " + run.run_id;
   switch (reason.kind) {
@@ -75,6 +83,8 @@ Advice advice_of(const store::RunRow& run, const Reason& reason, const std::stri
       return {.sentence = fmt::format("phase {} can go on as soon as a sandbox can be made: {}",
                                       reason.phase_id, reason.detail),
               .command = "pawl sandbox health"};
+    case Reason::Kind::kNoCredential:
+      return of_credential(*reason.credential, resume);
     case Reason::Kind::kFree:
       return {.sentence = fmt::format("phase {} can go on, and no executor works on it", reason.phase_id),
               .command = resume};
