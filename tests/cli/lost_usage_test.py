@@ -85,7 +85,13 @@ class LostUsage(WithRun):
         self.assertEqual("execution(s) of agents used more than is known" in said, unknown > 0, said)
         if tokens:
             self.assertEqual(f"at least {sum(tokens)} in" in said, unknown > 0, said)
-        self.assertEqual(f"the use of {unknown} execution(s) of agents is unknown" in self.pawl("inspect", "last").stdout, unknown > 0)
+        shown = self.pawl("inspect", "last").stdout
+        self.assertEqual(f"the use of {unknown} execution(s) of agents is unknown" in shown, unknown > 0)
+        spent = self.pawl_json("budget", "last")["budget"]
+        for unit, text in (("tokens", "{} "), ("usd_nanos", "${}")):
+            if amount := spent.get(unit, {}).get("spent"):
+                text = text.format(amount if unit == "tokens" else f"{amount / 1e9:g}")
+                self.assertIn(("  at least " if unknown else "  ") + text, shown)
         self.assertEqual(self.pawl_json("inspect", "last").get("unknown_executions", 0), unknown)
 
     def end(self, victim, process):

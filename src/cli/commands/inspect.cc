@@ -81,6 +81,8 @@ class StoryReporter {
         rows.push_back({{"budget"}, {budget_text(budget)}});
       else if (budget.unit == store::kSandboxMs)
         rows.push_back({{"cost"}, {duration_text(budget.spent) + " in sandboxes"}});
+      else if (budget.spent > 0)
+        rows.push_back({{"cost"}, {budget_text(budget)}});
     }
     if (story.unknown_executions > 0)
       rows.push_back({{"unknown"},
