@@ -73,6 +73,10 @@ class InstantSandboxes final : public supervisor::StepRunner {
   Status report_usage(const supervisor::PrintedUsage&) override { return {}; }
   void forget(const std::string&) override {}
   void forget_lost(const std::string&) override {}
+  Result<std::string> home_lacks(const agent::EpisodeKey&, const std::string&,
+                                 const secrets::Redactor::Values&) override {
+    return std::string();
+  }
   Result<std::string> hand_home_on(const std::string&, const std::string&, const std::string&,
                                    const secrets::Redactor::Values&) override {
     return std::string("home");

@@ -81,6 +81,12 @@ bool continues(const Ended& ended) {
   return ended.has_state && (ended.killed || ended.budget_is_spent || ended.stopped_unsaved);
 }
 
+bool may_lack_session(const sandbox::SandboxRun& run, const plan::Phase& phase,
+                      const std::optional<std::string>& goes_on_from) {
+  const bool failed = run.outcome == sandbox::Outcome::kExited && run.exit_code != 0;
+  return failed && !phase.agent_continue.empty() && goes_on_from && run.layer == *goes_on_from;
+}
+
 bool of_one_boot(std::string_view owner, std::string_view other) {
   const auto a = os::parse_identity(owner), b = os::parse_identity(other);
   return a && b && a->boot_id != os::kNoBoot && a->boot_id == b->boot_id;

@@ -65,6 +65,11 @@ struct Ended {
 };
 bool continues(const Ended& ended);
 
+// Whether the command with which a program goes on in its session failed at once: it changed nothing in the work
+// `goes_on_from`. The execution before may have ended before the program had a session. No value: it began anew.
+bool may_lack_session(const sandbox::SandboxRun& run, const plan::Phase& phase,
+                      const std::optional<std::string>& goes_on_from);
+
 // Whether two owners of leases (or of attempts) ran in the same boot of one machine; false when it is
 // unknown.
 bool of_one_boot(std::string_view owner, std::string_view other);

@@ -290,6 +290,12 @@ class Session {
                              .kept = std::move(kept),
                              .unsaved = unsaved_event(run, phase)});
     }
+    if (step->role == StepRole::kAgent && may_lack_session(run, phase, one.episode.goes_on_from())) {
+      const auto recovery = recovery_of(one, supervisor::Found::kNothing);
+      if (recovery == Recovery::kContinue)
+        return give_up(
+            one, {.recovery = recovery, .kept = supervisor::KeptWork{.layer = {}, .missing = "session"}});
+    }
     const Running ended = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.take(one, ended.start, std::move(run)));
     return Done::kMade;

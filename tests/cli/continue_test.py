@@ -179,6 +179,15 @@ version: 1
 run: [tool, first, "{args}", "{prompt}"]
 continue: [tool, again, "{args}", "{prompt}"]
 """
+# Each needs a moment before it has a session.
+SLOW_TOOL = """\
+#!/bin/sh
+echo "tool $1"
+if [ "$1" = again ] && [ ! -e ~/session ]; then echo "no session to go on in"; exit 1; fi
+[ -e ~/waited-1 ] || { touch ~/waited-1; sleep 60; }
+touch ~/session
+echo 12 >>used
+"""
 TOOL = """\
 #!/bin/sh
 echo "tool $1: $2"
@@ -188,17 +197,38 @@ echo 2 >>used
 
 
 class Programs(WithAgent):
-    def test_a_program_with_a_command_for_it_goes_on_by_itself(self):
-        self.make(gate='[ "$(cat used | tr -d "\\n")" = 12 ]', resume=None, mounts=f"[{{src: {self.root}/tools}}]")
-        self.write("tools/bin/tool", TOOL, 0o755)
+    def start_tool(self, tool, **top):
+        self.make(gate='[ "$(cat used | tr -d "\\n")" = 12 ]', resume=None, mounts=f"[{{src: {self.root}/tools}}]", **top)
+        self.write("tools/bin/tool", tool, 0o755)
         self.write("config/pawl/agents/mine.yaml", PROFILE)
         text = (self.root / "plan.yaml").read_text()
         at = text.index("agent: {run:")
         self.write("plan.yaml", text[:at] + "agent: {use: mine}" + text[text.index("}, gates:", at) + 1:])
-        env = {"XDG_CONFIG_HOME": str(self.root / "config")}
-        run = self.start("run", "plan.yaml", env=env)
+        run = self.start("run", "plan.yaml", env={"XDG_CONFIG_HOME": str(self.root / "config")})
         self.wait_until(lambda: self.waited(1), "the program works")
         self.wait_for_output("tool first", "agent")
+        return run
+
+    def test_one_that_was_killed_before_it_had_a_session_begins_anew_in_the_same_attempt(self):
+        run = self.start_tool(SLOW_TOOL, max_attempts=1)
+        self.kill_supervisors()
+        self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
+        self.assertEqual(self.decisions(), ["continue", "re_execute"])
+        self.assertEqual(self.resumes()[1]["not_continued"], "session")
+        self.assertIn("not continued: session", self.pawl("inspect", "last").stdout)
+        self.assertEqual(self.pawl_json("status", "last")["phases"][0]["attempts_total"], 1)
+        self.pawl("verify", "last")
+
+    def test_one_that_never_has_a_session_has_as_many_executions_as_any_other(self):
+        run = self.start_tool(SLOW_TOOL.replace("touch ~/session", "kill -9 $$"), max_attempts=1)
+        self.kill_supervisors()
+        self.assertNotEqual(run.wait(timeout=TIMEOUT_S), 0)
+        self.assertEqual(self.decisions(), ["continue", "re_execute"])
+        self.assertEqual(len(self.rows_of("pre_execute")), 3)
+        self.assertEqual(len(self.rows_of("attempt")), 1)
+
+    def test_a_program_with_a_command_for_it_goes_on_by_itself(self):
+        run = self.start_tool(TOOL)
         self.kill_supervisors()
         self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
         self.assertEqual(self.decisions(), ["continue"])
