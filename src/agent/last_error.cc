@@ -138,6 +138,8 @@ std::optional<LastError> last_error_of_gemini_cli(std::string_view tail) {
   constexpr std::int64_t kStatusMin = 100;  // below are its own exit codes
   auto status = error->count("code");
   if (status < kStatusMin) status = inner ? inner->count("code") : 0;
+  // It makes such an error of each 429 and 503. Older versions give it no status.
+  if (status == 0 && error->text("type").ends_with("QuotaError")) status = 429;
   auto out = ended_with(status, inner ? inner->text("message", kMessageMax) : said);
   out.is_of_credential = inner && said.find("API_KEY_INVALID") != said.npos;
   return out;

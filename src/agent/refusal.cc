@@ -227,13 +227,16 @@ bool is_of_word(char c) {
 // "API Error: 429", "status code 429", `"code":429` and "rejected (429)". A line or a count has its number elsewhere.
 bool is_before_status(std::string_view before) {
   constexpr std::string_view kBetween = " :=\"'`\\([{";
-  constexpr std::array<std::string_view, 6> kNames = {"code",       "http",        "status",
-                                                      "statuscode", "status_code", "rejected"};
+  constexpr std::array<std::string_view, 7> kNames = {"code",     "http",     "statuscode", "errorcode",
+                                                      "rejected", "response", "returned"};
+  if (before.ends_with("failed (")) return true;
   before = before.substr(0, before.find_last_not_of(kBetween) + 1);
+  if (before.ends_with(" of"))
+    before = before.substr(0, before.find_last_not_of(kBetween, before.size() - 3) + 1);
   if (before.find_first_not_of("-0123456789?") == before.npos) return true;
   const auto name = before.substr(before.find_last_of(kBetween) + 1);
   return std::ranges::find(kNames, name) != kNames.end() || name.ends_with("error") ||
-         name.starts_with("http/");
+         name.ends_with("status") || name.ends_with("_code") || name.starts_with("http/");
 }
 
 // Not in another word, nor in 1.429, 429.1 or host:429. A point or colon may end it.

@@ -192,21 +192,22 @@ std::string shown_credential(const PlanRequest& request, std::size_t index) {
 
 Status check_credential(const PlanRequest& request, std::size_t index) {
   const auto [name, variable] = credential_in(request.credentials[index]);
-  const std::string shown = shown_credential(request, index);
+  const auto value = os::environment_value(variable);
+  // NAME and VARIABLE may be exchanged, so that NAME is the secret, which no message shows.
+  const bool are_exchanged = name == value;
+  const std::string shown = are_exchanged ? "--credential" : shown_credential(request, index);
   if (name.empty() || variable.empty())
     return fail(ErrorKind::kInvalid, shown + ": expected NAME or NAME=VARIABLE");
   const auto with_way = [&, &name = name](const char* why) {
     return fmt::format(
         "{}: {}. It takes the name of a variable, never a secret: `export VARIABLE=...`, then `--credential "
         "{}=VARIABLE`",
-        shown, why, is_plain_name(name) && name != variable ? name : "NAME");
+        shown, why, is_plain_name(name) && name != variable && !are_exchanged ? name : "NAME");
   };
   const auto is_secret = [](const std::string& word) { return !secrets::find(word).empty(); };
   if (!plan::is_variable_name(variable) || is_secret(variable))
     return fail(ErrorKind::kInvalid, with_way("this is no name of a variable"));
-  const auto value = os::environment_value(variable);
-  // NAME and VARIABLE may be exchanged, so that NAME is the secret.
-  if (!plan::is_variable_name(name) || is_secret(name) || name == value)
+  if (are_exchanged || !plan::is_variable_name(name) || is_secret(name))
     return fail(ErrorKind::kInvalid, with_way("NAME is no name of a variable"));
   if (value.value_or("").empty()) return executor::no_key(with_way("no variable of this name is set here"));
   return {};

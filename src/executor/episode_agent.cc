@@ -20,14 +20,16 @@ bool forgets_rows() { return mutant("kept_work_forgotten_by_a_claim"); }
 
 }  // namespace
 
-// Finds the work that the agent's newest execution left, or that the first one began on. Executions are sorted.
+// Finds the work that the agent's newest lost execution left, or that the first one began on. An execution after that may
+// have begun anew. Executions are sorted.
 void Episode::find_kept_work() {
   if (forgets_rows()) return;
   for (const auto& row : claim_->steps) {
     if (row.step_index != agent().index) continue;
-    if (row.state != store::StepState::kLost && row.execution > 1) continue;
     const auto kept = claim_->kept.find(row.sandbox_run_id);
-    goes_on_from_ = kept == claim_->kept.end() ? std::nullopt : std::optional(kept->second);
+    const bool is_later = row.state != store::StepState::kLost && row.execution > 1;
+    if (is_later && (kept == claim_->kept.end() || kept->second)) continue;
+    goes_on_from_ = kept == claim_->kept.end() ? std::nullopt : kept->second;
   }
 }
 

@@ -131,6 +131,7 @@ class Session {
                               .episode = step.episode,
                               .counted = counted(step.role),
                               .others_run = attempt_.running() != nullptr};
+    const auto goes_on_from = one.episode.goes_on_from();
     PAWL_OK(go_on_from_before(one, start, credentials));
     PAWL_TRY(const auto prepared, one.episode.prepare(step));
     if (!prepared) return Done::kMade;
@@ -146,7 +147,10 @@ class Session {
       PAWL_OK(steps_.start(start.sandbox_run_id, claim_.run.backend, spec, context, {}));
     PAWL_TRY(const auto begun, begin(one, step, start));
     if (!begun) return Done::kMade;
-    if (!begun->started) return Done::kOutOfBudget;
+    if (!begun->started) {
+      one.episode.go_on_from(goes_on_from);  // the next start finds again what is missing, for its row
+      return Done::kOutOfBudget;
+    }
     observer_.step_started(claim_, start);
     std::optional<supervisor::AgentStep> agent;
     if (step.role == StepRole::kAgent)
@@ -290,12 +294,11 @@ class Session {
                              .kept = std::move(kept),
                              .unsaved = unsaved_event(run, phase)});
     }
-    if (step->role == StepRole::kAgent && may_lack_session(run, phase, one.episode.goes_on_from())) {
-      const auto recovery = recovery_of(one, supervisor::Found::kNothing);
-      if (recovery == Recovery::kContinue)
-        return give_up(
-            one, {.recovery = recovery, .kept = supervisor::KeptWork{.layer = {}, .missing = "session"}});
-    }
+    const auto recovery = recovery_of(one, supervisor::Found::kNothing);
+    if (recovery == Recovery::kContinue && may_lack_session(run, phase, one.episode.goes_on_from()))
+      return give_up(one, {.recovery = recovery,
+                           .kept = supervisor::KeptWork{.layer = {}, .missing = "session"},
+                           .unsaved = unsaved_event(run, phase)});
     const Running ended = *std::exchange(one.running, std::nullopt);
     PAWL_OK(ends_.take(one, ended.start, std::move(run)));
     return Done::kMade;

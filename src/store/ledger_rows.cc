@@ -185,6 +185,8 @@ Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLa
   const auto id = text_in(json, "sandbox_run_id");
   if (json.contains("layer"))
     to[id] = text_in(json, "layer");
+  else if (!is_resume && json.contains("not_continued"))
+    to[id] = std::nullopt;
   else if (is_resume && gives_up(text_in(json, "decision")))
     to.erase(id);
   return {};

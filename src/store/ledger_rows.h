@@ -34,7 +34,7 @@ JsonMembers judged_again_row(const AttemptRow& attempt, const std::vector<std::s
 // `spent_ms`: for a step that is given up, the time that is charged for it.
 JsonMembers resume_row(const std::string& attempt_id, const ResumeDecision& decision,
                        std::optional<std::int64_t> spent_ms = std::nullopt);
-// Adds the layer from which, by the row, an agent of the attempt continues. Removes the layer of a step that the row
+// Adds the layer from which, by the row, an agent of the attempt continues, or that it begins anew. Removes the layer of a step that the row
 // ends. kCorrupt: the row is not JSON.
 Status note_kept_layer(const LedgerRow& row, std::string_view attempt_id, KeptLayers& to);
 // REQUIRES: decision.wait.

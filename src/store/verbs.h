@@ -92,9 +92,9 @@ struct WaitsSoFar {
   std::int64_t backoffs = 0;  // the waits for which no time was named
 };
 
-// The layers from which an agent continues, by sandbox_run_id of its step. Open step: the layer it started on. Lost
-// step: the layer its next execution starts on.
-using KeptLayers = std::map<std::string, std::string>;
+// The layers from which an agent continues, by sandbox_run_id of its step. Open step: the layer it started on; no value:
+// it began anew, whatever an execution before it left. Lost step: the layer its next execution starts on.
+using KeptLayers = std::map<std::string, std::optional<std::string>>;
 
 // How the agent of an ended attempt with one episode ended, by rows.
 struct AgentEnd {

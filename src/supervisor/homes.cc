@@ -26,7 +26,11 @@ std::string seals_file(const std::string& folder, const std::string& attempt_id,
   return os::join(folder, "credentials" + (has_it ? episode_id.substr(attempt_id.size()) : episode_id));
 }
 
-Result<Seals> seals_in(const std::string& file) {
+// The seals of an episode's HOME. An older version had one file for all episodes of an attempt.
+Result<Seals> seals_of_home(const std::string& folder, const std::string& attempt_id,
+                            const std::string& episode_id) {
+  std::string file = seals_file(folder, attempt_id, episode_id);
+  if (!os::exists(file)) file = seals_file(folder, attempt_id, attempt_id);
   if (!os::exists(file)) return Seals();
   PAWL_TRY(const auto text, os::read_file(file, kSealsBytesMax));
   PAWL_TRY(const auto json, parse_json(text));
@@ -48,8 +52,7 @@ std::vector<std::string> Homes::seals_of(const secrets::Redactor::Values& creden
   return out;
 }
 
-Result<bool> Homes::has_other(const std::string& file, const secrets::Redactor::Values& credentials) const {
-  PAWL_TRY(auto seals, seals_in(file));
+bool Homes::has_other(std::set<std::string> seals, const secrets::Redactor::Values& credentials) const {
   for (const auto& seal : seals_of(credentials)) seals.erase(seal);
   return !seals.empty();
 }
@@ -58,9 +61,8 @@ Result<std::string> Homes::lacks(const agent::EpisodeKey& key, const std::string
                                  const secrets::Redactor::Values& credentials) const {
   const std::string folder = folder_of(key.run_id, attempt_id);
   if (!os::is_folder(os::join(folder, key.episode_id))) return std::string("home");
-  PAWL_TRY(const bool has_other_value,
-           has_other(seals_file(folder, attempt_id, key.episode_id), credentials));
-  return std::string(has_other_value ? "credentials" : "");
+  PAWL_TRY(auto seals, seals_of_home(folder, attempt_id, key.episode_id));
+  return std::string(has_other(std::move(seals), credentials) ? "credentials" : "");
 }
 
 // The folder is renamed first, and then HOME in it: neither gets another parent, for which its owner would have to let
@@ -73,9 +75,8 @@ Result<std::string> Homes::hand_on(const std::string& run_id, const std::string&
   const bool is_moved = os::is_folder(moved) || os::is_folder(to);
   const std::string& now = is_moved ? next : from;
   if (!is_moved && !os::is_folder(os::join(from, from_attempt_id))) return std::string("home");
-  PAWL_TRY(const bool has_other_value,
-           has_other(seals_file(now, from_attempt_id, from_attempt_id), credentials));
-  if (has_other_value) return std::string("credentials");
+  PAWL_TRY(auto seals, seals_of_home(now, from_attempt_id, from_attempt_id));
+  if (has_other(std::move(seals), credentials)) return std::string("credentials");
   // Where another executor has done the same meanwhile, HOME is where it should be.
   const auto rename = [&](const std::string& a, const std::string& b) -> Status {
     if (os::is_folder(b)) return {};
@@ -102,13 +103,15 @@ Result<std::string> make_home(const std::string& pawl_folder, const agent::Conte
   const std::string homes = os::folder_of(home);
   PAWL_OK(os::make_private_folder(os::folder_of(homes)));
   PAWL_OK(os::make_private_folder(homes));
-  const std::string file = seals_file(homes, attempt_of(of), of.key.episode_id);
-  PAWL_TRY(const auto before, seals_in(file));
+  PAWL_TRY(const auto before, seals_of_home(homes, attempt_of(of), of.key.episode_id));
   if (fresh) PAWL_OK(os::remove_tree(home));
   os::crash_point("homes.removed");
   Seals now = fresh ? Seals() : before;
   now.insert(seals.begin(), seals.end());
-  if (now != before) PAWL_OK(os::write_durably("homes.seals", file, canonical(Json(now)), 0600));
+  if (now != before) {
+    const std::string file = seals_file(homes, attempt_of(of), of.key.episode_id);
+    PAWL_OK(os::write_durably("homes.seals", file, canonical(Json(now)), 0600));
+  }
   PAWL_OK(os::make_folders(home));
   return home;
 }

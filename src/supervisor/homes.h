@@ -4,6 +4,7 @@
 // credentials that its agent had, because HOME may contain their values. No file has a value.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ class Homes {  // thread-safe
 
  private:
   std::string folder_of(const std::string& run_id, const std::string& attempt_id) const;
-  // Whether a seal in the file is of no value in `credentials`.
-  Result<bool> has_other(const std::string& file, const secrets::Redactor::Values& credentials) const;
+  // Whether a seal is of no value in `credentials`.
+  bool has_other(std::set<std::string> seals, const secrets::Redactor::Values& credentials) const;
 
   std::string pawl_folder_, key_;
 };

@@ -51,7 +51,8 @@ struct KeptWork {
   std::optional<std::string> layer;  // all its changes; "" without a change; nullopt when they can't be kept
   // Without a layer: the missing part. `restart`: the machine restarted since, so that unwritten data may be lost.
   // `workspace`, `home`: this folder is gone, or was never written. `credentials`: the step had other values, for
-  // which its work can't be searched any more. `session`: the executor found that the program has none.
+  // which its work can't be searched any more. `session`: the program may have none (may_lack_session() in
+  // executor/recovery.h).
   std::string missing;
 };
 

@@ -42,7 +42,8 @@ Result<Reason> of_lease(const State& state, const store::RunRow& run, const stor
 }
 
 // Asks for all open phases, as the start of an executor does. `phase` is the one that it would claim.
-Result<Reason> of_claimable(store::Reader& store, const store::RunRow& run, const store::PhaseRow& phase) {
+Result<Reason> of_claimable(store::Reader& store, const store::RunRow& run, const store::PhaseRow& phase,
+                            bool is_worked_on) {
   const auto backend = sandbox::make_backend(run.backend);
   const auto usable = backend ? (*backend)->check({}) : Status(std::unexpected(backend.error()));
   Reason out = of_phase(usable ? Reason::Kind::kFree : Reason::Kind::kNoSandbox, phase);
@@ -50,6 +51,8 @@ Result<Reason> of_claimable(store::Reader& store, const store::RunRow& run, cons
     out.detail = usable.error().message;
     return out;
   }
+  // The executor of another phase may have a variable that this process has not.
+  if (is_worked_on) return out;
   PAWL_TRY(out.credential, executor::unseen_credential(store, run.run_id));
   if (!out.credential) return out;
   out.kind = Reason::Kind::kNoCredential;
@@ -65,7 +68,9 @@ Result<Reason> of_candidate(const State& state, const store::RunRow& run,
   auto request = executor::request_now(os::SystemClock());
   request.run_ids = {run.run_id};
   PAWL_TRY(const auto found, store.candidate(request));
-  if (found.phase) return of_claimable(store, run, *found.phase);
+  const bool is_worked_on =
+      std::ranges::any_of(phases, [&](const auto& phase) { return store::lease_is_live(phase, request); });
+  if (found.phase) return of_claimable(store, run, *found.phase, is_worked_on);
   if (!found.waited_for) return of_ended(store, phases);
   if (found.not_claimable == store::NotClaimable::kLeased) return of_lease(state, run, *found.waited_for);
   Reason out = of_phase(Reason::Kind::kNotBefore, *found.waited_for);

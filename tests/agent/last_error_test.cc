@@ -213,6 +213,13 @@ TEST(LastError, GeminiCliSaysTheAnswerOfGoogle) {
   for (const std::string quota : {"You exceeded your current quota, please check your plan.",
                                   "You have exhausted your daily quota on this model."})
     EXPECT_EQ(words_of_refusal(refusal_of(gemini_error(quota, 1), 1)), "limited 429");
+  auto busy = gemini_error("No capacity available for model x on the server", 1);
+  EXPECT_EQ(words_of_refusal(refusal_of(busy, 1)), "");
+  for (const std::string type : {"TerminalQuotaError", "RetryableQuotaError"}) {
+    auto error = busy;
+    error.replace(error.find("\"Error\""), 7, '"' + type + '"');
+    EXPECT_EQ(words_of_refusal(refusal_of(error, 1)), "limited 429") << error;
+  }
   EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), gemini_error("No session", 42)), "No session");
   EXPECT_EQ(said_error(*refusal_signs("gemini_cli"), "{\n  \"response\": \"an \\\"error\\\"\"\n}\n"), "");
 }

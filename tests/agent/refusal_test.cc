@@ -177,6 +177,13 @@ TEST(Refusal, ANumberOfAnAgentWithAcpIsAStatusWhereAnErrorHasOne) {
                              "-32603: Request failed with status code " + n,
                              "-32603: Error code: " + n + " - {}",
                              "-32603: statusCode=" + n,
+                             "-32603: error_code: " + n,
+                             "-32603: http_status: " + n,
+                             "-32603: Unexpected server response: " + n,
+                             "-32603: Request failed (" + n + ")",
+                             "-32603: it ended with a status code of " + n + " y",
+                             "-32603: the server returned " + n,
+                             R"(500: {"errorCode":)" + n + "}",
                              "-32603: API Error: Request rejected (" + n + ") - x",
                              R"(500: {"error":{"code":)" + n + R"(,"message":"x"}})",
                              R"(500: {"error": {"status": ")" + n + "\"}}"})
@@ -185,7 +192,8 @@ TEST(Refusal, ANumberOfAnAgentWithAcpIsAStatusWhereAnErrorHasOne) {
          {"-32603: File not found: test 500 failed at line " + n, "-32603: max output of " + n + " tokens: x",
           "-32603: src/a.c line " + n + ": x", "-32603: wrote " + n + " of 600 bytes", "-32603: h:" + n,
           "-32603: http://" + n + "/", "-32603: port (" + n + ")", "-32603: can't decode " + n + " bytes",
-          "-32603: 1." + n, "-32603: errors: 3 of " + n, "-32603: issue #" + n, "-32602: id -" + n})
+          "-32603: 1." + n, "-32603: errors: 3 of " + n, "-32603: 3 tests failed, " + n + " passed",
+          "-32603: it has " + n + " of them", "-32603: issue #" + n, "-32602: id -" + n})
       EXPECT_FALSE(refusal_of_acp(said)) << said;
   }
   EXPECT_EQ(refusal_of_acp("-32603: got 403 Forbidden from the model").value_or(Refusal()).status, 403);

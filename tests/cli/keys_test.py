@@ -235,13 +235,14 @@ class Refused(WithClaude):
 
     def test_a_secret_in_the_place_of_a_variable_is_kept_nowhere(self):
         """The first words of a message say the option, the last ones what to do."""
-        self.home |= {"GH": VALUE + "-of-gh", "EMPTY": "", "SECRETINCAPITALS1": ""}
+        self.home |= {"GH": VALUE + "-of-gh", "EMPTY": "", "SECRETINCAPITALS1": "", "CAPITALS": "JBSWY3DPEHPK3PXP"}
         token, key, capitals, any_word = "ghp_" + "AbC1" * 9, "sk-ant-api03-" + "Zk3r-" * 18 + "AA", "SECRETINCAPITALS1", "hunter2hunter2"
         for option, code, words in (
                 *((f"GITHUB_TOKEN={secret}", code, "--credential GITHUB_TOKEN=...: ") for secret, code in
                   ((token, 2), (capitals, 11), (any_word, 11), (key, 2), (f"{any_word}=", 2), (f"GH={any_word}", 2), (f"{any_word} {any_word}", 2), ("\udce9" + any_word, 2))),
                 *((secret, code, "--credential: ") for secret, code in ((token, 2), (capitals, 11), (any_word, 11), (key, 2))),
                 *((f"{secret}=GH", 2, "--credential: ") for secret in (token, key, VALUE + "-of-gh")),
+                ("JBSWY3DPEHPK3PXP=CAPITALS", 2, "--credential: "),
                 *((f"{secret}=ABSENT", code, "--credential: ") for secret, code in ((token, 2), (any_word, 11), (key, 2))),
                 (f"={any_word}", 2, "--credential: expected NAME or NAME=VARIABLE"), (f"{any_word}=", 2, "--credential: expected NAME or NAME=VARIABLE"),
                 ("GITHUB_TOKEN=EMPTY", 11, "--credential GITHUB_TOKEN=...: ")):
@@ -249,7 +250,7 @@ class Refused(WithClaude):
                 said = self.refused("--credential", option, expect=code)
                 self.assertTrue(said.startswith(f"pawl: {words}"), said)
                 files = "".join(path.read_text(errors="replace") for path in self.root.rglob("*") if path.is_file())
-                for secret in (token, key, capitals, any_word):
+                for secret in (token, key, capitals, any_word, "JBSWY3DPEHPK3PXP"):
                     self.assertNotIn(secret, said + files)
                 if "expected" not in words:
                     self.assertIn("`export VARIABLE=...`, then `--credential ", said)

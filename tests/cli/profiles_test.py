@@ -101,6 +101,7 @@ class Known(WithPrograms):
         (self.root / "tools").mkdir()
         self.write("home/.local/bin/codex", "#!/usr/bin/env own-node\n", 0o755)
         self.write("home/node/bin/own-node", FAKE, 0o755)
+        self.write("home/node/lib/part", "")
         path = f"{self.root}/home/node/bin:{os.environ['PATH']}"
         said = self.pawl("check", "plan.yaml", env=self.home | {"PATH": path}).stderr
         self.assertIn("agent of phase p1 starts codex, which no step finds: ", said)
@@ -226,7 +227,7 @@ class Listed(WithPrograms):
         claude, own = found["claude_code"], found["own"]
         self.assertEqual((claude["path"], claude["version"], claude["mounts"]), (f"{self.root}/home/.local/bin/claude", "3.1.4-beta", ["~/.local/bin"]))
         self.assertEqual(claude["login"], {"variable": "ANTHROPIC_API_KEY", "is_set": False, "files": ["~/.claude/.credentials.json"]})
-        self.assertEqual((own["mounts"], own["login"]["is_set"], own["egress"]), (["~/.own"], True, ["api.example.org:443"]))
+        self.assertEqual((own["mounts"], own["login"]["is_set"], own["egress"]), (["~/.own/bin"], True, ["api.example.org:443"]))
         self.assertTrue(own["own_file"].endswith("/agents/own.yaml"))
         said = self.pawl("agents", env=self.home | {"PATH": path, "OWN_KEY": "another secret"}).stdout
         self.assertRegex(said, r"claude_code  3\.1\.4-beta \(its profile is for [0-9.]+\)  \S+/home/\.local/bin/claude\n  login: ANTHROPIC_API_KEY is not set, ~/\.claude/\.credentials\.json \(no step sees it\)\n"

@@ -32,7 +32,7 @@ RULES = {
     "can start a step": (r"\b(StepRunner|make_step_runner)\b", ["supervisor/", "executor/step_starter.h", "executor/open_world.", "executor/session.cc",
                                               "executor/gate_again.cc"]),
     # A view or an export of the ledger takes a store::Reader, which has no verb, or a State whose verbs it does not call.
-    "can change runs": (rf"\bstore::Store\b|\bstore_?(\.|->)({VERBS})\(", ["executor/", "cli/", "store/"]),
+    "can change runs": (rf"\bstore::(Store|Verbs)\b|\bstore_?(\.|->)({VERBS})\(", ["executor/", "cli/", "store/"]),
     "makes a namespace": (r"\b(unshare|setns|pivot_root|mount|umount2)\s*\(|CLONE_NEW|SYS_pivot_root",
                           ["sandbox/namespace/"]),
     "reads the clock": (r"clock_gettime|system_clock|steady_clock|gettimeofday|\btime\s*\(\s*(nullptr|NULL|0)\s*\)",
@@ -331,7 +331,7 @@ class House(unittest.TestCase):
             self.assertEqual(len(rule_problems(root, RULES)), 1)
             (root / "src/base/bad.cc").write_text("auto r = supervisor::make_step_runner(options);\n")
             self.assertEqual(len(rule_problems(root, RULES)), 1)
-            for line in ("state.store->operator_skip(run_id);", "store_.judge_again(lease, {}, now);", "os::output_of(command, 1, 2);",
+            for line in ("state.store->operator_skip(run_id);", "void f(store::Verbs& verbs);", "store_.judge_again(lease, {}, now);", "os::output_of(command, 1, 2);",
                          '#include "store/sqlite/group.h"', '#include "sandbox/namespace/child.h"', "execveat(fd, path);"):
                 (root / "src/base/bad.cc").write_text(line + "\n")
                 self.assertEqual(len(rule_problems(root, RULES)), 1, line)

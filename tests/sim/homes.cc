@@ -56,13 +56,13 @@ void SimHomes::lose_power() {
   std::erase_if(homes_, [&](const std::string&) { return world_.dice.percent(20); });
 }
 
-std::optional<std::string> SimHomes::began_on(const store::AttemptRow& attempt) const {
+std::optional<std::string> SimHomes::began_on(const store::AttemptRow& attempt, bool of_last) const {
   std::optional<std::string> out;
   for (const auto& row : World::must(store_.ledger(run_id_, attempt.phase_id, 1, kChainRowsMax))) {
     const auto json = World::must(parse_json(row.line));
-    if (text_in(json, "type") == "pre_execute" && text_in(json, "attempt_id") == attempt.attempt_id &&
-        json.contains("layer"))
-      out = text_in(json, "layer");
+    if (text_in(json, "attempt_id") != attempt.attempt_id) continue;
+    if (text_in(json, "type") == "pre_execute" && json.contains("layer")) out = text_in(json, "layer");
+    if (of_last && json.contains("not_continued")) out.reset();
   }
   return out;
 }
@@ -72,7 +72,7 @@ std::optional<std::string> SimHomes::first_layer(const std::vector<store::StepRo
   if (!phases_.contains(marker.phase_id)) return std::nullopt;
   const auto rows = attempts_of(marker.attempt_id);
   const auto mine = with_id(rows, marker.attempt_id);
-  const auto said = began_on(*mine);
+  const auto said = began_on(*mine, false);
   if (marker.execution > 1) return said;
   const auto wanted = mine == rows.begin() ? std::nullopt : work_of(steps, *std::prev(mine), *mine);
   World::require(said == wanted, marker.label + " does not say what it begins on");
@@ -94,7 +94,7 @@ std::optional<std::string> SimHomes::work_of(const std::vector<store::StepRow>& 
   const auto run = World::must(sandbox::run_from_json(World::must(parse_json(agent->run))));
   const bool failed = run.outcome == sandbox::Outcome::kExited && run.exit_code != 0;
   if (run.outcome == sandbox::Outcome::kSetupFailed || run.outcome == sandbox::Outcome::kDiskLimit ||
-      (failed && run.layer == began_on(before).value_or("")))
+      (failed && run.layer == began_on(before, true).value_or("")))
     return std::nullopt;
   const auto handed = handed_on_.find(mine.attempt_id);
   World::require(handed != handed_on_.end(),

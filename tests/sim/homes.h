@@ -31,8 +31,8 @@ class SimHomes {
   // The same, from what the attempt before left.
   std::optional<std::string> work_of(const std::vector<store::StepRow>& steps,
                                      const store::AttemptRow& before, const store::AttemptRow& mine) const;
-  // Returns what the row of its agent says.
-  std::optional<std::string> began_on(const store::AttemptRow& attempt) const;
+  // The layer of the attempt before on which its first execution began. `of_last`: no value when a later one began anew.
+  std::optional<std::string> began_on(const store::AttemptRow& attempt, bool of_last) const;
   std::vector<store::AttemptRow> attempts_of(const std::string& attempt_id) const;
 
   World& world_;

@@ -160,7 +160,7 @@ TEST_F(Homes, AreNotHandedOnWithOtherCredentials) {
 
 TEST_F(Homes, LackNothingForTheValuesThatTheyHaveSeen) {
   const auto with = [](const char* value) { return secrets::Redactor::Values{{"KEY", value}}; };
-  const auto agent = agent_of(1, "fix.1"), other = agent_of(1, "fix.1.2");
+  const auto agent = agent_of(1, "fix.1.e1"), other = agent_of(1, "fix.1.e2");
   EXPECT_EQ(lacks(agent, with("first-value")), "home");
   run("touch ~/file", agent, with("first-value"));
   run("touch ~/file", other, with("other-value"));
@@ -175,6 +175,19 @@ TEST_F(Homes, LackNothingForTheValuesThatTheyHaveSeen) {
   EXPECT_EQ(lacks(agent, with("first-value")), "credentials");
   fresh_ = false;
   EXPECT_EQ(run("ls -A ~", agent, with("other-value")), "new\n");
+}
+
+// An older version had one file for all episodes of an attempt.
+TEST_F(Homes, LackWhatTheFileOfAllEpisodesHasOfAnOtherValue) {
+  const auto with = [](const char* value) { return secrets::Redactor::Values{{"KEY", value}}; };
+  const auto agent = agent_of(1, "fix.1.e2");
+  run("touch ~/file", agent, with("first-value"));
+  const std::string folder = temp_ / homes_of("run", "fix.1");
+  ASSERT_TRUE(os::rename_durably("", os::join(folder, "credentials.e2"), os::join(folder, "credentials")));
+  EXPECT_EQ(lacks(agent, with("first-value")), "");
+  EXPECT_EQ(lacks(agent, with("other-value")), "credentials");
+  run("true", agent, with("third-value"));
+  EXPECT_EQ(lacks(agent, with("third-value")), "credentials") << "HOME may still have the first one";
 }
 
 TEST_F(Homes, OnlyTheirOwnerCanEnterTheFolderOfAll) {

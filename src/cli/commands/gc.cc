@@ -71,7 +71,8 @@ Status keep_what_it_needs(store::Store& store, const store::RunRow& run, Needed&
       PAWL_TRY(const auto rows, store.ledger(run.run_id, phase.phase_id, 1, kRowsMax));
       store::KeptLayers kept;
       for (const auto& row : rows) PAWL_OK(store::note_kept_layer(row, attempt.attempt_id, kept));
-      for (const auto& [step, layer] : kept) keep.push_back(layer);
+      for (const auto& [step, layer] : kept)
+        if (layer) keep.push_back(*layer);
     }
     PAWL_TRY(const auto steps, store.steps(run.run_id, phase.phase_id));
     for (const auto& step : steps) {

@@ -46,6 +46,8 @@ struct AgentByRows {
 
   void note(const std::string& type, const Json& row) {
     if (type == "pre_execute" && row.contains("layer")) began_on = text_in(row, "layer");
+    // This execution begins anew, or the one after a lost one does.
+    if (row.contains("not_continued")) began_on.clear();
     if (type != "executed") return;
     end = AgentEnd{.outcome = text_in(row, "outcome"),
                    .layer = text_in(row, "layer"),

@@ -74,6 +74,19 @@ TEST_P(Waits, AClaimHasTheWorkThatTheNextExecutionGoesOnFrom) {
   EXPECT_TRUE(of_another.empty());
 }
 
+// An execution that began anew counts, whatever the lost one before it left.
+TEST_P(Waits, AClaimKnowsThatAnExecutionBeganAnew) {
+  const auto run = create({{"a"}});
+  const auto first = claim();
+  auto start = marker("w1", 0);
+  start.not_continued = "credentials";
+  ASSERT_TRUE(store_->begin_step(first.lease, start, {}, now_));
+  const auto rows = *store_->ledger(run, "a", 1, 100);
+  KeptLayers kept;
+  EXPECT_TRUE(note_kept_layer(rows.back(), "a.1", kept));
+  EXPECT_EQ(kept, (KeptLayers{{start.sandbox_run_id, std::nullopt}}));
+}
+
 // The work that an agent began on counts until its execution is lost.
 TEST_P(Waits, AClaimHasTheWorkOfTheAttemptBeforeThatAnAgentBeganOn) {
   const auto run = create({{"a"}});
