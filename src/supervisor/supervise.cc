@@ -12,6 +12,7 @@
 #include "supervisor/agent.h"
 #include "supervisor/collect.h"
 #include "supervisor/handed_over.h"
+#include "supervisor/homes.h"
 #include "supervisor/output.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
