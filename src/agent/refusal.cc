@@ -223,7 +223,7 @@ bool is_of_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '_' || static_cast<unsigned char>(c) > 0x7F;
 }
 
-// Whether an error has its status behind this: nothing or its code, or a word that says it, as in "HTTP 429",
+// Whether an error has its status behind this: its beginning or its code, or a word that says it, as in "HTTP 429",
 // "API Error: 429", "status code 429", `"code":429` and "rejected (429)". A line or a count has its number elsewhere.
 bool is_before_status(std::string_view before) {
   constexpr std::string_view kBetween = " :=\"'`\\([{";

@@ -65,7 +65,7 @@ struct Ended {
 };
 bool continues(const Ended& ended);
 
-// Whether the command with which a program goes on in its session failed at once: it changed nothing in the work
+// Whether the command with which a program goes on in its session failed at once: it changed no file of the work
 // `goes_on_from`. The execution before may have ended before the program had a session. No value: it began anew.
 bool may_lack_session(const sandbox::SandboxRun& run, const plan::Phase& phase,
                       const std::optional<std::string>& goes_on_from);
