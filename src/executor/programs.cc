@@ -94,7 +94,7 @@ std::string packages_around(const std::string& path) {
 }
 
 // Whether `folder` is the prefix of an installation, or of this program: its `bin` needs what lies beside it. Another
-// folder with a `bin`, such as ~/work, has much that no step should see.
+// folder with a `bin`, such as ~/code, has much that no step should see.
 bool is_prefix_of(const std::string& folder, const std::string& path) {
   constexpr std::array kParts = {"lib", "lib64", "libexec", "share", "include", "node_modules", "pyvenv.cfg"};
   const auto has = [&](const char* part) { return os::exists(os::join(folder, part)); };

@@ -229,16 +229,16 @@ class Found(WithHome):
             self.assertIn(f"started {folder}\n", said)
 
     def test_what_lies_beside_bin_is_shown_only_to_a_program_that_may_need_it(self):
-        self.program("home/work/bin/codex")
-        self.write("home/work/customers/list", "x\n")
-        self.path("home/work/bin")
-        self.works(["~/work/bin"])
+        self.program("home/code/bin/codex")
+        self.write("home/code/customers/list", "x\n")
+        self.path("home/code/bin")
+        self.works(["~/code/bin"])
 
     def test_a_link_of_bin_shows_what_it_leads_to(self):
-        self.program("home/work/codex/cli.py")
-        self.link("home/work/bin/codex", "../codex/cli.py")
-        self.path("home/work/bin")
-        self.works(["~/work"])
+        self.program("home/code/codex/cli.py")
+        self.link("home/code/bin/codex", "../codex/cli.py")
+        self.path("home/code/bin")
+        self.works(["~/code"])
 
     def test_opt(self):
         self.program("opt/tools/bin/codex")
