@@ -6,7 +6,8 @@ A script is a JSON document:
      "faults": [{"kind": "rate_limit", "at": 3, "times": 2, "retry_after": 4}]}
 
 A turn is chosen by the history in the request: its number is the number of the script's turns that the model has
-said there. So a retry, a second start and a resumed session get what a model would say at that point.
+said there. So a retry, a second start and a resumed session get what a model would say at that point. Calls are
+counted, not messages: a program may write the calls of several turns into one message of its history.
 """
 
 import dataclasses
@@ -27,7 +28,7 @@ AUXILIARY_KINDS = {"title": "title", "routing": "router", "complexity": "router"
 class Said:
     """An assistant's turn in the history of a request."""
     text: str
-    has_calls: bool
+    calls: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,11 +117,24 @@ class Script:
         return None
 
     def turn(self, request):
-        texts = {turn.get("text") for turn in self.turns}
-        number = sum(said.has_calls or said.text in texts for said in request.history)
+        number = self.said_in(request.history)
         wanted = self.turns[number] if number < len(self.turns) else {"text": "The script has no more turns."}
         calls = [intents.call_of(intent, request.tools) for intent in wanted.get("calls", [])]
         return Turn(number, wanted.get("text", ""), calls)
+
+    def said_in(self, history):
+        """The number of turns that a history has."""
+        calls, texts = sum(said.calls for said in history), [said.text for said in history]
+        for number, turn in enumerate(self.turns):
+            if turn.get("calls"):
+                if calls <= 0:
+                    return number
+                calls -= len(turn["calls"])
+            elif turn["text"] in texts:
+                texts.remove(turn["text"])
+            else:
+                return number
+        return len(self.turns)
 
 
 def auxiliary_kind(request):

@@ -159,6 +159,15 @@ class Turns(ServerTest):
                 self.assertEqual(last, ("Done.", []))
                 self.assertEqual(streamed(form, self.ask_stream(model, form, with_history(form, body))[2]), last)
 
+    def test_a_message_with_the_calls_of_two_turns_counts_as_two(self):
+        """As Gemini CLI sends them when it goes on in a session."""
+        path, body, _, _ = FORMATS["gemini"]
+        call = {"functionCall": {"name": "Read", "args": {}}}
+        said = [{"role": "model", "parts": [{"text": "I look."}, call, call, call]}, {"role": "user", "parts": [{"text": "go on"}]}]
+        with ScriptedModel(self.folder, [TURNS[0], TURNS[0], TURNS[1]]) as model:
+            answer = self.ask(model, path, {**body, "contents": body["contents"] + said})[2]
+        self.assertEqual(heard("gemini", json.loads(answer)), ("Done.", []))
+
     def test_auxiliary_calls_take_no_turn(self):
         for form, (path, body, _, schema) in FORMATS.items():
             with self.subTest(form), self.model() as model:

@@ -15,7 +15,7 @@ def read(body, _path):
 
 
 def turn_of(content):
-    return Said(text_of(content), any(part["type"] == "tool_use" for part in parts_of(content)))
+    return Said(text_of(content), sum(part["type"] == "tool_use" for part in parts_of(content)))
 
 
 def parts_of(content):

@@ -15,7 +15,7 @@ def read(body, _path):
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     system = [text_of(message) for message in messages if message["role"] in ("system", "developer")]
     return Request(model=body["model"], stream=bool(body.get("stream")), tools=tools,
-                   history=[Said(text_of(message), bool(message.get("tool_calls"))) for message in said],
+                   history=[Said(text_of(message), len(message.get("tool_calls") or [])) for message in said],
                    prompt=text_of(messages[-1]), system="\n".join(system), schema=schema)
 
 

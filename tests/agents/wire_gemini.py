@@ -15,7 +15,7 @@ def read(body, path):
              for tool in body.get("tools", []) for each in tool.get("functionDeclarations", [])}
     settings = body.get("generationConfig", {})
     return Request(model=model, stream=method == "streamGenerateContent", tools=tools,
-                   history=[Said(text_of(each), any("functionCall" in part for part in each["parts"])) for each in contents if each["role"] == "model"],
+                   history=[Said(text_of(each), sum("functionCall" in part for part in each["parts"])) for each in contents if each["role"] == "model"],
                    prompt=text_of(contents[-1]), system=text_of(body.get("systemInstruction", {"parts": []})),
                    schema=settings.get("responseJsonSchema") or settings.get("responseSchema"))
 

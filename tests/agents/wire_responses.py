@@ -26,14 +26,14 @@ def tool_of(tool):
 
 def turns_of(items):
     """Items of the model that follow each other are one turn."""
-    text, calls, open_turn = "", False, False
+    text, calls, open_turn = "", 0, False
     for item in [*items, {"type": "end"}]:
         is_text = item.get("role") == "assistant"
         if is_text or item.get("type") in CALLS + ("reasoning",):
-            text, calls, open_turn = text + (text_of(item) if is_text else ""), calls or item.get("type") in CALLS, True
+            text, calls, open_turn = text + (text_of(item) if is_text else ""), calls + (item.get("type") in CALLS), True
         elif open_turn:
             yield Said(text, calls)
-            text, calls, open_turn = "", False, False
+            text, calls, open_turn = "", 0, False
 
 
 def text_of(item):

@@ -48,7 +48,7 @@ def turn(session, prompt):
         update(session, "tool_call", toolCallId=f"c{n}", title=f"step {n}", kind="edit", rawInput={"price": 0.5})
         with open(home / "paid", "a") as paid:
             paid.write(f"{n}\n")
-        if SCENARIO in ("killed", "resumes", "forgets") and n == 3:
+        if SCENARIO in ("killed", "resumes", "forgets", "loses") and n == 3:
             wait_once("waited")
         answer = ask("session/request_permission", {"sessionId": session, "toolCall": {"toolCallId": f"c{n}", "rawInput": {"step": n}}, "options": [
             {"optionId": "no", "name": "No", "kind": "reject_once"}, {"optionId": "yes", "name": "Yes", "kind": "allow_once"}]})
@@ -111,6 +111,9 @@ while True:
         send(id=id, result={})
     elif method in ("session/load", "session/resume"):
         session = params["sessionId"]
+        if SCENARIO == "loses":
+            send(id=id, error={"code": -32603, "message": "Internal error", "data": {"details": "No such session"}})
+            continue
         if method == "session/load":
             say(session, "said before")
         send(id=id, result=None if method == "session/load" else {})
@@ -345,13 +348,20 @@ class GoesOn(WithAcp):
     def test_without_a_replay_where_the_agent_can_resume(self):
         self.assert_goes_on("resumes", ["session/resume"], STEPS + 1)
 
-    def test_in_a_new_session_where_the_agent_can_load_none(self):
-        self.make("forgets", gate="true")
+    def assert_begins_a_new_session(self, scenario, methods, why):
+        self.make(scenario, gate="true")
         self.kill_in_the_third_step("run", "plan.yaml")
         self.pawl("resume", "last")
         self.assertEqual([row["decision"] for row in self.rows_of("resume")], ["continue"])
-        self.assertIn("acp: the agent can't load a session: it begins a new one", self.log())
-        self.assertEqual([message["method"] for message in self.heard() if "method" in message], ["initialize", "session/new", "session/prompt"])
+        self.assertIn(why, self.log())
+        self.assertEqual([message["method"] for message in self.heard() if "method" in message], ["initialize", *methods, "session/prompt"])
+
+    def test_in_a_new_session_where_the_agent_can_load_none(self):
+        self.assert_begins_a_new_session("forgets", ["session/new"], "acp: the agent can't load a session: it begins a new one")
+
+    def test_in_a_new_session_where_the_agent_lost_the_old_one(self):
+        why = "acp: the agent can't load its session, and begins a new one: error -32603: Internal error: No such session"
+        self.assert_begins_a_new_session("loses", ["session/load", "session/new"], why)
 
 
 class Permissions(WithAcp):
