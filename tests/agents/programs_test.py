@@ -21,6 +21,8 @@ SIX = ["claude_code", "codex", "gemini", "qwen", "opencode", "pi"]
 VICTIMS = ["agent", "supervisor", "executor", "all"]
 # Some programs write their session while they send a call.
 SETTLES_S = 1
+# In so long a parent exits after its child.
+ENDS_S = 0.5
 # Requests to hosts that its profile does not name: opencode asks npm for a package that it goes without.
 OTHER_HOSTS = {"opencode": 3}
 CALLS = range(1, len(TURNS) + 1)
@@ -74,9 +76,11 @@ class Programs(WithAgent):
         if victim == "executor":
             run.kill()
             return run.wait()
-        for pid in self.programs_inside() if victim == "agent" else self.supervisors():
+        # The youngest first: a parent that exits by itself when its child is killed must not hide the signal.
+        for pid in sorted(self.programs_inside() if victim == "agent" else self.supervisors(), reverse=True):
             try:
                 os.kill(pid, signal.SIGKILL)
+                time.sleep(ENDS_S if victim == "agent" else 0)
             except ProcessLookupError:
                 continue  # it ended with another one
         return run.wait(timeout=TIMEOUT_S)
