@@ -41,10 +41,20 @@ Result<sandbox::SandboxRun> run_of(const Spool& spool, const Job& job, const wor
   return run;
 }
 
-// Whether the step left no file at all: it died before its command wrote one.
 bool is_empty(const std::string& folder) {
   const auto names = os::list_folder(folder);
   return names && names->empty();
+}
+
+// Whether the supervisor ended before the sandbox had a workspace: it was killed early, or the disk was full. Its agent
+// changed neither the work nor HOME of the executions before. A workspace has `work/work` of overlayfs, or files, or its
+// command printed a line; each result has taken the folder away.
+bool never_started(const Spool& spool) {
+  if (spool.has_result()) return false;
+  if (!os::exists(spool.work_folder())) return true;
+  const auto output = os::read_tail(spool.path("output"), 1);
+  return is_empty(os::join(spool.work_folder(), "upper")) &&
+         is_empty(os::join(spool.work_folder(), "work")) && (!output || output->empty());
 }
 
 }  // namespace
@@ -87,6 +97,7 @@ Result<KeptWork> keep_work(const Spool& spool, const secrets::Redactor::Values& 
   if (!job && (job.error().kind == ErrorKind::kForged || job.error().kind == ErrorKind::kNotFound))
     return without("workspace");
   PAWL_OK(job);
+  if (never_started(spool)) return KeptWork{.began = false, .layer = {}, .missing = {}};
   const std::string upper = os::join(spool.work_folder(), "upper");
   const std::string home = job->agent ? home_of(spool.pawl_folder(), *job->agent) : "";
   if (!os::is_folder(home)) return without("home");

@@ -114,9 +114,10 @@ int supervise(const std::string& spool_folder) {
   if (forgotten() || spool.abandoned() || spool.has_result() || spool.identity()) return 0;
   auto status = spool.write_identity(os::this_process());
   if (status) status = run_job(spool, *lock, handed_over->credentials);
-  // Spooled or lost, the work folder is not needed. A crash before this leaves only files, which gc finds by
-  // their names.
-  static_cast<void>(os::remove_tree(spool.work_folder()));
+  // A crash before this leaves only files, which gc finds by their names. An agent whose result could not be stored,
+  // as on a full disk, leaves its work to keep_work(); forget_lost() removes it.
+  const auto job = spool.read_job();
+  if (status || !job || !job->agent) static_cast<void>(os::remove_tree(spool.work_folder()));
   if (status || forgotten()) return 0;
   std::fprintf(stderr, "pawl supervisor: %s\n", status.error().message.c_str());
   return status.error().kind == ErrorKind::kExhausted ? kExitExhausted : 1;

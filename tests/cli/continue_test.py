@@ -112,6 +112,14 @@ class LostSteps(WithAgent):
                 self.assert_passed(["continue"] * (2 if label.endswith("after_commit") else 1))
                 self.assertEqual(self.log()[-1], "continues [1] sent 3 used 2")
 
+    def test_it_goes_on_when_a_supervisor_dies_before_its_sandbox_starts(self):
+        self.make()
+        self.kill_all(self.start_and_wait("run", "plan.yaml", k=3))
+        self.pawl("resume", "last", env={"PAWL_CRASH_ROLE": "supervisor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_COUNT": str(self.root / "count"),
+                                         "PAWL_CRASH_LABEL": "homes.removed"})
+        self.assert_passed(["continue", "continue"])
+        self.assertEqual(self.log(), ["continues [] sent 0 used 0", "continues [1] sent 3 used 2"])
+
     def test_without_its_home_it_begins_anew_and_a_row_says_so(self):
         self.make()
         self.kill_all(self.start_and_wait("run", "plan.yaml", k=3))

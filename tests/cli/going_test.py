@@ -359,6 +359,22 @@ class Disks(WithRun):
         self.pawl("resume", "last", "--dir", small / ".pawl")
         subprocess.run(["umount", "-l", small], check=True)
 
+    def test_a_disk_that_is_full_when_an_agent_ends_keeps_its_work(self):
+        prints = "[ -e ~/paid ] || head -c 40000000 /dev/zero | tr '\\0' x; echo paid >>~/paid; wc -l <~/paid"
+        self.make_simple(agent=f"[ -e made ] || echo work >made\n{prints}", gate="cat made", git="none", resume="continue")
+        small = self.root / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", small], check=False)
+        state = ("--dir", small / ".pawl")
+        self.assertRegex(self.pawl("run", "plan.yaml", *state, expect=1).stderr, "(?i)no space left|disk is full")
+        subprocess.run(["mount", "-o", "remount,size=200m", "tmpfs", small], check=True)
+        self.pawl("resume", "last", *state)
+        [attempt] = self.pawl_json("inspect", "last", *state)["phases"][0]["attempts"]
+        self.assertEqual([row["decision"] for row in attempt["decisions"]], ["continue"])
+        self.assertIn("\n2\n", self.pawl("logs", "last", "p1", *state).stdout, "it goes on in its HOME")
+        subprocess.run(["umount", "-l", small], check=True)
+
     def test_a_read_only_state_folder(self):
         self.make_simple()
         self.pawl("run", "plan.yaml")

@@ -41,16 +41,21 @@ class KeptWorkTest : public ::testing::Test {
     out.workspace.own_layer = own;
     return out;
   }
+  std::string new_id() { return os::uuid7(os::SystemClock().wall(), random_); }
   std::string start(const std::string& script, const std::string& own,
                     const secrets::Redactor::Values& credentials = {}) {
-    const auto id = os::uuid7(os::SystemClock().wall(), random_);
+    auto id = new_id();
+    start_as(id, script, own, credentials);
+    return id;
+  }
+  void start_as(const std::string& id, const std::string& script, const std::string& own,
+                const secrets::Redactor::Values& credentials = {}) {
     const AgentStep agent{.context = {.key = {.run_id = "run", .goal_id = "fix", .episode_id = "fix.1"},
                                       .phase_id = "fix",
                                       .goal = "g",
                                       .model = "m"},
                           .credentials = credentials};
     EXPECT_TRUE(runner_->start(id, sandbox::default_backend(), spec(script, own), {}, agent));
-    return id;
   }
   std::string file_of(const std::string& id, const char* name) const {
     return os::read_file(os::join(spool_folder(temp_.path(), id), name), 4096).value_or("");
@@ -127,8 +132,20 @@ TEST_F(KeptWorkTest, AnExecutionThatChangesNothingMoreKeepsIt) {
   EXPECT_EQ(run("echo of base >file", layer).layer, "") << "it is as base has it";
 }
 
+// Work and HOME of the executions before are as they were.
+TEST_F(KeptWorkTest, AnExecutionThatEndsBeforeItsSandboxStartsDidNotBegin) {
+  const auto layer = kept(kill_after("echo 1 >>file; touch ~/session", "")).layer.value_or("");
+  const auto id = new_id();
+  ASSERT_TRUE(
+      os::make_folders(os::join(spool_folder(temp_.path(), id), "output")));  // where a file should be
+  start_as(id, "echo 2 >>file", layer);
+  EXPECT_FALSE(runner_->wait(id, [] { return false; }));
+  EXPECT_TRUE(runner_->abandon(id));
+  EXPECT_FALSE(kept(id).began);
+}
+
 TEST_F(KeptWorkTest, SaysWhatIsMissing) {
-  const auto nothing = kept(os::uuid7(os::SystemClock().wall(), random_));
+  const auto nothing = kept(new_id());
   EXPECT_FALSE(nothing.began);
 
   EXPECT_EQ(kept(kill_after("true", "")).missing, "workspace") << "it wrote nothing, there and in HOME";
