@@ -6,6 +6,7 @@
 #include "base/seal.h"
 #include "os/crash_point.h"
 #include "os/file.h"
+#include "os/process.h"
 #include "supervisor/spool.h"
 #include "supervisor/supervisor.h"
 
@@ -13,17 +14,28 @@ namespace pawl::supervisor {
 namespace {
 
 constexpr std::uint64_t kSealsBytesMax = 1 << 20;  // over 10,000 seals
+constexpr std::uint64_t kBootBytesMax = 128;
 
 using Seals = std::set<std::string>;
 
 std::string attempt_of(const agent::Context& of) { return of.key.goal_id + "." + std::to_string(of.attempt); }
 
-// The file of an episode's seals in the folder of its attempt. No HOME has this name: those begin with the attempt's id.
+// A file about an episode's HOME in the folder of its attempt. No HOME has this name: those begin with the attempt's id.
 // The only episode of an attempt has the attempt's id, so that its file has the same name in the next attempt.
+std::string file_beside(const std::string& folder, std::string_view name, const std::string& attempt_id,
+                        const std::string& episode_id) {
+  const bool has_it = episode_id.starts_with(attempt_id);
+  return os::join(folder, std::string(name) + (has_it ? episode_id.substr(attempt_id.size()) : episode_id));
+}
+
 std::string seals_file(const std::string& folder, const std::string& attempt_id,
                        const std::string& episode_id) {
-  const bool has_it = episode_id.starts_with(attempt_id);
-  return os::join(folder, "credentials" + (has_it ? episode_id.substr(attempt_id.size()) : episode_id));
+  return file_beside(folder, "credentials", attempt_id, episode_id);
+}
+
+std::string boot_file(const std::string& folder, const std::string& attempt_id,
+                      const std::string& episode_id) {
+  return file_beside(folder, "boot", attempt_id, episode_id);
 }
 
 // The seals of an episode's HOME. An older version had one file for all episodes of an attempt.
@@ -77,6 +89,8 @@ Result<std::string> Homes::hand_on(const std::string& run_id, const std::string&
   if (!is_moved && !os::is_folder(os::join(from, from_attempt_id))) return std::string("home");
   PAWL_TRY(auto seals, seals_of_home(now, from_attempt_id, from_attempt_id));
   if (has_other(std::move(seals), credentials)) return std::string("credentials");
+  const auto boot = os::read_file(boot_file(now, from_attempt_id, from_attempt_id), kBootBytesMax);
+  if (!boot || *boot != os::boot_id()) return std::string("restart");
   // Where another executor has done the same meanwhile, HOME is where it should be.
   const auto rename = [&](const std::string& a, const std::string& b) -> Status {
     if (os::is_folder(b)) return {};
@@ -112,6 +126,8 @@ Result<std::string> make_home(const std::string& pawl_folder, const agent::Conte
     const std::string file = seals_file(homes, attempt_of(of), of.key.episode_id);
     PAWL_OK(os::write_durably("homes.seals", file, canonical(Json(now)), 0600));
   }
+  // Not durable: after a power cut the file names another boot, or is not there.
+  PAWL_OK(os::write_atomically(boot_file(homes, attempt_of(of), of.key.episode_id), os::boot_id()));
   PAWL_OK(os::make_folders(home));
   return home;
 }

@@ -1,7 +1,8 @@
 // HOME of agents: .pawl/homes/<run_id>.<attempt_id>/<episode_id>. A detail of this room.
 //
 // The folder of an attempt is for Pawl alone; a sandbox sees one folder in it. Beside each HOME are seals of the
-// credentials that its agent had, because HOME may contain their values. No file has a value.
+// credentials that its agent had, because HOME may contain their values. No file has a value. A second file names the boot
+// of the machine in which an agent used HOME last.
 #pragma once
 
 #include <set>
@@ -39,7 +40,7 @@ class Homes {  // thread-safe
 };
 
 // HOME of an agent's step. An earlier execution of the episode may have made it, and left files there. `fresh`: they are
-// removed. Adds `seals`, of Homes::seals_of(), to those of HOME, durably. REQUIRES: the caller holds the step's lock.
+// removed. Adds `seals`, of Homes::seals_of(), to those of HOME, durably. Names this boot as the one that used it. REQUIRES: the caller holds the step's lock.
 Result<std::string> make_home(const std::string& pawl_folder, const agent::Context& of, bool fresh,
                               const std::vector<std::string>& seals);
 

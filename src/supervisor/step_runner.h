@@ -91,7 +91,8 @@ class StepEnder {  // thread-safe
   virtual Result<std::string> home_lacks(const agent::EpisodeKey& key, const std::string& attempt_id,
                                          const secrets::Redactor::Values& credentials) = 0;
   // Gives HOME of an ended attempt's agent to the next attempt's agent, whole or not at all. Returns "" when it did,
-  // otherwise the missing part. "home": there is no HOME. "credentials": agents had other values than `credentials`,
+  // otherwise the missing part. "home": there is no HOME. "restart": the machine restarted since an agent used HOME, which
+  // is not synced. "credentials": agents had other values than `credentials`,
   // and HOME may contain the old values. A second call returns the same. Durable when it returns. REQUIRES: each
   // attempt has one episode, whose id is the attempt's id, and no agent of the next attempt began.
   virtual Result<std::string> hand_home_on(const std::string& run_id, const std::string& from_attempt_id,

@@ -158,6 +158,18 @@ TEST_F(Homes, AreNotHandedOnWithOtherCredentials) {
   EXPECT_EQ(hand_on(left_by(5, {}), "fix.6", with("first-value")), "");
 }
 
+// HOME is not synced. The attempt may end after a restart that came after its agent.
+TEST_F(Homes, AreNotHandedOnAfterARestartOfTheMachine) {
+  run("echo mine >~/file", agent_of(1, "fix.1"));
+  const std::string boot = os::join(temp_ / homes_of("run", "fix.1"), "boot");
+  ASSERT_TRUE(os::write_atomically(boot, "11111111-2222-3333-4444-555555555555"));
+  EXPECT_EQ(hand_on("fix.1", "fix.2"), "restart");
+  ASSERT_TRUE(os::remove_tree(boot));
+  EXPECT_EQ(hand_on("fix.1", "fix.2"), "restart") << "a power cut may have lost the file";
+  run("true", agent_of(1, "fix.1"));
+  EXPECT_EQ(hand_on("fix.1", "fix.2"), "");
+}
+
 TEST_F(Homes, LackNothingForTheValuesThatTheyHaveSeen) {
   const auto with = [](const char* value) { return secrets::Redactor::Values{{"KEY", value}}; };
   const auto agent = agent_of(1, "fix.1.e1"), other = agent_of(1, "fix.1.e2");
