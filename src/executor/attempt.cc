@@ -296,4 +296,12 @@ Result<agent::Spent> Attempt::spending(const ActiveEpisode& mine, store::StepSta
   return before;
 }
 
+Result<bool> Attempt::has_spent_its_budget(const ActiveEpisode& mine) const {
+  const auto& budget = mine.episode.phase().agent_budget;
+  if (!budget.tokens && !budget.usd_nanos) return false;
+  store::StepStart next;
+  PAWL_OK(spending(mine, next));
+  return next.tokens_most == 0 || next.usd_nanos_most == 0;
+}
+
 }  // namespace pawl::executor

@@ -107,6 +107,8 @@ class Attempt {  // for one thread
   // shared equally among the episodes that are not over. The rest of the run's budget is shared among `mine` and the
   // episodes that have not begun. Returns the amounts that `mine` has spent before.
   Result<agent::Spent> spending(const ActiveEpisode& mine, store::StepStart& start) const;
+  // Whether the agent of `mine` has spent the part of the attempt's budget that it may. False without a budget.
+  Result<bool> has_spent_its_budget(const ActiveEpisode& mine) const;
 
  private:
   Attempt(const World& world, const store::Claim& claim, const Planned& plan);

@@ -111,10 +111,7 @@ class Session {
 
   // --- steps
 
-  Result<Done> start(ActiveEpisode& one) {
-    const PlannedStep& step = *std::exchange(one.next, nullptr);
-    return run_step(one, step);
-  }
+  Result<Done> start(ActiveEpisode& one) { return run_step(one, *std::exchange(one.next, nullptr)); }
 
   // Starts one step, under its marker.
   Result<Done> run_step(ActiveEpisode& one, const PlannedStep& step) {
@@ -277,11 +274,15 @@ class Session {
   }
 
   // Takes a result, or loses the step. An agent that was killed, or that was ended because the run's budget
-  // is spent, continues in the same attempt when it has stored state from which it can continue.
+  // is spent, continues in the same attempt when it has stored state from which it can continue. An agent that has
+  // spent its own budget does not run again.
   Result<Done> settle(ActiveEpisode& one, sandbox::SandboxRun run) {
     const auto& [step, start, found] = *one.running;
     const plan::Phase& phase = one.episode.phase();
-    if (const auto refusal = refusal_of(world_, *step, phase, run)) return refuse(one, run, *refusal);
+    const bool is_agent = step->role == StepRole::kAgent;
+    PAWL_TRY(const bool is_poor, is_agent ? attempt_.has_spent_its_budget(one) : false);
+    const auto refusal = is_poor ? std::nullopt : refusal_of(world_, *step, phase, run);
+    if (refusal) return refuse(one, run, *refusal);
     if (may_continue(run, *step, phase, start.spent_executions())) {
       Ended ended{.killed = was_killed(run), .stopped_unsaved = was_stopped_unsaved(run, phase)};
       PAWL_TRY(ended.budget_is_spent, budget_is_spent(world_, claim_, run, start, one.told_seq));
@@ -295,7 +296,8 @@ class Session {
                              .unsaved = unsaved_event(run, phase)});
     }
     const auto recovery = recovery_of(one, supervisor::Found::kNothing);
-    if (recovery == Recovery::kContinue && may_lack_session(run, phase, one.episode.goes_on_from()))
+    if (!is_poor && recovery == Recovery::kContinue &&
+        may_lack_session(run, phase, one.episode.goes_on_from()))
       return give_up(one, {.recovery = recovery,
                            .kept = supervisor::KeptWork{.layer = {}, .missing = "session"},
                            .unsaved = unsaved_event(run, phase)});
@@ -383,7 +385,6 @@ class Session {
     return steps_.salvage(start.sandbox_run_id, one.episode.phase().resume.probe, credentials);
   }
 
-  // Markers of an attempt that was reserved in this boot are of this boot. Those of an older attempt may not be.
   bool is_of_this_boot() const { return of_one_boot(claim_.attempt.executor, claim_.lease.owner); }
 
   // --- several episodes
@@ -442,17 +443,15 @@ class Session {
   // Ends the running steps with a closed marker.
   Status end_unwanted_steps() {
     PAWL_TRY(const auto steps, world_.store.steps(claim_.run.run_id, claim_.phase.phase_id));
-    std::vector<std::string> unwanted;
     for (const auto& one : attempt_.all()) {
       if (!one.running) continue;
       const auto& id = one.running->start.sandbox_run_id;
       const auto row = std::ranges::find(steps, id, &store::StepRow::sandbox_run_id);
       if (row == steps.end() || row->state == store::StepState::kOpen) continue;
       PAWL_OK(world_.sandboxes.abandon(id));
-      unwanted.push_back(id);
     }
-    settle_or_report(world_, observer_);  // reads what they left
-    for (const auto& id : unwanted) world_.sandboxes.forget_lost(id);
+    // A step that can't be settled now stays for the next command that settles: its output says what its agent used.
+    settle_or_report(world_, observer_);
     return {};
   }
 

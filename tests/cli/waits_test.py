@@ -167,6 +167,17 @@ class Limited(Waits):
         self.assertEqual(row["source"], "backoff")
         self.assertLess(row["delay_ms"], 65_000)
 
+    def test_an_agent_that_has_spent_its_own_budget_does_not_run_again(self):
+        used = """echo '{"type":"turn.completed","usage":{"input_tokens":%d,"cached_input_tokens":0,"output_tokens":0}}'\n"""
+        for tokens, waits in (900, 1), (1000, 0):
+            with self.subTest(tokens):
+                self.make(used % tokens + CODEX, "codex", max_attempts=1)
+                text = (self.root / "plan.yaml").read_text()
+                self.write("plan.yaml", text.replace("agent: {", "agent: {budget: {tokens: 1000}, "))
+                self.pawl("run", "plan.yaml", expect=None)
+                self.assertEqual(len(self.rows_of("waited")), waits)
+                self.assertEqual(len(self.starts_of_agent()), 1 + waits)
+
     def test_episodes_wait_together(self):
         self.make(CLAUDE)
         text = (self.root / "plan.yaml").read_text()
