@@ -49,7 +49,8 @@ class AttemptFinish {
   Status forget_homes() {
     world_.sandboxes.forget_homes(claim_.run.run_id, claim_.attempt.attempt_id);
     const bool may_be_earlier = attempt_.chosen().episode.phase().on_retry == plan::OnRetry::kContinue;
-    return may_be_earlier ? forget_homes_before(world_, claim_) : Status();
+    if (!may_be_earlier) return {};
+    return forget_homes_before(world_, claim_.run.run_id, claim_.phase.phase_id, claim_.attempt.number);
   }
 
   // gc removes HOME when the phase ends before its next attempt begins.

@@ -45,7 +45,8 @@ Result<std::string> missing_of(const World& world, const store::Claim& claim) {
     return std::string("revision");
   PAWL_TRY(const auto layers, world.store.base_layers(before));
   if (layers != claim.layers && !ignores_accepted_work()) return std::string("accepted");
-  // HOME is not synced: a restart loses the data that were not written yet.
+  // HOME is not synced: a restart loses the data that were not written yet. hand_home_on() finds a restart before the
+  // end of the attempt.
   if (!of_one_boot(before.executor, claim.lease.owner)) return std::string("restart");
   if (!claim.previous_agent) return std::string("workspace");
   const auto& agent = *claim.previous_agent;
@@ -69,14 +70,14 @@ Result<supervisor::KeptWork> take_previous_work(const World& world, const store:
     PAWL_TRY(missing, world.sandboxes.hand_home_on(claim.run.run_id, before.attempt_id,
                                                    claim.attempt.attempt_id, credentials));
   }
-  PAWL_OK(forget_homes_before(world, claim));
+  PAWL_OK(forget_homes_before(world, claim.run.run_id, claim.phase.phase_id, claim.attempt.number));
   if (!missing.empty()) return supervisor::KeptWork{.layer = {}, .missing = std::move(missing)};
   return supervisor::KeptWork{.layer = claim.previous_agent->layer, .missing = {}};
 }
 
-Status forget_homes_before(const World& world, const store::Claim& claim) {
-  PAWL_TRY(const auto earlier, world.store.attempts_before(claim.run.run_id, claim.phase.phase_id,
-                                                           claim.attempt.number, kAttemptsMax));
+Status forget_homes_before(const World& world, const std::string& run_id, const std::string& phase_id,
+                           std::int64_t number) {
+  PAWL_TRY(const auto earlier, world.store.attempts_before(run_id, phase_id, number, kAttemptsMax));
   for (const auto& attempt : earlier) world.sandboxes.forget_homes(attempt.run_id, attempt.attempt_id);
   return {};
 }

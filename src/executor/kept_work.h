@@ -33,7 +33,8 @@ Result<std::string> missing_home(const World& world, const store::Claim& claim, 
 // was not handed on. A second call returns the same. `credentials`: the next agent's. REQUIRES: claim.previous.
 Result<supervisor::KeptWork> take_previous_work(const World& world, const store::Claim& claim,
                                                 const secrets::Redactor::Values& credentials);
-// Removes HOME of the attempts before the claimed attempt: no agent continues there any more.
-Status forget_homes_before(const World& world, const store::Claim& claim);
+// Removes HOME of the attempts of a phase with numbers below `number`: no agent continues there any more.
+Status forget_homes_before(const World& world, const std::string& run_id, const std::string& phase_id,
+                           std::int64_t number);
 
 }  // namespace pawl::executor

@@ -1,7 +1,9 @@
 #include "executor/open_world.h"
 
+#include <limits>
 #include <utility>
 
+#include "executor/kept_work.h"
 #include "executor/reported.h"
 #include "ledger/ledger.h"
 #include "os/file.h"
@@ -38,6 +40,14 @@ Result<std::unique_ptr<OpenWorld>> OpenWorld::open(const State& state, std::vect
 Status settle_ended_steps(const State& state) {
   PAWL_TRY(const auto open, OpenWorld::open(state));
   return settle_ended_steps(open->world());
+}
+
+Status end_work_of(const State& state, const std::string& run_id, const std::vector<std::string>& phases) {
+  PAWL_TRY(const auto open, OpenWorld::open(state));
+  const auto settled = settle_ended_steps(open->world());
+  constexpr std::int64_t kEach = std::numeric_limits<std::int64_t>::max();
+  for (const auto& phase : phases) PAWL_OK(forget_homes_before(open->world(), run_id, phase, kEach));
+  return settled;
 }
 
 }  // namespace pawl::executor

@@ -40,5 +40,7 @@ class OpenWorld {
 
 // Ends the agents of steps that operators ended, and records the reports until their end (reported.h).
 Status settle_ended_steps(const State& state);
+// The same, and removes HOME of all attempts of `phases`, which operators have ended.
+Status end_work_of(const State& state, const std::string& run_id, const std::vector<std::string>& phases);
 
 }  // namespace pawl::executor

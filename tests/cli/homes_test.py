@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """HOME of agents: one folder an episode, for all its executions, and never a part of the work."""
 
+import shutil
 
 import at_once
 from pawl_runs import WithRun
@@ -95,6 +96,18 @@ class Homes(WithRun):
         self.pawl("cancel", "last")
         run.wait(timeout=TIMEOUT_S)
         self.assertEqual(self.homes(), [])
+
+    def test_an_operator_ends_it_with_the_phase_when_no_agent_runs(self):
+        for verb in ("cancel", "skip"):
+            with self.subTest(verb):
+                shutil.rmtree(self.root / "source", ignore_errors=True)
+                self.make(agent="touch ~/session; exit 1", on_retry="continue")
+                self.pawl("run", "plan.yaml", expect=-9, env={
+                    "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_COUNT": str(self.root / verb),
+                    "PAWL_CRASH_LABEL": "store.finish.after_commit"})
+                self.assertEqual(len(self.homes()), 1)
+                self.pawl(verb, "last")
+                self.assertEqual(self.homes(), [])
 
     def test_gc_takes_what_a_crash_left(self):
         self.make(agent="mkdir -p ~/a/b; touch ~/a/b/c; chmod 0 ~/a; ln -s / ~/root; chmod 0 ~; echo 2 >made")

@@ -35,7 +35,7 @@ Status act(const OperatorOptions& options, Verb verb, const char* past, bool end
            (state.store.get()->*verb)(run_id, options.phase, who, os::SystemClock().wall()));
   // Steps of the changed phases may still have running supervisors. Their results would be refused, so they
   // end now.
-  const Status paid = ends_steps ? executor::settle_ended_steps(state) : Status();
+  const Status paid = ends_steps ? executor::end_work_of(state, run_id, changed) : Status();
   PAWL_OK(ledger::project_run(*state.store, state.folder, run_id));
   if (options.state.json) {
     print_json({{"run_id", run_id}, {"phases", changed}});
