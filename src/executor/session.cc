@@ -280,8 +280,8 @@ class Session {
     const auto& [step, start, found] = *one.running;
     const plan::Phase& phase = one.episode.phase();
     const bool is_agent = step->role == StepRole::kAgent;
-    PAWL_TRY(const bool is_poor, is_agent ? attempt_.has_spent_its_budget(one) : false);
-    const auto refusal = is_poor ? std::nullopt : refusal_of(world_, *step, phase, run);
+    PAWL_TRY(const bool over_budget, is_agent ? attempt_.has_spent_its_budget(one) : false);
+    const auto refusal = over_budget ? std::nullopt : refusal_of(world_, *step, phase, run);
     if (refusal) return refuse(one, run, *refusal);
     if (may_continue(run, *step, phase, start.spent_executions())) {
       Ended ended{.killed = was_killed(run), .stopped_unsaved = was_stopped_unsaved(run, phase)};
@@ -296,7 +296,7 @@ class Session {
                              .unsaved = unsaved_event(run, phase)});
     }
     const auto recovery = recovery_of(one, supervisor::Found::kNothing);
-    if (!is_poor && recovery == Recovery::kContinue &&
+    if (!over_budget && recovery == Recovery::kContinue &&
         may_lack_session(run, phase, one.episode.goes_on_from()))
       return give_up(one, {.recovery = recovery,
                            .kept = supervisor::KeptWork{.layer = {}, .missing = "session"},

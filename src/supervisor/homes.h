@@ -40,7 +40,8 @@ class Homes {  // thread-safe
 };
 
 // HOME of an agent's step. An earlier execution of the episode may have made it, and left files there. `fresh`: they are
-// removed. Adds `seals`, of Homes::seals_of(), to those of HOME, durably. Names this boot as the one that used it. REQUIRES: the caller holds the step's lock.
+// removed. Adds `seals`, of Homes::seals_of(), to those of HOME, durably. Names this boot as the last one that used it.
+// REQUIRES: the caller holds the step's lock.
 Result<std::string> make_home(const std::string& pawl_folder, const agent::Context& of, bool fresh,
                               const std::vector<std::string>& seals);
 

@@ -176,8 +176,7 @@ void SimSandboxes::call_models(const agent::Context& reported, Step& step) {
   std::int64_t made = 0;
   for (std::int64_t calls = dice.below(4); calls > 0; --calls) {
     const auto before = World::must(episodes_.spent(reported.key));
-    World::require(made++ == 0 || ((!caps.tokens || before.tokens < *caps.tokens) &&
-                                   (!caps.usd_micros || before.usd_micros < *caps.usd_micros)),
+    World::require(made++ == 0 || caps.leave_some(before),
                    "an agent goes on to spend more than its plan allows: " + step.label);
     agent::Usage usage{.id = fmt::format("{}.{}", step.run.run_id, calls),
                        .model = reported.model,
@@ -208,6 +207,10 @@ void SimSandboxes::perhaps_refuse(const agent::Context& reported, Step& step) {
   answers_[step.run.logs] =
       dice.one_of<std::string>({fmt::format("Claude AI usage limit reached|{}\n", reset),
                                 "API Error: 529 Overloaded\n", "Invalid API key\n"});
+  // An agent that has spent its own budget does not wait. Each of several has a share, which the simulator does not know.
+  const bool is_one_of_several = reported.key.episode_id.contains(".e");
+  const bool has_some = agent_caps_[reported.phase_id].leave_some(World::must(episodes_.spent(reported.key)));
+  if (!is_one_of_several && !has_some) return;
   refused_.insert(step.run.run_id);
   step.may_go_on = true;
 }

@@ -37,6 +37,9 @@ using GatesOfPhases = std::map<std::string, std::vector<GateStep>>;  // by phase
 // The plan's caps for the agents of an attempt together.
 struct AgentCaps {
   std::optional<std::int64_t> tokens, usd_micros;
+  bool leave_some(const agent::Spent& spent) const {
+    return (!tokens || spent.tokens < *tokens) && (!usd_micros || spent.usd_micros < *usd_micros);
+  }
 };
 using CapsOfPhases = std::map<std::string, AgentCaps>;  // by phase; phases without caps have none
 
