@@ -4,6 +4,7 @@
 The agent pays calls. HOME has one line for each call that was sent, and the workspace one for each answer that was used. Before the answer to
 call K is used, an execution that is to be killed waits."""
 
+import pathlib
 import shutil
 
 import at_once
@@ -123,7 +124,7 @@ class LostSteps(WithAgent):
     def test_without_its_home_it_begins_anew_and_a_row_says_so(self):
         self.make()
         self.kill_all(self.start_and_wait("run", "plan.yaml", k=3))
-        for home in self.root.glob("source/.pawl/homes/*/*"):
+        for home in filter(pathlib.Path.is_dir, self.root.glob("source/.pawl/homes/*/*")):
             shutil.rmtree(home)
         again = self.start_and_wait("resume", "last", k=3)
         row, = self.resumes()

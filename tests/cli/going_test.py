@@ -360,8 +360,8 @@ class Disks(WithRun):
         subprocess.run(["umount", "-l", small], check=True)
 
     def test_a_disk_that_is_full_when_an_agent_ends_keeps_its_work(self):
-        prints = "[ -e ~/paid ] || head -c 40000000 /dev/zero | tr '\\0' x; echo paid >>~/paid; wc -l <~/paid"
-        self.make_simple(agent=f"[ -e made ] || echo work >made\n{prints}", gate="cat made", git="none", resume="continue")
+        agent = "echo work >made; echo paid >>~/paid; wc -l <~/paid; [ $(wc -l <~/paid) = 2 ] || head -c 40000000 /dev/zero | tr '\\0' x"
+        self.make_simple(agent=agent, gate="cat made", git="none", resume="continue")
         small = self.root / "small"
         small.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", small], check=True)

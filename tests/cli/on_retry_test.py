@@ -3,6 +3,7 @@
 
 Each attempt adds a line to a file of its work, to an ignored one and to one in HOME. The gate wants `attempts` lines."""
 
+import pathlib
 import shutil
 import signal
 
@@ -93,7 +94,7 @@ class Goes(WithRetries):
         self.assertEqual(self.begins(), ["", "layer"])
         self.assert_clean()
 
-    def test_a_phase_that_an_operator_ends_between_attempts_leaves_its_home_to_gc(self):
+    def test_a_phase_that_an_operator_ends_between_attempts_leaves_no_home(self):
         self.make(top="backoff: {initial_seconds: 60, max_seconds: 60}")
         run = self.start("run", "plan.yaml")
         self.wait_until(self.first_failed, "the first attempt failed")
@@ -102,7 +103,6 @@ class Goes(WithRetries):
         self.pawl("gc", "--older-than", "0s")
         self.assertEqual(len(list(self.root.glob("source/.pawl/homes/*/*/tries"))), 1)
         self.pawl("cancel", "last", "--reason", "test")
-        self.pawl("gc", "--older-than", "0s")
         self.assert_clean()
 
     def test_it_is_not_for_best_of(self):
@@ -165,7 +165,7 @@ class Anew(WithRetries):
 
     def test_without_its_home_it_begins_anew_and_a_row_says_so(self):
         self.first_fails(wanted="2")
-        for home in self.root.glob("source/.pawl/homes/*/*"):
+        for home in filter(pathlib.Path.is_dir, self.root.glob("source/.pawl/homes/*/*")):
             shutil.rmtree(home)
         out = self.pawl("resume", "last", "--now", expect=None)
         self.assertEqual(self.begins(), ["", "home"], out.stdout + out.stderr)
