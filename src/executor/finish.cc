@@ -53,7 +53,7 @@ class AttemptFinish {
     return forget_homes_before(world_, claim_.run.run_id, claim_.phase.phase_id, claim_.attempt.number);
   }
 
-  // gc removes HOME when the phase ends before its next attempt begins.
+  // When the phase ends before its next attempt begins, `pawl cancel`, `pawl skip` or gc removes HOME.
   bool goes_on_in_home(const store::Finished& finished) {
     return !store::is_terminal(finished.state) && !forgets_home_early() &&
            attempt_.chosen().episode.phase().on_retry == plan::OnRetry::kContinue;
