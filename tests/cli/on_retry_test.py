@@ -5,11 +5,9 @@ Each attempt adds a line to a file of its work, to an ignored one and to one in 
 
 import pathlib
 import shutil
-import signal
 
 import at_once
 from pawl_runs import WithRun
-from pawl_testing import TIMEOUT_S
 
 AGENT = """\
 echo "continues [${PAWL_CONTINUES:-}] feedback [${PAWL_FEEDBACK:+yes}] home [$(cat ~/tries 2>/dev/null | tr -d '\\n')] built [$(cat built 2>/dev/null | tr -d '\\n')]"
@@ -43,9 +41,13 @@ tiers:
 """)
         self.write("source/keep", "y\n")
 
-    def first_failed(self):
-        return list(self.root.glob("source/.pawl/homes/*/*/tries")) and any(
-            row["type"] == "attempt" for row in self.chains("last")["p1"])
+    def first_fails(self, **more):
+        """Leaves a run whose first attempt failed and whose second did not begin."""
+        self.make(**more)
+        self.pawl("run", "plan.yaml", expect=-9, env={
+            "PAWL_CRASH_ROLE": "executor", "PAWL_CRASH_AT": "1", "PAWL_CRASH_LABEL": "store.finish.after_commit",
+            "PAWL_CRASH_COUNT": str(self.root / "count")})
+        self.assertEqual(self.begins(), [""])
 
     def begins(self):
         """How each attempt's first step of the agent began, by its row."""
@@ -95,11 +97,7 @@ class Goes(WithRetries):
         self.assert_clean()
 
     def test_a_phase_that_an_operator_ends_between_attempts_leaves_no_home(self):
-        self.make(top="backoff: {initial_seconds: 60, max_seconds: 60}")
-        run = self.start("run", "plan.yaml")
-        self.wait_until(self.first_failed, "the first attempt failed")
-        run.send_signal(signal.SIGINT)
-        run.wait(timeout=TIMEOUT_S)
+        self.first_fails()
         self.pawl("gc", "--older-than", "0s")
         self.assertEqual(len(list(self.root.glob("source/.pawl/homes/*/*/tries"))), 1)
         self.pawl("cancel", "last", "--reason", "test")
@@ -156,18 +154,11 @@ class Killed(WithRetries):
 
 
 class Anew(WithRetries):
-    def first_fails(self, **more):
-        self.make(top="backoff: {initial_seconds: 60, max_seconds: 60}", **more)
-        run = self.start("run", "plan.yaml")
-        self.wait_until(self.first_failed, "the first attempt failed")
-        run.send_signal(signal.SIGINT)
-        run.wait(timeout=TIMEOUT_S)
-
     def test_without_its_home_it_begins_anew_and_a_row_says_so(self):
         self.first_fails(wanted="2")
         for home in filter(pathlib.Path.is_dir, self.root.glob("source/.pawl/homes/*/*")):
             shutil.rmtree(home)
-        out = self.pawl("resume", "last", "--now", expect=None)
+        out = self.pawl("resume", "last", expect=None)
         self.assertEqual(self.begins(), ["", "home"], out.stdout + out.stderr)
         self.assertIn("begins anew: the HOME of the agent before is gone", self.pawl("inspect", "last").stdout)
         self.assert_clean()

@@ -207,7 +207,7 @@ class Operators(WithRun):
     def test_a_run_goes_on_with_nothing_that_its_rows_do_not_say(self):
         """The feedback for the next agent, the number of attempts, the phase's place, and the budget."""
         self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ] && echo made >made', max_attempts=2,
-                         backoff="{initial_seconds: 3000, max_seconds: 3000}")
+                         backoff="{initial_seconds: 86400, max_seconds: 86400}")
         run = self.start("run", "plan.yaml")
         self.wait_until(lambda: '"waits_for":"not_before"' in
                         self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
@@ -228,7 +228,7 @@ class Operators(WithRun):
             self.pawl("verify", "last")
 
     def test_a_phase_that_was_left_between_two_attempts_is_stuck(self):
-        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 86400, max_seconds: 86400}")
         run = self.start("run", "plan.yaml")
         waits_for = lambda: json.loads(self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout or "{}").get("waits_for")
         self.wait_until(lambda: waits_for() == "not_before", "it waits")

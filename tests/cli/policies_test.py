@@ -359,7 +359,7 @@ class Stats(Policies):
 
 class Backoff(Policies):
     def test_the_next_attempt_waits_and_why_says_so(self):
-        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 86400, max_seconds: 86400}")
         process = self.start("run", "plan.yaml")
         self.wait_until(lambda: '"waits_for":"not_before"' in
                         self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
@@ -376,9 +376,9 @@ class Backoff(Policies):
 
 class MaxAttempts(Policies):
     def waiting(self):
-        """p1 has failed once and may not start before an hour has passed. No process works on it."""
+        """p1 has failed once and may not start before a random part of a day has passed. No process works on it."""
         self.make_simple(agent='[ "$PAWL_PHASE_ID$PAWL_ATTEMPT" != p11 ]', max_attempts=3, phases=2,
-                         backoff="{initial_seconds: 3000, max_seconds: 3000}")
+                         backoff="{initial_seconds: 86400, max_seconds: 86400}")
         process = self.start("run", "plan.yaml")
         self.wait_until(lambda: '"waits_for":"not_before"' in
                         self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")

@@ -156,7 +156,7 @@ class UnderAnExecutor(WithRun):
 
     def test_one_that_waits_ends_and_says_why(self):
         """As docs/operations.md says: a program that waits holds no phase, and no work is lost."""
-        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 3000, max_seconds: 3000}")
+        self.make_simple(agent='[ "$PAWL_ATTEMPT" = 2 ]', backoff="{initial_seconds: 86400, max_seconds: 86400}")
         process = self.start("run", "plan.yaml")
         self.wait_until(lambda: '"waits_for":"not_before"' in
                         self.pawl("why", "last", "--json", "--dir", "source/.pawl", expect=None).stdout, "it waits")
