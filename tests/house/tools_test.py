@@ -78,6 +78,9 @@ class Stages(InAFolder):
 name=$(basename "$0")
 case "$*" in *build/*) name=${2#build/} ;; *"--preset tsan"*) name=build_of_tsan ;; esac
 echo "$name" >>called
+if [ "$name" = "$FAIL" ]; then
+  printf '%s\\n' "1/2 Test  #7: one ...   Passed    0.1 sec" "      Start  8: two" " 2/2 Test  #8: two ...***Failed  0.1 sec" "ok Case.a" "FAILED Case.b"
+fi
 echo "100% tests passed of $name"
 [ "$name" != "$FAIL" ]
 """
@@ -111,6 +114,9 @@ echo "100% tests passed of $name"
             *_, own = lines = done.stdout.splitlines()
             self.assertEqual(len([line for line in lines if line.startswith(f"failed: {stage},")]), 1)
             self.assertEqual(own, f"100% tests passed of {stage}")
+            if stage in ("asan", "tsan", "dev"):
+                at = lines.index(f"failed: {stage}, of which build/{stage}.log has all")
+                self.assertEqual(lines[at + 1:at + 3], [" 2/2 Test  #8: two ...***Failed  0.1 sec", "FAILED Case.b"], "what its failed tests printed")
         done, called = self.run_with("build_of_tsan")
         self.assertEqual((done.returncode, "tsan" in called), (1, False))
         self.assertLess({"asan", "fuzz", "tidy", "dev"}, set(called))
