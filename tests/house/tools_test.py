@@ -78,6 +78,10 @@ class Stages(InAFolder):
 name=$(basename "$0")
 case "$*" in *build/*) name=${2#build/} ;; *"--preset tsan"*) name=build_of_tsan ;; esac
 echo "$name" >>called
+if [ "$FAIL" = build_of_tsan ] && [ "$name" = build_of_tsan ]; then
+  echo "some.cc:1: error: wrong"
+  exit 1
+fi
 if [ "$name" = "$FAIL" ]; then
   printf '%s\\n' "1/2 Test  #7: one ...   Passed    0.1 sec" "      Start  8: two" " 2/2 Test  #8: two ...***Failed  0.1 sec" "ok Case.a" "FAILED Case.b"
 fi
@@ -119,6 +123,8 @@ echo "100% tests passed of $name"
                 self.assertEqual(lines[at + 1:at + 3], [" 2/2 Test  #8: two ...***Failed  0.1 sec", "FAILED Case.b"], "what its failed tests printed")
         done, called = self.run_with("build_of_tsan")
         self.assertEqual((done.returncode, "tsan" in called), (1, False))
+        self.assertEqual(done.stdout.splitlines()[-1], "some.cc:1: error: wrong", "a build that failed has no summary of CTest")
+        self.assertEqual(done.stdout.count("some.cc:1: error: wrong"), 2, "when it happened, and at the end")
         self.assertLess({"asan", "fuzz", "tidy", "dev"}, set(called))
 
     def test_nothing_runs_after_a_build_that_fails(self):
