@@ -11,9 +11,10 @@
 
 namespace pawl::executor {
 
-// Judges `attempt` and commits its end, with the endings that are not recorded yet. No value: others were
-// accepted meanwhile, and a round began in which the gates judge it again, on top of their work. That happens
-// at most once for each other phase, because each is accepted once. REQUIRES: Attempt::choose().
+// Judges `attempt` and commits its end, with the endings that are not recorded yet. No value: the attempt passed,
+// but work of other phases was accepted meanwhile. Then a round has begun, in which the gates judge the attempt
+// again on top of that work. Each other phase can cause at most one round, because its work is accepted once.
+// REQUIRES: Attempt::choose().
 Result<std::optional<Turn>> finish_attempt(const World& world, Observer& observer, const store::Claim& claim,
                                            Attempt& attempt, Ends& ends);
 

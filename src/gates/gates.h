@@ -128,12 +128,13 @@ std::string telling_text(std::string_view text);
 // Fills output_tail, output_failures and said_stop from a log, or from the end of a large log.
 void take_output(std::string_view log, StepFacts& to);
 
-// Whether a step did what its gate needs: it exited with 0. A step with `may_fail` may also exit with 1 to
-// 125, as scanners do when they find something. 126, 127 and 128 + N do not hold: a shell gives them for a
-// program that could not start, or that signal N ended. Exception in step_held(StepFacts): with `may_fail`
-// and `counts_failures` (set by with_known_failing) any exit code holds. A step whose plan says
-// `refused_entries: fail` does not hold when it left an entry that cannot be stored. No step holds that changed
-// protected files: what it ran next were not the files that the plan protects.
+// Whether a step did what its gate needs: it exited with 0. With `may_fail` it may also exit with 1 to 125, as
+// scanners do when they find something. Codes from 126 on do not hold. A shell exits with 126 or 127 when a
+// program could not start, and with 128 + N when signal N ended the program.
+//
+// step_held(StepFacts) has three more rules. With `may_fail` and `counts_failures` (set by with_known_failing) any
+// exit code holds. A step whose plan says `refused_entries: fail` does not hold when it left an entry that cannot
+// be stored. A step that changed protected files does not hold, because it could then run the changed files.
 bool step_held(Outcome outcome, std::int64_t exit_code, bool may_fail);
 bool step_held(const StepFacts& step);
 
@@ -229,7 +230,9 @@ std::string_view name(Verdict::Kind kind);  // passed | failed_retryable | faile
 bool is_hopeless(const StepFacts& step, bool timeout_retryable, bool oom_retryable);
 
 // Decides the verdict of an attempt. `passed` needs positive evidence: every signal passed, and so did every
-// gate. failed_retryable means that an attempt is left; when all are used, the verdict is `escalate`.
+// gate. failed_retryable means that an attempt is left; when all are used, the verdict is `escalate`. Only
+// Episode::judged() calls it (executor/judge.cc): for each of several episodes, before a hook is asked, and at the
+// end of the attempt.
 Verdict decide(const AttemptFacts& facts);
 
 // The JSON that the next agent reads as PAWL_FEEDBACK: {failing_signals, summary, fence, evidence: [paths],

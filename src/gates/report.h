@@ -83,9 +83,9 @@ struct Report {
   // makes the report a lower bound. A file that could not be loaded and a hook that failed do not count: the
   // runner went on.
   std::string stopped;
-  // Why the report is not evidence of work, although its tests could be read: it ends in the middle. No test
-  // failed, or it ends inside a subtest, whatever failed before. "" for all other reports. The tests that such a
-  // report shows for base are a lower bound; a report without a test shows none (signal_parts.h).
+  // Why the report is not evidence of work, although its tests could be read: it ends too early. Set when it ends
+  // inside a subtest, or when it ends early and no test failed. "" for all other reports. Such a report of base
+  // gives a lower bound of its tests; without a test it gives none (has_nothing() in signal_parts.h).
   std::string cut_short;
   // The least number of tests that the report counts but does not contain: the tests after the early end.
   std::int64_t not_run = 0;

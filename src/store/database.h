@@ -1,9 +1,10 @@
-// The seam between the verbs and a database. The stores of store/verbs/ own a Database, and decide. A driver
-// implements it: it locks, runs named statements and commits. The room sqlite has classes of the same names (Query,
-// Transaction) over one connection, which the driver for SQLite wraps (store/sqlite/database.h).
-// A driver also has the functions of sqlite/driver.h; docs/extending.md lists all parts.
-// A statement is a block `-- name: NAME` of src/store/sql/*.sql (with_columns() completes it), or, where the
-// SQL depends on the database, a block of the driver's own file (sqlite/sql/dialect.sql).
+// The seam between the verbs and a database. A store of store/verbs/ decides, and owns a Database. A driver
+// implements Database: it locks, runs named statements and commits. A driver also has the same functions as
+// store/sqlite/driver.h; docs/extending.md lists all parts. The room sqlite has other classes with the names Query
+// and Transaction, over a connection of SQLite. In this room only the driver for SQLite uses them.
+//
+// A statement is a block `-- name: NAME` of src/store/sql/*.sql, completed by with_columns(). When the SQL of a
+// statement depends on the database, the block is in a file of the driver instead (store/sqlite/sql/dialect.sql).
 // A driver has each statement that the verbs name; an unknown name aborts the process. Columns and parameters
 // are in the order of the statement. Errors have the kinds of store/store.h: kUnavailable (busy for too
 // long), kExhausted (disk full), kDenied (read-only), kConflict (a constraint), kCorrupt, kIndeterminate.
@@ -21,7 +22,7 @@
 
 namespace pawl::store {
 
-// A prepared statement of a driver. The verbs use it through Query. It is used again after reset().
+// A prepared statement of a driver. The verbs use it through Query. After reset() it can be used again.
 class Statement {
  public:
   virtual ~Statement() = default;
@@ -39,7 +40,7 @@ class Statement {
   virtual void reset() = 0;
 };
 
-// A statement in use; the destructor resets it. One name has one Query at a time.
+// A statement in use; the destructor resets it. At most one Query of a name exists at a time.
 class Query {
  public:
   explicit Query(Statement& statement) : statement_(&statement) {}
@@ -86,9 +87,9 @@ class Database {
   virtual ~Database() = default;
 
   // Begins the transaction of a verb. REQUIRES: no other transaction of this object is open. The transaction locks
-  // the run: until its end no other transaction changes a row of the run. All of the run's rows belong to that lock
-  // (tiers, phases, budgets, calls of the doctor, ledger). An empty `run_id` locks all runs: the verb learns which
-  // run it changes while it reads (claim), or it changes more than one run's rows (create_run). The verb reads only
+  // the run: until its end no other transaction changes a row of the run. The lock covers all rows of the run:
+  // tiers, phases, budgets, calls of the doctor, ledger. An empty `run_id` locks all runs. A verb needs this when
+  // it reads to find its run (claim), or changes rows of more than one run (create_run). The verb reads only
   // committed rows and the rows that it wrote. `verb` labels crash points and must outlive the transaction.
   Result<Transaction> begin(std::string_view verb, std::string_view run_id);
 
@@ -98,12 +99,12 @@ class Database {
   virtual std::int64_t changes() = 0;
   // True between begin() and the end of the transaction.
   virtual bool in_transaction() = 0;
-  // Tells the verbs how long rows that they read or wrote may be used again: while the number is the same.
-  // It changes when a transaction begins after another connection committed, and when changes were rolled
-  // back. A driver that cannot know gives each transaction a new number.
+  // While this number stays the same, the verbs may use rows again that they read or wrote before. It changes
+  // when a transaction begins after another connection committed, and when changes were rolled back. A driver
+  // that cannot see other commits gives each transaction a new number.
   virtual std::int64_t epoch() const = 0;
-  // True: several verbs share the open transaction. The driver then calls RunStore::sign_heads() before it
-  // commits, and begin() joins it.
+  // True: several verbs share the open transaction. Then begin() joins it, and the driver calls
+  // RunStore::sign_heads() before it commits.
   virtual bool shares_transaction() const { return false; }
 
   // Until end_reading(), all reads see one state of the store. REQUIRES: no transaction is open.
@@ -112,9 +113,9 @@ class Database {
 
   // EvidenceReader::check_storage() in reader.h has the contract.
   virtual Status check_storage() = 0;
-  // The part of check_storage() for the tables that a claim reads, in time that does not grow with the ledger. Called
-  // before a claim and before a signature. kForged: the tables contradict themselves. A driver checks once for each
-  // connection.
+  // The part of check_storage() for the tables that a claim reads. Its time does not grow with the ledger. The
+  // verbs call it before a claim and before a signature. kForged: the tables contradict themselves. A driver
+  // checks once for each connection; later calls return at once.
   virtual Status check_what_claims_read() = 0;
 
  protected:
@@ -139,10 +140,10 @@ class Transaction {
   ~Transaction() {
     if (database_ != nullptr) database_->roll_back();
   }
-  // Runs `work` as the last part of the transaction.
+  // commit() runs `work` first, as the last part of the transaction.
   void before_commit(std::function<Status()> work) { last_ = std::move(work); }
-  // Durable when it returns. A part of a shared transaction is durable when the shared transaction commits.
-  // kIndeterminate: the commit may have happened.
+  // Durable when it returns; inside a shared transaction, durable only when that transaction has committed
+  // (Database::shares_transaction()). kIndeterminate: the commit may have happened.
   Status commit() {
     if (last_) PAWL_OK(last_());
     PAWL_OK(database_->commit_transaction());

@@ -19,8 +19,9 @@ namespace pawl::store {
 
 constexpr std::int64_t kExecutionsPerStepMax = 3;  // per step; then its attempt fails (crash_loop)
 
-// Bounds of the waits of one attempt for the provider of a model; then a person decides. An agent that only
-// claims to be refused can't run more often, or wait longer. A week is the longest window of a provider.
+// The most waits of one attempt for the provider of a model, and the most time that they take together. Beyond
+// them a person decides. They also bound an agent that only claims to be refused. Providers have windows of at
+// most a week.
 constexpr std::int64_t kWaitsPerAttemptMax = 100;
 constexpr std::int64_t kWaitedMsPerAttemptMax = 30LL * 24 * 3600 * 1000;
 
@@ -36,12 +37,12 @@ struct Operator {
 
 struct Fork {
   ForkPoint from;
-  bool same_plan = true;  // then the replanner's goal of that point stays
+  bool same_plan = true;  // true: the goal that a replanner had set at that point stays
   Operator who;
 };
 
-// The plan in parts; a claim reads two of them. The caller derives them from the plan's text, at any time
-// again. The store reads no more of them than source_folder_of().
+// The parts of a plan. A claim reads two: `common`, and the row of its phase. The caller derives the parts from
+// the plan's text, and can derive them again at any time. The store reads only source_folder_of() in them.
 struct PlanRows {
   std::string common;  // the part of the plan that belongs to no phase
   struct OfPhase {
@@ -78,25 +79,26 @@ struct ClaimRequest {
   std::int64_t lease_ms = 30'000;
   // True: the owner of a live lease is known to be dead (this host, boot id, pid, start time).
   std::function<bool(std::string_view owner)> owner_is_dead;
-  // Returns PAWL_MODEL of a new attempt. `number`: its level of escalation, from 1. `claim` has run, planned and
-  // common. The result depends on both alone. This function and has_common are called inside the transaction, by
-  // any thread while the caller waits for it. They must not call the store.
+  // Returns PAWL_MODEL of a new attempt. `number`: its level of escalation, from 1. `claim` has only its members
+  // run, planned and common. The result depends only on these two arguments. This function and has_common are
+  // called inside the transaction, by any thread while the caller waits for it. They must not call the store.
   std::function<std::string(const Claim& claim, std::int64_t number)> model_of_attempt;
   // True: the caller has PlanRows::common of that run. Then Claim::common is "", also in the callback above.
   std::function<bool(const std::string& run_id)> has_common;
 };
 
-// The waits that rows of an attempt say.
+// The waits of an attempt, by its rows.
 struct WaitsSoFar {
   std::int64_t count = 0, waited_ms = 0;
   std::int64_t backoffs = 0;  // the waits for which no time was named
 };
 
-// The layers from which an agent continues, by sandbox_run_id of its step. Open step: the layer it started on; no value:
-// it began anew, whatever an execution before it left. Lost step: the layer its next execution starts on.
+// The layers from which an agent continues, by sandbox_run_id of its step. For an open step: the layer on which
+// it started. No value: it began anew, whatever was left before it. For a lost step: the layer on which its next
+// execution starts.
 using KeptLayers = std::map<std::string, std::optional<std::string>>;
 
-// How the agent of an ended attempt with one episode ended, by rows.
+// The end of the agent in an ended attempt with one episode, by rows.
 struct AgentEnd {
   std::string outcome, layer;  // as in the row `executed`
   std::int64_t exit_code = -1;
@@ -116,7 +118,7 @@ struct Claim {
   // The agent of `previous`, by checked rows; no value: it has no result.
   std::optional<AgentEnd> previous_agent;
   std::string revised_goal;     // a replanner's goal, instead of the plan's; "" when none
-  std::string planned, common;  // its plan's rows: of the phase, of no phase
+  std::string planned, common;  // plan rows: the row of the phase, and PlanRows::common
   // Store::base_layers() of the attempt and of judged_on(attempt), checked against the ledger's rows.
   std::vector<std::string> layers, judged_layers;
 };
@@ -124,7 +126,7 @@ struct Claim {
 // Why no phase could be claimed. Ordered: when several phases differ, the largest value is reported.
 enum class NotClaimable {
   kAllTerminal,  // every phase of every requested run is terminal
-  kStalled,      // not terminal, and no event can move it: an error with a name
+  kStalled,      // not terminal and without an attempt left, by an older version: no event can move it
   kPerson,       // a provider refused the agent's credential: a person lets it go on
   kBudget,       // the budget is spent: only a person can raise it
   kNotBefore,    // a phase may not start yet: try later
@@ -153,7 +155,8 @@ struct ClaimResult {
   std::string waits_for;                                    // one sentence for people
 };
 
-// Counters that the marker of a step's first execution raises. The call costs money, whatever its response.
+// The counter that the marker of a step's first execution raises. The call is counted before its response is
+// known, because it costs money in any case.
 enum class Counted {
   kNothing,
   kDoctorCall,  // doctor_calls of the phase and of the run
@@ -166,7 +169,7 @@ struct StepStart {  // the marker
   std::string gate_id, step_name, label;
   std::string sandbox_spec_hash;
   std::int64_t execution = 1;
-  std::int64_t waits = 0;    // executions of the step before this one that ended in a wait
+  std::int64_t waits = 0;    // earlier executions of the step that ended in a wait
   std::int64_t episode = 0;  // number of its episode (best_of); an episode has at most one open marker
   Counted counted = Counted::kNothing;
   std::int64_t reserved_ms = 0;  // the longest it may run; reserved until its end
@@ -177,7 +180,7 @@ struct StepStart {  // the marker
   // The layer of the previous attempt's work from which an agent continues; "" when that work changed no file.
   std::optional<std::string> previous_layer = {};
   std::string not_continued = {};  // the missing part of that work, when the agent begins anew instead
-  // True: other steps of the phase run. Then a used-up budget does not end the lease before they end.
+  // True: other steps of the phase run. Then the lease stays, even when the budget is used up.
   bool others_run = false;
 
   std::int64_t spent_executions() const { return execution - waits; }
@@ -193,7 +196,8 @@ struct Begun {
 };
 constexpr std::int64_t kWarnedPercent = 80;
 
-// The reports of an agent after the told_seq of its row. Written down once, with the end of its step.
+// The reports of an agent after the newest report that a row has (told_seq). They are recorded once, with the
+// end of the step.
 struct Reported {
   struct Event {
     std::string event, at;
@@ -256,10 +260,11 @@ struct Endings {
   std::optional<ResumeDecision> resume;  // closes a step that was lost
 };
 
-// Unsettled usage: a step that an operator ended. Its agent can report usage until its process is gone.
+// A step with unsettled usage: an operator, or a doctor that aborted the run, ended it. Its agent can report
+// usage until the step's process is gone.
 struct Unsettled {
   StepRow step;
-  std::int64_t told_seq = 0;  // later reports are not written down yet
+  std::int64_t told_seq = 0;  // later reports are not recorded yet
 };
 
 // The decision of a hook about a phase whose attempt failed.
@@ -291,12 +296,13 @@ struct AttemptEnd {
   Json feedback;               // object; null when passed
   std::string reason;          // last_failure_reason: one line; "" when passed
   std::string accepted_layer;  // a passed attempt's: becomes part of the run ("" without changes)
-  // No layer accepted up to this merge_seq overlaps it: the caller has compared them (store/overlap.h).
+  // The caller compared accepted_layer with all layers accepted up to this merge_seq. None overlaps it
+  // (store/overlap.h).
   std::int64_t looked_up_to = 0;
   std::string build;        // Pawl's version
   std::string inventories;  // BLAKE3 of the base's inventories, by gate; "" when none was compared
-  // When the next attempt may start, by the wall clock; "" at once. Ignored while the wall clock is set back
-  // before the last attempt.
+  // When the next attempt may start, by the wall clock; "": at once. It is ignored while the wall clock shows a
+  // time before the start of the last attempt, because the clock was set back.
   std::string not_before;
   std::vector<Advice> advice;
   Action action = Action::kNone;     // set for a failed attempt only
@@ -304,7 +310,8 @@ struct AttemptEnd {
   std::string goal;                  // for kReplan
   std::string action_reason;         // one line; for all but kNone
   std::vector<EpisodeRow> episodes;  // each of several episodes; part of the ledger row `attempt`
-  // The work of the agent, or of the retained episode. Absent: the layer that the end of its step set.
+  // The layer with the agent's work; with several episodes, that of the chosen episode. Absent: the layer that the
+  // end of the agent's step set stays.
   std::optional<std::string> agent_layer;
 };
 
@@ -317,10 +324,12 @@ struct Finished {
   bool run_ended = false;
   std::vector<std::string> ended_steps;  // kAbortRun cancelled their phases; their supervisors still run
   std::vector<BudgetRow> warnings;       // as in Begun
-  // Set: the layer of the passed attempt overlaps this layer, which was accepted meanwhile from a phase beside it or
-  // by an operator. The verb had no effect; the caller decides again.
+  // Set: the layer of the passed attempt overlaps this layer, which was accepted meanwhile: another phase passed,
+  // or an operator approved its work. The verb had no effect, and the caller decides again.
   std::optional<LayerRow> overlapping;
-  bool behind = false;  // true: its gates did not see all accepted work; no effect; call judge_again()
+  // True: work was accepted that the gates of the passed attempt did not see. The verb had no effect. Call
+  // judge_again().
+  bool behind = false;
 };
 
 // A round that judges a passed attempt again, on top of the layers accepted meanwhile.
@@ -330,7 +339,7 @@ struct JudgedAgain {
   std::vector<BudgetRow> warnings;  // as in Begun
 };
 
-// The work that an operator approves: of the newest attempt of a phase that ended without accepted work.
+// The work that an operator approves. It is from the newest attempt of a phase that ended without accepted work.
 struct Approved {
   std::string phase_id, attempt_id;
   std::string layer;  // becomes part of the run; "" without changes
@@ -342,47 +351,51 @@ class Verbs {
 
   // --- the life of a run
   // Rows: run_started in the run's chain, with a fork also `forked`. A fork takes over the phases before its
-  // point, with their state and layers, and with counters at 0. The phase of the point begins with the work that its
-  // attempt before the point left. The other run is only read. kInvalid: the phases before the point differ, or a
-  // phase before it has not ended, or ended the run. kNotFound: the point does not exist.
+  // point, with their state and layers, and with counters at 0. The attempt before the point is Claim::previous of
+  // the first attempt of the point's phase. The other run is only read. kInvalid: the two runs have different
+  // phases before the point. Also kInvalid: such a phase is open, or its end stopped the other run. kNotFound: the
+  // point does not exist.
   virtual Status create_run(const NewRun& run, WallTime now) = 0;
 
   // Writes the plan rows of a run that has none; idempotent. Existing rows stay.
   virtual Status put_plan(const std::string& run_id, const PlanRows& plan) = 0;
 
-  // 1. Takes the executable phase that comes first by tier_index, phase_index. A new attempt is reserved
-  //    (attempts_used + 1, attempts_total + 1, attempt row) before any step runs; an unfinished attempt needs
-  //    none. ENSURES: lease.fence is greater than every earlier fence of the phase.
+  // 1. Takes the first phase that may run now, by tier_index, phase_index. When the phase has an unfinished
+  //    attempt, the claim continues it. Otherwise the claim reserves a new attempt before any step runs:
+  //    attempts_used + 1, attempts_total + 1, attempt row. ENSURES: lease.fence is greater than every earlier
+  //    fence of the phase.
   virtual Result<ClaimResult> claim(const ClaimRequest& request) = 0;
 
-  // 2. Writes the marker of the next step, with the endings. Rows: [executed], [resume], pre_execute.
-  //    kExhausted: execution > 3, or no doctor call is left. Settles the ended steps against the budgets (a
-  //    lost step: the time since its marker, at most its reservation; tokens and money: as reported), then
-  //    reserves for the new one. A run exceeds its cap by less than one reservation, or by what an agent
-  //    spends before its end.
+  // 2. Writes the marker of the next step, and records the endings. Rows: [executed], [resume], pre_execute.
+  //    First the ended steps are settled against the budgets, then the new step reserves its part. A lost step
+  //    costs the time since its marker, at most its reservation. Tokens and money cost as reported. A run exceeds
+  //    its cap by less than one reservation, or by the amount that an agent spends before it ends. kExhausted: no
+  //    execution, wait or doctor call is left.
   virtual Result<Begun> begin_step(const Lease& lease, const StepStart& start, const Endings& endings,
                                    WallTime now) = 0;
   // Records the endings without a marker, while other episodes of the attempt run. Returns the budgets that
   // pass kWarnedPercent now. Rows: [executed], [resume].
   virtual Result<std::vector<BudgetRow>> end_step(const Lease& lease, const Endings& endings,
                                                   WallTime now) = 0;
-  // Records the endings and gives the phase back: its attempt goes on at `not_before`, or when a person says
-  // so (kUntilAPerson). Rows: [executed], [resume], for a wait also `waited`. Signs the head. kExhausted: no
-  // wait of the attempt is left.
+  // Records the endings and gives the phase back. Its attempt goes on at `not_before`; with kUntilAPerson, when a
+  // person says so. Rows: [executed], [resume], for a wait also `waited`. Signs the head. kExhausted: the attempt
+  // has no wait left.
   virtual Status wait(const Lease& lease, const Endings& endings, const std::string& not_before,
                       WallTime now) = 0;
   // Records the decisions reattach and adopt. Row: resume.
   virtual Status note_resume(const Lease& lease, const ResumeDecision& resume, WallTime now) = 0;
 
-  // 3. Ends the attempt: endings, signals, cost, phase state and seals; with the last open
-  //    phase it ends the run. After a failed attempt with attempts left the phase stays EXECUTING without a
-  //    lease; after the last it is FAILED. FAILED in a tier with on_failure stop makes every QUEUED phase
-  //    SKIPPED ("stopped: <phase>"). Rows: [executed], [resume], attempt, and in the run's chain phase_sealed
-  //    (a terminal phase), run_sealed (the run ended). Signs the head.
+  // 3. Ends the attempt: records the endings, the signals, the cost and the state of the phase, and seals. When no
+  //    phase is open any more, it also ends the run. After kFailedRetryable with Action::kNone, the phase stays
+  //    EXECUTING without a lease while an attempt is left; otherwise it becomes FAILED. A phase that becomes FAILED
+  //    in a tier with on_failure stop makes every QUEUED phase SKIPPED ("stopped: <phase> failed"). Rows:
+  //    [executed], [resume], attempt. Rows in the run's chain: phase_sealed for each phase that ended, run_sealed
+  //    when the run ended. Signs the head. No effect when Finished::overlapping or Finished::behind is set.
   virtual Result<Finished> finish(const Lease& lease, const Endings& endings, const AttemptEnd& end,
                                   const Overlaps& overlaps, WallTime now) = 0;
 
-  // Begins a round after Finished::behind; then judged_on() has all accepted work. Row: judged_again, signed.
+  // Begins a round, after Finished::behind. From then on judged_on() of the attempt has all work accepted so far.
+  // Rows: [executed], [resume], judged_again. Signs the head.
   virtual Result<JudgedAgain> judge_again(const Lease& lease, const Endings& endings, WallTime now) = 0;
 
   // True: the lease is still valid. Reads only, cheap enough to ask often.
@@ -392,16 +405,17 @@ class Verbs {
   // Gives the phase back as it is. A lost lease is not an error.
   virtual Status release(const Lease& lease) = 0;
 
-  // --- operators: guarded transitions. Each writes a ledger row `operator` in the phase's chain (the run's,
-  // for a run). An empty `phase_id` means every phase that the event can apply to. They return the phases
-  // that changed. kInvalid: none can; the message names its state and what to do instead.
+  // --- operators: guarded transitions. Each writes a ledger row `operator`: in the chain of the phase, or in the
+  // run's chain for a change of the run. An empty `phase_id` means every phase that the event can apply to. The
+  // result has the phases that changed. kInvalid: the event applies to none of them; the message says why.
+
   // FAILED, SKIPPED or CANCELLED -> QUEUED with attempts_used 0 and one more revision; attempts_total stays.
   // Phases that were SKIPPED because this one failed come back, too. The run opens again.
   virtual Result<std::vector<std::string>> operator_retry(const std::string& run_id,
                                                           const std::string& phase_id, const Operator& who,
                                                           WallTime now) = 0;
-  // QUEUED, EXECUTING or FAILED -> SKIPPED. Phases that were SKIPPED because a FAILED one failed are QUEUED
-  // again, and are returned after it.
+  // QUEUED, EXECUTING or FAILED -> SKIPPED. With a `phase_id` of a FAILED phase, the phases that were SKIPPED
+  // because it failed are QUEUED again. The result has them after this phase.
   virtual Result<std::vector<std::string>> operator_skip(const std::string& run_id,
                                                          const std::string& phase_id, const Operator& who,
                                                          WallTime now) = 0;
@@ -415,13 +429,14 @@ class Verbs {
   virtual Result<std::vector<std::string>> operator_approve(const std::string& run_id, const Approved& what,
                                                             const Overlaps& overlaps, const Operator& who,
                                                             WallTime now) = 0;
-  // Sets max_attempts (--max-attempts with --operator-ack) of every phase that is not terminal, at least to the
-  // attempts that it has used. A phase between attempts that has no attempt left becomes FAILED, escalate.
+  // Sets max_attempts of every phase that is not terminal (--max-attempts with --operator-ack). A phase that has
+  // used more attempts gets that number as its limit. A phase between two attempts that has no attempt left
+  // becomes FAILED, escalate.
   virtual Status operator_max_attempts(const std::string& run_id, std::int64_t max_attempts,
                                        const Operator& who, WallTime now) = 0;
 
-  // Lets every phase go on that waits for a time or for a person, between steps or attempts. Returns these phases; an
-  // empty list is not an error. Row: operator, in the chain of each.
+  // Ends the wait of every phase that waits for a time or for a person, between steps or between attempts. Returns
+  // these phases; an empty list is not an error. Row: operator, in the chain of each.
   virtual Result<std::vector<std::string>> operator_go_on(const std::string& run_id, const Operator& who,
                                                           WallTime now) = 0;
 
@@ -438,7 +453,7 @@ class Verbs {
   // after unsettled.told_seq. No effect when the usage is settled already.
   virtual Status settle_usage(const Unsettled& unsettled, const Reported& reported, WallTime now) = 0;
 
-  // Keeps a text about a gate on the base, signed, for Reader::inventory().
+  // Stores a text about a gate on the base, with a signature, for Reader::inventory().
   virtual Status put_inventory(const std::string& key, const std::string& text) = 0;
 };
 

@@ -1,6 +1,6 @@
-// All commands, in the order of `pawl --help`, and the smallest program that has each (docs/adr/0007). Each
-// program takes its commands from this list, and there is no other. docs/extending.md lists the source, page and tests
-// of a command.
+// All commands in the order of `pawl --help`, each with the smallest program that has it (docs/adr/0007). This is
+// the only list: each program takes its commands from it. docs/extending.md lists the source, page and tests of a
+// command.
 #pragma once
 
 #include <array>
@@ -61,8 +61,8 @@ struct CommandName {
 inline constexpr std::array kCommandNames = {PAWL_COMMANDS(PAWL_NAME)};
 #undef PAWL_NAME
 
-// Returns nullptr when the program does not have a command with this name. A program that calls this is
-// linked with its own commands only.
+// Returns the function that sets up the command. Returns nullptr when program `of` has no command with this name.
+// command_of() refers only to the commands of that program, so the program links without the others.
 template <Program of>
 AddCommand command_of(std::string_view name) {
 #define PAWL_FIND(word, program)                                  \
