@@ -93,7 +93,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         tokens = tokens_of(body), tokens_of(turn.text) + sum(tokens_of(values) for _, values in turn.calls)
         self.note(call=decision.call, turn=turn.number, auxiliary=decision.auxiliary, answered=fault.kind if fault else turn.name(),
                   digest=digest_of(body), prompt=request.prompt[:PROMPT_CHARACTERS_MAX],
-                  tokens=[0, 0] if fault and fault.kind != "cut" else list(tokens))
+                  tokens=[0, 0] if fault and fault.kind not in ("cut", "late") else list(tokens))
+        if fault and fault.kind == "late":
+            time.sleep(fault.seconds)
+            fault = None
         if fault and fault.kind == "hang":
             threading.Event().wait()
         elif fault and fault.kind == "bad_gateway":

@@ -21,11 +21,15 @@ SIX = ["claude_code", "codex", "gemini", "qwen", "opencode", "pi"]
 VICTIMS = ["agent", "supervisor", "executor", "all"]
 # Some programs write their session while they send a call.
 SETTLES_S = 1
+# A response takes longer than that, and the kill of an executor.
+LATE_S = 4
 # In so long a parent exits after its child.
 ENDS_S = 0.5
 # Requests to hosts that its profile does not name: opencode asks npm for a package that it goes without.
 OTHER_HOSTS = {"opencode": 3}
 CALLS = range(1, len(TURNS) + 1)
+# Qwen Code writes no file that it has not read since its start. After such an error a model reads the file again.
+READS_AGAIN = TURNS[:1] + [{"calls": TURNS[0]["calls"] + TURNS[1]["calls"]}] + TURNS[2:]
 # The output of the gate in attempt 1, where attempt 2 finds it.
 GATE_LOG = "/pawl/evidence/fix.tests.unit.attempt1.log"
 # A fault before each turn. The stream of turn 2 ends midway.
@@ -87,8 +91,8 @@ class Programs(WithAgent):
 
     def goes_on(self, use, victim, call):
         """Ends the victim while the model is asked for the answer of a call. Only a client that lives on gets that answer."""
-        faults = [] if victim == "executor" else [{"kind": "hang", "at": call, "times": 1}]
-        with ScriptedModel(self.model_folder(), TURNS, faults) as model:
+        fault = {"kind": "late", "seconds": LATE_S} if victim == "executor" else {"kind": "hang"}
+        with ScriptedModel(self.model_folder(), READS_AGAIN, [fault | {"at": call, "times": 1}]) as model:
             self.make(use, model.address)
             run = self.start("run", "plan.yaml")
             self.wait_until(lambda: len(model.calls()) == call, f"it asks for turn {call}")

@@ -17,7 +17,7 @@ import time
 
 import intents
 
-FAULTS = ("rate_limit", "overloaded", "unauthorized", "invalid_key", "usage_window", "server_error", "bad_gateway", "cut", "hang")
+FAULTS = ("rate_limit", "overloaded", "unauthorized", "invalid_key", "usage_window", "server_error", "bad_gateway", "cut", "late", "hang")
 FOR_EVER = 0
 # Qwen Code's own agent that looks for what to remember of a session that is resumed. It has tools.
 MEMORY = "the managed memory extraction subagent"
@@ -63,6 +63,7 @@ class Fault:
     times: int = 1
     retry_after: int | None = None
     resets_in: int = 3600
+    seconds: int = 0
     everywhere: bool = False
     lasts: int | None = None
 

@@ -307,6 +307,17 @@ class Faults(ServerTest):
                     self.ask(model, path, body)
                 self.assertEqual(self.ask(model, path, body)[0], 200)
 
+    def test_a_late_response_is_whole(self):
+        for form, (path, body, _, _) in FORMATS.items():
+            with self.subTest(form), self.model({"kind": "late", "seconds": 1}) as model:
+                began = time.monotonic()
+                late = self.ask(model, path, body)
+                self.assertGreaterEqual(time.monotonic() - began, 1)
+                self.assertEqual((late[0], self.ask(model, path, body)[0]), (200, 200))
+                first, second = model.calls()[-2:]
+                self.assertEqual([call["answered"] == "late" for call in (first, second)], [True, False])
+                self.assertEqual(first["tokens"], second["tokens"])
+
     def test_a_hang_says_nothing(self):
         path, body, _, _ = FORMATS["chat"]
         with self.model({"kind": "hang"}) as model:
