@@ -50,6 +50,17 @@ class Git(WithRun):
         self.pawl("apply", "last")
         self.assertEqual(self.git("log", "--format=%s", "-1"), "no key any more\n")
 
+    def test_status_knows_what_changed_after_it_has_a_cache(self):
+        """git trusts its cache of untracked files from the second after it was written."""
+        changes = ("true", "echo >d/new", "rm d/new", "rm d/file", "mv d e", "mkdir d; echo >d/file", "echo d >.gitignore")
+        asks = "a=$(git status --porcelain); b=$(git --no-optional-locks -c core.untrackedCache=false status --porcelain); echo \"[$a]\"; [ \"$a\" = \"$b\" ]"
+        self.make_simple(agent="git status; set -e; grep -c UNTR .git/index; " + "; ".join(f"sleep 1.1; {change}; {asks}" for change in changes))
+        self.write("source/d/file", "x\n")
+        self.write("source/d/below/file", "x\n")
+        self.commit_all("source")
+        self.pawl("run", "plan.yaml")
+        self.assertIn("\n1\n[]\n[?? d/new]\n[]\n[ D d/file]\n[ D d/below/file\n D d/file\n?? e/]\n", self.log())
+
     def test_it_has_no_object_of_the_sources_history(self):
         self.make_simple(agent="git cat-file --batch-all-objects --batch | strings; git cat-file --batch-all-objects --batch-check | wc -l")
         self.write("source/secret", "a key\n")

@@ -39,10 +39,12 @@ constexpr std::size_t kGitIdDigits = 2 * sizeof(ObjectId);
 
 constexpr std::string_view kHead = "ref: refs/heads/pawl\n";
 // The file system of a sandbox gives files other inodes, owners and change times than the index could know:
-// `checkStat` and `trustctime` leave them out. A commit needs a name. The repository is short-lived and needs no gc.
+// `checkStat` and `trustctime` leave them out. In a sandbox a folder takes longer to read than elsewhere: with
+// `untrackedCache`, git reads only the folders that changed since its last status. A commit needs a name. The
+// repository is short-lived and needs no gc.
 constexpr std::string_view kRepositoryConfig =
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
-    "\tcheckStat = minimal\n\ttrustctime = false\n"
+    "\tcheckStat = minimal\n\ttrustctime = false\n\tuntrackedCache = true\n"
     "[user]\n\tname = agent\n\temail = agent@localhost\n"
     "[gc]\n\tauto = 0\n";
 
