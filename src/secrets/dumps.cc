@@ -194,13 +194,19 @@ Decoded without_gaps(std::string_view text, const std::vector<Range>& groups) {
 
 // Groups of base64 of one width in a line, with blanks in between. The last one may have fewer.
 void add_groups(std::string_view text, std::vector<Decoded>& out) {
-  const auto is_digit = [](char c) { return base64_digit(c) >= 0; };
+  const auto is_digit = [](char c) { return is(c, kBase64); };
   std::vector<Range> groups;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; (at += first_of(text.substr(at), kBase64)) < text.size();) {
     const std::size_t width = count(text, at, text.size(), is_digit);
     std::size_t end = at + width;
+    // Most words end here: only the last of three groups may be shorter than the first.
+    const std::size_t next = end + count(text, end, kBlanksMax + 1, is_blank);
+    if (width < kGroupMin || next == end || count(text, next, width + 1, is_digit) != width) {
+      at = end;
+      continue;
+    }
     groups = {{.begin = at, .end = end}};
-    for (bool is_last = width < kGroupMin; !is_last;) {
+    for (bool is_last = false; !is_last;) {
       const std::size_t gap = count(text, end, kBlanksMax + 1, is_blank);
       const std::size_t size = gap == 0 ? 0 : count(text, end + gap, width + 1, is_digit);
       if (gap > kBlanksMax || size == 0 || size > width) break;
@@ -211,7 +217,7 @@ void add_groups(std::string_view text, std::vector<Decoded>& out) {
     }
     const std::size_t bytes = (groups.size() - 1) * width + groups.back().end - groups.back().begin;
     if (groups.size() >= kGroupsMin && bytes >= kRunMin) out.push_back(without_gaps(text, groups));
-    at = std::max(end, at + 1);
+    at = end;
   }
 }
 
