@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
+
 template class nlohmann::basic_json<>;
 template class std::map<std::string, nlohmann::json, std::less<>>;
 template class std::vector<nlohmann::json>;
@@ -275,15 +277,13 @@ std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) {
 }
 
 std::string escaped(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   for (const char each : text) {
     const auto byte = static_cast<unsigned char>(each);
     if (byte >= 0x20 && byte <= 0x7E) {
       out.append(each == '\\' ? 2 : 1, each);
     } else {
-      out += "\\x";
-      out += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+      out += "\\x" + to_hex({&each, 1});
     }
   }
   return out;
