@@ -80,6 +80,10 @@ class TextLinesFromEnd {
   std::string_view text_;
 };
 
+inline constexpr std::string_view kBlanks = " \t\r\n\v\f";
+// Whether the text has blanks and line ends only.
+inline bool is_blank(std::string_view text) { return text.find_first_not_of(kBlanks) == text.npos; }
+
 // The text before the first line end, or all of it.
 inline std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 

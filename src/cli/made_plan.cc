@@ -23,6 +23,7 @@
 #include "plan/mounts_text.h"
 #include "plan/parse.h"
 #include "plan/profile.h"
+#include "plan/script.h"
 #include "secrets/shapes.h"
 
 namespace pawl::cli {
@@ -32,7 +33,6 @@ constexpr const char* kPlansFolder = "plans";  // in the state folder
 constexpr const char* kMadePlan = "the plan";
 // Linux takes 128 KiB in one argument, and the parser adds a few words.
 constexpr std::size_t kGateBytesMax = 130'000;
-constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 // The parts of `--credential NAME` and `--credential NAME=VARIABLE`.
 struct NamedCredential {
@@ -137,15 +137,6 @@ Status check_utf8(const char* option, const std::string& text) {
   return fail(ErrorKind::kInvalid, fmt::format("{}: is not UTF-8, which a plan has to be", option));
 }
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(kBlanks) == std::string_view::npos; }
-
-// Whether a script has lines that are blank or comments, and no others. It would pass any work.
-bool runs_no_command(const std::string& script) {
-  for (const auto line : TextLines(script))
-    if (!is_blank(line) && line[line.find_first_not_of(kBlanks)] != '#') return false;
-  return true;
-}
-
 Status check_texts(const PlanRequest& request) {
   const auto bad = [](std::string why) { return fail(ErrorKind::kInvalid, std::move(why)); };
   for (const auto& [option, text] : {std::pair("--agent", request.agent),
@@ -161,7 +152,7 @@ Status check_texts(const PlanRequest& request) {
                                     "`pawl agents` lists the programs",
                                     visible(request.agent.substr(0, 80)))));
   if (is_blank(request.goal)) return bad("--goal is blank: say what the agent shall do");
-  if (runs_no_command(request.gate))
+  if (plan::runs_no_command(request.gate))
     return bad("--gate runs no command: name one that fails when the work is wrong, like \"npm test\"");
   if (request.goal.size() > plan::kGoalOfProfileBytesMax)
     return bad(fmt::format(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/lines.h"
 #include "base/nearest.h"
 #include "plan/keys.h"
 #include "plan/script.h"
@@ -171,6 +172,7 @@ std::vector<std::string> read_command(const YAML::Node& node, const std::string&
       what + ": expected a command (a string for a shell, or a list of words), found ";
   std::vector<std::string> out;
   if (node.IsScalar() && !node.Scalar().empty()) {
+    if (runs_no_command(node.Scalar())) problems.add(node, expected + "blanks and comments only");
     out = script_argv(shell, node.Scalar());
     check_words(node, what, out, problems);
     return out;
@@ -186,7 +188,7 @@ std::vector<std::string> read_command(const YAML::Node& node, const std::string&
       problems.add(word, expected + type_of(word) + " in it");
     }
   }
-  if (!out.empty() && out.front().empty()) problems.add(node, expected + "an empty first word");
+  if (!out.empty() && is_blank(out.front())) problems.add(node, expected + "a blank first word");
   check_words(node, what, out, problems);
   return out;
 }

@@ -1,5 +1,6 @@
 #include "plan/script.h"
 
+#include "base/lines.h"
 #include "plan/lenient_options.h"
 #include "plan/script_failures.h"
 
@@ -23,6 +24,12 @@ std::vector<std::string> script_argv(Shell shell, const std::string& script) {
       break;
   }
   return {"sh", "-c", kChoose, "sh", std::string(kInheritErrexit), script};
+}
+
+bool runs_no_command(std::string_view script) {
+  for (const auto line : TextLines(script))
+    if (!is_blank(line) && line[line.find_first_not_of(kBlanks)] != '#') return false;
+  return true;
 }
 
 std::optional<std::string> script_of(const std::vector<std::string>& argv) {

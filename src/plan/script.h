@@ -17,6 +17,9 @@ namespace pawl::plan {
 // sandbox, since an image need not have the programs of the host.
 std::vector<std::string> script_argv(Shell shell, const std::string& script);
 
+// Whether each line of a script is blank or a comment. A shell exits with 0 after it, so a gate would take any work.
+bool runs_no_command(std::string_view script);
+
 // The script of such a list; no value for another argument list.
 std::optional<std::string> script_of(const std::vector<std::string>& argv);
 

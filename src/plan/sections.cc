@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/endpoint.h"
+#include "base/lines.h"
 #include "base/money.h"
 #include "base/nearest.h"
 #include "plan/fetches.h"
@@ -214,6 +215,8 @@ Phase read_phase(const YAML::Node& node, PhaseContext& context, Problems& proble
   }
   if (const auto goal = mapping.require("goal", problems); goal.IsDefined()) {
     phase.goal = read_string(goal, "goal", problems).value_or("");
+    if (!phase.goal.empty() && is_blank(phase.goal))
+      problems.add(goal, "goal: expected a string, found a blank one");
     if (phase.goal.size() > kWordBytesMax)
       problems.add(goal, "goal: " + std::to_string(phase.goal.size()) + " bytes; at most " +
                              std::to_string(kWordBytesMax) +
