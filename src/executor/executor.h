@@ -112,7 +112,6 @@ struct Options {
   std::vector<std::string> run_ids;  // empty: any open run
   std::string owner;                 // os::to_text(this_process()) + "/<worker>"
   std::int64_t lease_ms = 30'000;
-  std::string backend;  // for cost rows of steps that were lost
   std::function<bool(std::string_view)> owner_is_dead = executor::owner_is_dead;
   std::shared_ptr<Plans> plans = std::make_shared<Plans>();   // one for all executors of a process
   std::shared_ptr<Slots> slots = std::make_shared<Slots>(1);  // likewise

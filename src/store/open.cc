@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kSqlite = "sqlite:";
 
-bool is_postgresql(const std::string& location) { return location.starts_with("postgres"); }
+bool is_postgresql(const std::string& location) {
+  return location.starts_with("postgres:") || location.starts_with("postgresql:");
+}
 
 // The name of another database before a colon, such as `mysql:x`; "" for a path. Without this check, the location of
 // another database would silently become a new file. A path with a colon starts with `./`.

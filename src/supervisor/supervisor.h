@@ -17,8 +17,9 @@
 // stays until the attempt has ended. An attacker wrote it: no part of Pawl reads a file there, and it is
 // removed without following a link.
 //
-// A supervisor outlives the executor: it has its own session. The only pipe to it, its stdin, brings the key
-// of its seals, and is closed before it starts. When it dies, every process in its sandbox dies.
+// A supervisor outlives the executor: it has its own session. The only pipe to it, its stdin, brings the key of its
+// seals and the credentials of an agent (handed_over.h), and is closed before the sandbox starts. When a supervisor
+// dies, its sandbox ends as sandbox/backend.h says.
 #pragma once
 
 #include <memory>

@@ -16,16 +16,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_SHELL = [*PAGES, *sorted(ROOT.glob("sdk/*/README.md")), *sorted(ROOT.glob("examples/**/README.md"))]
 
-# Blocks of shell that need more than a finished run: (page, first word) -> the file that runs them.
+# Blocks of shell that need more than a finished run: (page, first word) -> the file that runs them. Of a session with prompts: its first line.
 ELSEWHERE = {
     ("README.md", "scripts/demo"): "scripts/demo",  # it installs and builds
-    ("README.md", "$"): "tests/cli/docs_test.py",
+    ("README.md", "$ cd examples/hello && pawl run plan.yaml"): "tests/cli/docs_test.py",
+    ("README.md", "$ cd my-project"): "tests/agents/programs_test.py",
     ("docs/agents.md", "api()"): "tests/cli/docs_test.py",
     ("docs/attestation.md", "field()"): "tests/cli/attest_test.py",
     ("docs/invariants.md", "build/dev/tests/sim/pawl-sim"): "tests/sim/CMakeLists.txt",
     ("docs/ledger-format.md", "find"): "tests/cli/evidence_test.py",
     ("docs/operations.md", "sqlite3"): "tests/cli/docs_test.py",
     ("docs/operations.md", "systemd-run"): "scripts/test-cgroup-v2",
+    ("docs/testing.md", "PAWL_ROUNDS=1250"): "tests/workspace/layers_test.cc",
     ("examples/langgraph-js/README.md", "(cd"): "tests/sdk/typescript/run.py",
     ("sdk/python/README.md", "pip"): "tests/sdk/CMakeLists.txt",
     ("sdk/python/README.md", "PAWL=/path/to/pawl"): "tests/sdk/CMakeLists.txt",
@@ -37,7 +39,7 @@ def shell_blocks(text):
     yield from re.findall(r"^```sh\n(.*?)^```$", text, re.S | re.M)
     plain = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
     for block in re.findall(r"\n\n((?:    .*\n)+)", plain):
-        if re.match(r"    (\$ |\(?cd |[A-Z]+=\S+ |export |(pawl|sqlite3|systemd-run|pip|npm|curl|git|scripts/\S+|build/\S+)\s)", block):
+        if re.match(r"    (\$ |\(?cd |[A-Z_]+=\S+ |export |(pawl|sqlite3|systemd-run|pip|npm|curl|git|scripts/\S+|build/\S+)\s)", block):
             yield re.sub(r"^    ", "", block, flags=re.M)
 
 
@@ -129,7 +131,8 @@ class Docs(PawlTest):
         seen, ran = set(), 0
         for page in WITH_SHELL:
             for block in shell_blocks(page.read_text()):
-                place = str(page.relative_to(ROOT)), block.split()[0]
+                first = block.splitlines()[0]
+                place = str(page.relative_to(ROOT)), first if first.startswith("$") else first.split()[0]
                 seen.add(place)
                 if place in ELSEWHERE:
                     self.assertTrue((ROOT / ELSEWHERE[place]).exists(), place)

@@ -97,8 +97,9 @@ class Output(WithRun):
             with self.subTest(store):
                 self.assertIn(said, self.pawl("run", "plan.yaml", "--store", store, expect=1).stderr)
                 self.assertFalse((self.root / "source/.pawl").exists())
-        self.pawl("run", "plan.yaml", "--store", "sqlite:own.db")
-        self.assertTrue((self.root / "own.db").exists())
+        for store, name in (("sqlite:own.db", "own.db"), ("postgres.db", "postgres.db")):
+            self.pawl("run", "plan.yaml", "--store", store)
+            self.assertTrue((self.root / name).exists())
 
     def test_a_store_of_another_kind_is_an_error_of_usage(self):
         self.make_simple()

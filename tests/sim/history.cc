@@ -280,7 +280,6 @@ class History {
                               .run_ids = {run_id_},
                               .owner = owner_of(index),
                               .lease_ms = kLeaseMs,
-                              .backend = "namespace",
                               .plans = plans_,
                               .slots = std::make_shared<executor::Slots>(slots_)};
     // Whether an owner on another host is dead is unknown.

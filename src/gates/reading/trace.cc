@@ -18,7 +18,7 @@ Status add(std::set<std::string>& to, std::string what) {
 }
 
 // Whether an address is inside the sandbox: its loopback, sockets in its files, and the addresses that stand
-// for allowed names (sandbox/namespace/listeners.h). The network log has these names. "family 0" ends a
+// for allowed names (sandbox/outlet.h). The network log has these names. "family 0" ends a
 // connection, "family 16" talks to the kernel.
 bool is_inside(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address.starts_with("198.18.") ||
