@@ -15,7 +15,8 @@ namespace pawl::agent {
 constexpr std::size_t kPrintedBytesMax = 4 << 20;  // the end of a step's standard output
 constexpr std::size_t kUsagesMax = 100;            // the last usages of a step
 
-// One Usage per model or conversation, without an id. Empty: `printed`, which an attacker may have written,
+// One Usage per model or conversation. Its id names a count that goes on in later executions, such as a session's: the
+// usage has what earlier ones used. "": it is of this execution alone. Empty: `printed`, which an attacker may have written,
 // has no usage of this program. Tokens from a cache are not input tokens. An unknown_usage() says that the program
 // printed a part of its use. `model`: the model of a program that does
 // not print it.

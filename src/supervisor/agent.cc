@@ -69,7 +69,9 @@ void AgentSocket::report(sandbox::SandboxRun& run) const {
   if (!heard_) return;
   run.unsaved = heard_->unsaved;
   run.room_needed = heard_->room_needed;
-  if (run.outcome == sandbox::Outcome::kExited) run.reason = over_budget_;
+  // The reason of a signal says who sent it, and decides whether the agent goes on.
+  if (!over_budget_.empty() && run.outcome != sandbox::Outcome::kSignaled)
+    run.reason = over_budget_ + (run.reason.empty() ? "" : "; " + run.reason);
   const std::string why(heard_->disk_failed ? agent::kIoError : agent::kDiskFull);
   if (run.unsaved > 0 && context_.best_effort && run.outcome == sandbox::Outcome::kExited)
     run.reason = why + ": some reports of the agent were not saved (durable: best_effort)";
@@ -100,7 +102,8 @@ Status AgentSocket::report_usage(const sandbox::SandboxRun& run) {
                                                {.sandbox_run_id = sandbox_run_id_,
                                                 .reader = context_.usage,
                                                 .model = context_.model,
-                                                .is_whole = ended_by_itself(run)},
+                                                .is_whole = ended_by_itself(run),
+                                                .earlier = journals_before(pawl_folder_, context_.key)},
                                                printed_, redact_));
   if (reported.read == 0)
     return fail(ErrorKind::kNotFound,

@@ -133,7 +133,10 @@ Status report_usage(const Spool& spool, const PrintedUsage& of) {
   }
   PAWL_TRY(const auto path, agent::episode_path(spool.pawl_folder(), of.key));
   PAWL_TRY(const auto journal, agent::Journal::open(path, agent::Journal::Access::kReadWrite));
-  const Printer printer{.sandbox_run_id = of.sandbox_run_id, .reader = of.reader, .model = of.model};
+  const Printer printer{.sandbox_run_id = of.sandbox_run_id,
+                        .reader = of.reader,
+                        .model = of.model,
+                        .earlier = journals_before(spool.pawl_folder(), of.key)};
   const auto as_it_is = [](std::string_view text) { return std::string(text); };  // the output is redacted
   PAWL_TRY([[maybe_unused]] const auto reported, report_printed(*journal, printer, output, as_it_is));
   return {};

@@ -187,7 +187,10 @@ TEST(AcpClient, AllowsWhatTheAgentAsksFor) {
       asked(
           agent,
           R"([{"optionId":"n","kind":"reject_once"},{"optionId":"a","kind":"allow_always"},{"optionId":"o","kind":"allow_once"}])"),
-      (Json{{"outcome", "selected"}, {"optionId", "a"}}));
+      (Json{{"outcome", "selected"}, {"optionId", "o"}}))
+      << "an agent may ask no more after the other one";
+  EXPECT_EQ(asked(agent, R"([{"optionId":"n","kind":"reject_once"},{"optionId":"a","kind":"allow_always"}])"),
+            (Json{{"outcome", "selected"}, {"optionId", "a"}}));
   EXPECT_EQ(
       asked(agent, R"([{"optionId":"o","kind":"allow_once","name":"Yes"}],"toolCall":{"title":"make"})"),
       (Json{{"outcome", "selected"}, {"optionId", "o"}}));

@@ -54,10 +54,11 @@ TEST(UsageReader, CodexSaysWhatAThreadUsed) {
       R"({"type":"turn.completed","usage":{"input_tokens":26549,"cached_input_tokens":22272,"output_tokens":1590}})"
       "\r\n");
   ASSERT_EQ(used.size(), 1U);
-  EXPECT_EQ(
-      used[0],
-      (Usage{
-          .model = "of the attempt", .input_tokens = 4277, .output_tokens = 1590, .cached_tokens = 22272}));
+  EXPECT_EQ(used[0], (Usage{.id = "0199",
+                            .model = "of the attempt",
+                            .input_tokens = 4277,
+                            .output_tokens = 1590,
+                            .cached_tokens = 22272}));
 }
 
 std::string started(const std::string& thread) {
@@ -74,8 +75,9 @@ TEST(UsageReader, CodexsTurnsOfOneThreadCountOnce) {
   const auto used = read("codex", started("a") + turn(16504, 20) + turn(85681, 40) + started("b") +
                                       turn(7, 1) + started("a") + turn(103779, 45));
   ASSERT_EQ(used.size(), 2U);
-  EXPECT_EQ(used[0], (Usage{.model = "of the attempt", .input_tokens = 103779, .output_tokens = 45}));
-  EXPECT_EQ(used[1], (Usage{.model = "of the attempt", .input_tokens = 7, .output_tokens = 1}));
+  EXPECT_EQ(used[0],
+            (Usage{.id = "a", .model = "of the attempt", .input_tokens = 103779, .output_tokens = 45}));
+  EXPECT_EQ(used[1], (Usage{.id = "b", .model = "of the attempt", .input_tokens = 7, .output_tokens = 1}));
 }
 
 TEST(UsageReader, CodexsTurnsWhoseThreadsBeginningIsLostAreOfOne) {
@@ -131,6 +133,9 @@ TEST(UsageReader, QwenCodeSaysItAtTheEndOfAList) {
   EXPECT_EQ(read("qwen_code", list), std::vector{by_model});
   EXPECT_EQ(read("qwen_code", list.substr(40)), std::vector{by_model}) << "its beginning is not read";
   EXPECT_EQ(read("qwen_code", result("," + stats) + "\r\n"), std::vector{by_model}) << "stream-json";
+  const auto named = read("qwen_code", result(R"(,"session_id":"s1",)" + stats));
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_EQ(named[0].id, "s1:qwen3-coder-plus");
   EXPECT_EQ(read("qwen_code", begin + result("") + "]"),
             std::vector{(Usage{
                 .model = "of the attempt", .input_tokens = 800, .output_tokens = 30, .cached_tokens = 100})});

@@ -21,20 +21,36 @@ exec gemini --acp --skip-trust --model gemini-2.5-pro
 """
 
 
+KEY = {"GEMINI_API_KEY": "sk-scripted"}
+
+
 class Programs(WithAgent):
+    def make_without_profile(self, model, agent):
+        """Gemini CLI as any agent that speaks the protocol."""
+        top = f"env: {{set: {{GOOGLE_GEMINI_BASE_URL: \"{model.address}\"}}}}"
+        self.make("gemini_acp", model.address, top)
+        used = f'use: gemini_acp, model: gemini-2.5-pro, base_url: "{model.address}", '
+        asks = (f"{agent}, credentials: {{GEMINI_API_KEY: {{env: GEMINI_API_KEY}}}}, network: scoped, "
+                f'egress: ["{model.address.removeprefix("http://")}"], ')
+        plan = (self.root / "plan.yaml").read_text().replace("max_attempts: 2", "max_attempts: 1")
+        self.assertIn(used, plan)
+        self.write("plan.yaml", plan.replace(used, asks))
+
+    def test_gemini_needs_no_profile(self):
+        """As examples/agents/plan-acp.yaml has it. It offers to allow each request once, and first to allow all later ones."""
+        with ScriptedModel(self.model_folder(), TURNS) as model:
+            self.make_without_profile(model, "acp: [gemini, --acp]")
+            self.pawl("run", "plan.yaml", env=KEY)
+            self.assert_passed()
+            self.assertEqual(len(model.calls()), len(TURNS))
+        self.assertNotIn("MODE_UPDATE", self.log())
+
     def asks_a_person(self, choice):
         """Gemini CLI, whose requests all get this answer. Returns the questions."""
         with ScriptedModel(self.model_folder(), TURNS) as model:
-            top = f"env: {{set: {{GOOGLE_GEMINI_BASE_URL: \"{model.address}\"}}}}"
-            self.make("gemini_acp", model.address, top)
-            used = f'use: gemini_acp, model: gemini-2.5-pro, base_url: "{model.address}", '
-            asks = ("acp: [sh, /plan/asks.sh], permissions: ask, credentials: {GEMINI_API_KEY: {env: GEMINI_API_KEY}}, network: scoped, "
-                    f'egress: ["{model.address.removeprefix("http://")}"], ')
-            plan = (self.root / "plan.yaml").read_text().replace("max_attempts: 2", "max_attempts: 1")
-            self.assertIn(used, plan)
-            self.write("plan.yaml", plan.replace(used, asks))
+            self.make_without_profile(model, "acp: [sh, /plan/asks.sh], permissions: ask")
             self.write("asks.sh", ASKS)
-            run = self.start("run", "plan.yaml", env={"GEMINI_API_KEY": "sk-scripted"})
+            run = self.start("run", "plan.yaml", env=KEY)
             answered = {}
             while True:
                 self.wait_until(lambda: self.open_questions() or run.poll() is not None, "it asks, or ends")

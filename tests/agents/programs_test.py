@@ -5,6 +5,7 @@ executor or everything is killed in a call. A line for each kill says what the m
     programs_test.py               the kills of the suite: each of the four for each program
     WHOLE=1 programs_test.py       every kill in every call"""
 
+import base64
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import time
 
 import at_once
 from agent_runs import WithAgent
-from agent_task import GOAL, GREETING, INSIDE, MODULES, PRINTS, TURNS
+from agent_task import GOAL, GREETING, INSIDE, KEYS, MODULES, PRINTS, TURNS
 from pawl_testing import TIMEOUT_S
 from scripted_model import ScriptedModel
 
@@ -37,6 +38,10 @@ FAULTS = [{"kind": kind, "at": at} for kind, at in (("rate_limit", 1), ("cut", 3
 OVERLOADED = {"kind": "overloaded", "times": 0, "everywhere": True}
 # For so long a provider is overloaded that a program outlasts by itself.
 OVERLOADED_S = 4
+KEY = "sk-scripted-0f8b1c77d2e94a55"
+# A picture of one dot.
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+LISTS = {"codex": "[-i, /plan/dot.png]", "opencode": "[-f, /plan/dot.png]"}
 # Codex brings ripgrep.
 RG = "codex-path/rg"
 
@@ -113,6 +118,38 @@ class Programs(WithAgent):
         print(f"{where:38}: {before} calls before, {asked - before} after, {again} paid twice", flush=True)
         self.assertLessEqual(again, most, self.log())
 
+    def keeps_its_key_out_of_files(self, use):
+        """While it works, and after it: some keep a copy of their environment in HOME."""
+        late = {"kind": "late", "seconds": LATE_S, "at": len(TURNS), "times": 1}
+        with ScriptedModel(self.model_folder(), TURNS, [late]) as model:
+            self.make(use, model.address)
+            run = self.start("run", "plan.yaml", env={KEYS[use]: KEY})
+            self.wait_until(lambda: len(model.calls()) == len(TURNS), "its tools have worked")
+            self.assertEqual(self.files_with(KEY), [])
+            self.assertEqual(run.wait(timeout=TIMEOUT_S), 0)
+            self.assertTrue(all(call["key_in"] for call in model.calls()), "it has its key")
+        self.assertEqual(self.files_with(KEY), [])
+
+    def files_with(self, text):
+        def has(path):
+            try:
+                return path.is_file() and text.encode() in path.read_bytes()
+            except OSError:
+                return False  # gone, or a socket
+
+        return [str(path) for path in self.root.rglob("*") if has(path)]
+
+    def takes_more_arguments(self, use, args):
+        """The last of them is an option that takes a list."""
+        with ScriptedModel(self.model_folder(), TURNS) as model:
+            self.make(use, model.address)
+            (self.root / "dot.png").write_bytes(base64.b64decode(DOT))
+            plan = self.root / "plan.yaml"
+            plan.write_text(plan.read_text().replace("agent: {", f"agent: {{args: {args}, "))
+            self.pawl("run", "plan.yaml", expect=None)
+            self.assert_passed()
+            self.assertIn(GOAL, model.calls()[0]["prompt"])
+
     def goes_on_after_a_tool(self, use):
         """Everything is killed while the program's tool works. Only the first start of the tool takes long."""
         tool = [{"calls": [{"shell": f"mkdir ~/began && sleep {TIMEOUT_S}; {TURNS[2]['calls'][0]['shell']}"}]}]
@@ -141,8 +178,16 @@ class Programs(WithAgent):
             prompts = [call["prompt"] for call in model.calls()]
             self.assertIn("the greeting is wrong", prompts[2], "the feedback")
             self.assertIn("the greeting is wrong", prompts[4], GATE_LOG)
+            self.assert_told(model)
         [began] = [row for row in self.chains("last")["fix"] if row["type"] == "pre_execute" and "layer" in row]
         self.assertEqual(began["label"], "fix.agent.run.attempt2")
+
+    def assert_told(self, model):
+        """Its use counts once. Some do not tell of calls for a title, which take no turn."""
+        cost = self.pawl_json("cost", "last")
+        told = cost["input_tokens"] + cost["cached_tokens"] + cost["output_tokens"]
+        main, all_calls = (sum(sum(call.get("tokens", [])) for call in calls) for calls in (model.calls(), model.requests()))
+        self.assertTrue(main <= told <= all_calls, f"{main} <= {told} <= {all_calls}")
 
     def does_not_take_its_arguments(self, use):
         with ScriptedModel(self.model_folder(), TURNS) as model:
@@ -214,6 +259,9 @@ for program, use in enumerate(SIX):
     add(f"{use}_does_its_task", lambda self, use=use: self.does_its_task(use))
     add(f"{use}_does_not_take_its_arguments", lambda self, use=use: self.does_not_take_its_arguments(use))
     add(f"{use}_mends_its_work", lambda self, use=use: self.mends_its_work(use))
+    add(f"{use}_keeps_its_key_out_of_files", lambda self, use=use: self.keeps_its_key_out_of_files(use))
+    if use in LISTS:
+        add(f"{use}_takes_more_arguments", lambda self, use=use: self.takes_more_arguments(use, LISTS[use]))
     for order, victim in enumerate(VICTIMS):
         for call in CALLS if os.environ.get("WHOLE") else [1 + (program + order) % len(TURNS)]:
             add(f"{use}_goes_on_when_{victim}_ends_in_call_{call}", lambda self, of=(use, victim, call): self.goes_on(*of))

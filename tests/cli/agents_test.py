@@ -303,20 +303,36 @@ echo done >>file
 
     def test_what_a_known_program_prints_of_its_use_is_read(self):
         self.make("""\
-echo '{"type":"thread.started","thread_id":"0199"}'
+echo '{"type":"thread.started","thread_id":"0199a213-81c0-7800"}'
 echo '{"type":"turn.completed","usage":{"input_tokens":16504,"cached_input_tokens":9000,"output_tokens":20}}'
-echo '{"type":"turn.completed","usage":{"input_tokens":26549,"cached_input_tokens":22272,"output_tokens":1590}}'
 if [ "$state" = fresh ]; then keep half; kill -9 $$; fi
+echo '{"type":"turn.completed","usage":{"input_tokens":26549,"cached_input_tokens":22272,"output_tokens":1590}}'
 echo done >>file
 """, agent=", usage: codex")
         self.pawl("run", "plan.yaml")
         cost = self.pawl_json("cost", "last")
-        self.assertEqual((cost["input_tokens"], cost["cached_tokens"], cost["output_tokens"]), (2 * 4277, 2 * 22272, 2 * 1590),
-                         "of both executions, what the last turn says of the thread")
+        self.assertEqual((cost["input_tokens"], cost["cached_tokens"], cost["output_tokens"]), (7504, 22272, 1590),
+                         "what the last turn says of the thread, in which both executions worked; 7,504 were in no cache when they were told")
         self.pawl("export", "last", self.root / "evidence")
         rows = [json.loads(line) for line in (self.root / "evidence/cost/agent.jsonl").read_text().splitlines()]
         self.assertEqual([(row.get("model", "unknown"), row["source"]) for row in rows], [("codex", "codex"), ("unknown", "codex"), ("codex", "codex")],
                          "the first execution was killed")
+        self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+    def test_a_session_of_several_attempts_counts_once(self):
+        """Each attempt prints what its thread has used so far. The last one begins another thread."""
+        threads = ["0199a213-81c0-7800", "0199a213-81c0-7800", "0199ffff-81c0-7800"]
+        prints = "".join(f"""if [ "$PAWL_ATTEMPT" = {n} ]; then
+echo '{{"type":"thread.started","thread_id":"{thread}"}}'
+echo '{{"type":"turn.completed","usage":{{"input_tokens":{n * 100},"cached_input_tokens":{n},"output_tokens":{n * 10}}}}}'; fi
+""" for n, thread in enumerate(threads, 1))
+        self.make(prints + "echo wrong >>file\n", agent=", usage: codex")
+        plan = self.root / "plan.yaml"
+        plan.write_text(plan.read_text().replace("max_attempts: 2", "max_attempts: 3"))
+        self.pawl("run", "plan.yaml", expect=11)
+        self.assertEqual(self.pawl_json("status", "last")["phases"][0]["attempts_total"], 3)
+        cost = self.pawl_json("cost", "last")
+        self.assertEqual((cost["input_tokens"], cost["cached_tokens"], cost["output_tokens"]), (198 + 297, 2 + 3, 20 + 30))
         self.assertTrue(self.pawl_json("verify", "last")["ok"])
 
     def test_what_a_known_program_prints_beyond_its_budget_is_told(self):
@@ -337,6 +353,17 @@ echo done >>file
                 told = [row["details"] for row in rows if row["type"] == "agent" and row["event"] == "usage_limit"]
                 self.assertEqual([(one["tokens"], one["tokens_cap"]) for one in told], [(900 + tokens, 1000)] if over else [])
                 self.assertTrue(self.pawl_json("verify", "last")["ok"])
+
+    def test_the_budget_of_an_agent_that_a_limit_ended_is_told(self):
+        self.make("""\
+echo '{"type":"turn.completed","usage":{"input_tokens":900,"cached_input_tokens":0,"output_tokens":101}}'
+sleep 60
+""", agent=", usage: codex, budget: {tokens: 1000}, time_budget_seconds: 1")
+        words = "over its budget: by what it printed it used 1001 tokens of 1000"
+        self.assertIn(words, self.pawl("run", "plan.yaml", expect=11).stdout)
+        steps = self.pawl_json("inspect", "last")["phases"][0]["attempts"][0]["steps"]
+        self.assertIn(f"{words}; the command itself was ended by signal 15", [step["run"]["reason"] for step in steps])
+        self.assertIn("timed_out (over its budget", self.pawl("inspect", "last").stdout)
 
     def assert_why(self, words):
         """The agent of phase `fix` has this remark in `pawl why --json`, or none."""

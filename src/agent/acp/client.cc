@@ -122,7 +122,7 @@ void Client::hear_permission(Permission asked) {
   if (is_cancelled_ || asked.options.empty()) {
     messages_ += asked.response(nullptr);
   } else if (!task_.asks_person) {
-    const auto* const allowing = asked.of_choice("allow_");
+    const auto* const allowing = asked.allowing();
     if (allowing != nullptr) progress_.note("allowed: " + asked.call.title);
     messages_ += asked.response(allowing);
   } else if (open_.size() == kOpenMax) {

@@ -103,6 +103,11 @@ const Permission::Option* Permission::of_choice(std::string_view begin) const {
   return found == options.end() ? nullptr : &*found;
 }
 
+const Permission::Option* Permission::allowing() const {
+  const auto* const once = of_choice("allow_once");
+  return once != nullptr ? once : of_choice("allow_");
+}
+
 const Permission::Option* Permission::rejecting() const {
   const auto* const once = of_choice("reject_once");
   return once != nullptr ? once : of_choice("reject_always");

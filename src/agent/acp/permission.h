@@ -50,6 +50,9 @@ struct Permission {
 
   // The first option whose choice begins like this; null: the agent offers none.
   const Option* of_choice(std::string_view begin) const;
+  // The option that allows this request alone, else the first that allows more; null: none. Some agents begin a mode
+  // in which they ask no more when they hear the latter.
+  const Option* allowing() const;
   const Option* rejecting() const;
   // The message that answers the request. Null: the outcome is `cancelled`.
   std::string response(const Option* chosen) const;

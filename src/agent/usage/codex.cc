@@ -21,7 +21,8 @@ std::vector<Usage> codex(std::string_view printed, const std::string& model) {
     auto found = std::ranges::find(threads, thread, &std::pair<std::string, Usage>::first);
     if (found == threads.end()) found = threads.insert(found, {thread, {}});
     const std::int64_t cached = used->count("cached_input_tokens");  // part of the input tokens
-    found->second = {.model = model.empty() ? "codex" : model,
+    found->second = {.id = thread,
+                     .model = model.empty() ? "codex" : model,
                      .input_tokens = std::max<std::int64_t>(used->count("input_tokens") - cached, 0),
                      .output_tokens = used->count("output_tokens"),
                      .cached_tokens = cached};
