@@ -13,7 +13,8 @@ import unittest
 from pawl_runs import WithRun
 from pawl_testing import TIMEOUT_S
 
-FIRST, SECOND = "sk-first-0f8b1c77d2e94a55", "sk-second-7d0a61f3b9c24e18"
+# Of this process alone: the processes of the machine are searched for them.
+FIRST, SECOND = f"sk-first-0f8b1c77{os.getpid():08x}", f"sk-second-7d0a61f3{os.getpid():08x}"
 NEEDLES = [FIRST, SECOND, *(base64.b64encode(value.encode()).decode()[2:-4] for value in (FIRST, SECOND))]
 
 # Shows that it has the value, in several spellings. The first execution then waits to be killed.
