@@ -13,7 +13,7 @@ import unittest
 from pawl_runs import WithRun
 from pawl_testing import TIMEOUT_S
 
-# Of this process alone: the processes of the machine are searched for them.
+# This process alone has them: the processes of the machine are searched.
 FIRST, SECOND = f"sk-first-0f8b1c77{os.getpid():08x}", f"sk-second-7d0a61f3{os.getpid():08x}"
 NEEDLES = [FIRST, SECOND, *(base64.b64encode(value.encode()).decode()[2:-4] for value in (FIRST, SECOND))]
 
