@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Real agent programs under an ordinary user, also when root starts this test: two by their profiles, one by the Agent Client Protocol.
+"""Real agent programs under an ordinary user, also when root starts this test: each does its task by its profile and by the Agent Client
+Protocol, and goes on when everything is killed.
 
 It runs copies, since only root may be able to read the build folder. The programs' packages are mounted."""
 
@@ -11,7 +12,11 @@ import sys
 import tempfile
 import unittest
 
+import at_once
+
 ORDINARY = 1234
+SIX = ("claude_code", "codex", "gemini", "qwen", "opencode", "pi")
+BY_ACP = ("gemini", "qwen", "opencode")
 HERE = pathlib.Path(__file__).parent
 BUILT = pathlib.Path(os.environ["PAWL"]).parent
 PAWL_PROGRAMS = ("pawl", "pawl-engine", "pawl-reader", "pawl-supervisor")
@@ -51,11 +56,14 @@ class OrdinaryUser(unittest.TestCase):
         self.assertNotEqual(said, "0\n")
 
     def test_by_profiles(self):
-        self.passes("programs_test.py", "claude_code_does_its_task", "codex_does_its_task")
+        self.passes("programs_test.py", *(f"{use}_does_its_task" for use in SIX))
+
+    def test_a_kill_of_everything(self):
+        self.passes("programs_test.py", *(f"{use}_goes_on_when_all_ends_in_a_tool" for use in SIX))
 
     def test_by_the_agent_client_protocol(self):
-        self.passes("acp_test.py", "gemini_does_its_task")
+        self.passes("acp_test.py", *(f"{use}_does_its_task" for use in BY_ACP))
 
 
 if __name__ == "__main__":
-    unittest.main()
+    at_once.main()
